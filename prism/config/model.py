@@ -1,0 +1,171 @@
+"""Every setting of a run: its type, range, default and meaning. `docs/configuration.md` and `prism init` are made from it.
+
+Floats are probabilities or shares where the range is 0 to 1. Times are in ticks, or in seconds where the name ends `_s`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A group of settings; an unknown key in it is an error."""
+
+
+class SimulationConfig(Section, frozen=True, kw_only=True):
+    """What is simulated, for how long, from which seed."""
+
+    domain: Annotated[Literal["social"], Meta(description="which world is simulated")] = "social"
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it")] = 42
+    rounds: Annotated[int, Meta(ge=1, description="how many rounds to run")] = 50
+    ticks_per_round: Annotated[int, Meta(ge=4, description="length of a round; a person gets one trigger a tick")] = 24
+    epoch: Annotated[datetime, Meta(tz=True, description="simulated time of tick 0, with its UTC offset")] = datetime(
+        2026, 1, 1, tzinfo=UTC
+    )
+    tick_seconds: Annotated[float, Meta(gt=0.0, description="simulated seconds a tick")] = 60.0
+
+
+class ActivityConfig(Section, frozen=True, kw_only=True):
+    """How often people come online: log-normal over people, so a few are there always and most are there rarely."""
+
+    mean: Annotated[float, Meta(gt=0.0, le=1.0, description="mean probability of being online in a round")] = 0.35
+    sigma: Annotated[float, Meta(ge=0.0, le=3.0, description="spread of log activity; 0 makes all people alike")] = 0.9
+
+
+class GraphConfig(Section, frozen=True, kw_only=True):
+    """Who follows whom: generated, read from a file, or as the profiles say."""
+
+    kind: Annotated[
+        Literal["barabasi_albert", "stochastic_block", "watts_strogatz", "profiles"],
+        Meta(description="generator, or `profiles` for the follow lists in the profile file; a path overrides it"),
+    ] = "barabasi_albert"
+    path: Annotated[
+        str | None, Meta(description="edge list (.txt .csv .tsv) or .graphml, each also .gz; it brings its own people")
+    ] = None
+    directed: Annotated[
+        bool, Meta(description="in a file: `a b` means a follows b; otherwise they follow each other")
+    ] = False
+    degree: Annotated[int, Meta(ge=1, description="people each one follows on average (even for watts_strogatz)")] = 10
+    blocks: Annotated[int, Meta(ge=1, description="stochastic_block: number of equal communities")] = 5
+    mixing: Annotated[Share, Meta(description="stochastic_block: share of ties that leave the community")] = 0.1
+    rewiring: Annotated[Share, Meta(description="watts_strogatz: share of ties rewired at random")] = 0.1
+
+
+class PopulationConfig(Section, frozen=True, kw_only=True):
+    """The people: how many, who they are and what moves them."""
+
+    size: Annotated[int, Meta(ge=1, description="people in a generated graph; a graph file brings its own")] = 1000
+    profiles: Annotated[
+        str | None, Meta(description="OASIS profiles, .json or .csv, dealt out by seed; none makes synthetic people")
+    ] = None
+    topics: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(min_length=1, description="what synthetic people are interested in and post about"),
+    ] = ("politics", "business", "technology", "culture", "sport", "science", "food", "travel")
+    interests_per_person: Annotated[int, Meta(ge=1, description="topics a synthetic person cares about")] = 3
+    engagement_threshold: Annotated[Share, Meta(description="mean relevance at which a person engages")] = 0.5
+    threshold_spread: Annotated[
+        Share, Meta(description="standard deviation of the engagement threshold over people")
+    ] = 0.08
+    ambiguity: Annotated[
+        Share, Meta(description="width of the band around the threshold in which the oracle is asked")
+    ] = 0.1
+    posts_per_session: Annotated[
+        Share, Meta(description="probability that a person who comes online posts something of their own")
+    ] = 0.12
+    activity: ActivityConfig = ActivityConfig()
+    graph: GraphConfig = GraphConfig()
+
+
+class FeedConfig(Section, frozen=True, kw_only=True):
+    """What people are shown. Formulas and sources: docs/feeds.md."""
+
+    algorithm: Annotated[
+        Literal["chronological", "hot", "interest", "random"], Meta(description="how candidates are ranked")
+    ] = "interest"
+    size: Annotated[int, Meta(ge=1, le=1000, description="posts shown in one session")] = 5
+    out_of_network: Annotated[Share, Meta(description="share of the feed from people one does not follow")] = 0.2
+    memory: Annotated[
+        int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person, newest first out last")
+    ] = 50
+    pool: Annotated[int, Meta(ge=1, le=1000, description="out-of-network candidates sampled for one feed")] = 20
+    attention: Annotated[
+        Share, Meta(description="probability that a noticed post is considered, to the power of its place in the feed")
+    ] = 0.9
+    horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is shown no more")] = 10
+
+
+class StatechartConfig(Section, frozen=True, kw_only=True):
+    """How people move between states."""
+
+    default_timeout_ticks: Annotated[
+        int, Meta(ge=1, description="ticks after which an idle scroller rests and a stuck person recovers")
+    ] = 5
+    rest_ticks: Annotated[int, Meta(ge=1, description="ticks a person rests after an action")] = 2
+    max_history_depth: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="transitions each person remembers; none: 50, or 0 for more than 10,000 people"),
+    ] = None
+    oracle_enabled: Annotated[
+        bool, Meta(description="off: an ambiguous choice takes the chart's first row and nobody is asked")
+    ] = True
+
+
+class ChoiceConfig(Section, frozen=True, kw_only=True):
+    """Coefficients of the embedded oracle, a multinomial logit. Plausible, UNCALIBRATED: fit them before you publish."""
+
+    scale: Annotated[float, Meta(gt=0.0, description="noise s in P(j) ~ exp(V_j / s); small is decided")] = 0.5
+    like: Annotated[float, Meta(description="constant of liking; scrolling on is 0")] = 0.2
+    reshare: Annotated[float, Meta(description="constant of resharing")] = -0.7
+    compose: Annotated[float, Meta(description="constant of writing a reply")] = -0.5
+    topic: Annotated[float, Meta(description="weight of the topic match")] = 1.0
+    tie: Annotated[float, Meta(description="weight of following the author")] = 0.4
+    activity: Annotated[float, Meta(description="weight of the person's activity")] = 0.4
+    popularity: Annotated[float, Meta(description="weight of the post's popularity, for liking and resharing")] = 0.5
+    fatigue: Annotated[float, Meta(description="weight of the share of the feed already seen; it counts against")] = 0.6
+
+
+class OracleConfig(Section, frozen=True, kw_only=True):
+    """Who answers ambiguous choices, how often they may be asked and how long they may take."""
+
+    backend: Annotated[Literal["choice"], Meta(description="`choice`: embedded, no server")] = "choice"
+    lookahead_ticks: Annotated[
+        int, Meta(ge=0, le=1000, description="ticks a person deliberates; 0 waits for the answer in the same tick")
+    ] = 4
+    deadline_s: Annotated[float, Meta(gt=0.0, description="an answer later than this is a recorded fallback")] = 30.0
+    rate_per_s: Annotated[
+        Annotated[float, Meta(gt=0.0)] | None, Meta(description="most calls started a second; none is no limit")
+    ] = None
+    max_concurrency: Annotated[int, Meta(ge=1, le=100_000, description="most calls under way at once")] = 64
+    queue_size: Annotated[int, Meta(ge=1, description="most questions waiting; beyond it the engine holds them")] = (
+        10_000
+    )
+    choice: ChoiceConfig = ChoiceConfig()
+
+
+class RunConfig(Section, frozen=True, kw_only=True):
+    """How the actors run. A result depends on it only where an agent crashes."""
+
+    mailbox_capacity: Annotated[int, Meta(ge=1, description="most messages waiting in one mailbox")] = 1024
+    restart_intensity: Annotated[
+        int, Meta(ge=0, description="crashes of one agent within the period before it is quarantined")
+    ] = 3
+    restart_period_ticks: Annotated[int, Meta(ge=1, description="the period over which crashes are counted")] = 100
+
+
+class Config(Section, frozen=True, kw_only=True):
+    """A whole run."""
+
+    simulation: SimulationConfig = SimulationConfig()
+    population: PopulationConfig = PopulationConfig()
+    feed: FeedConfig = FeedConfig()
+    statechart: StatechartConfig = StatechartConfig()
+    oracle: OracleConfig = OracleConfig()
+    run: RunConfig = RunConfig()

@@ -1,0 +1,72 @@
+"""Every error PRISM raises on purpose.
+
+    PrismError
+    +-- ConfigError                 a configuration that cannot be run        (exit 3)
+    |   +-- InputError              a graph, profile or other input file      (exit 3)
+    +-- StatechartError             a chart or a row that cannot work         (also a ValueError)
+    +-- OracleError                 an oracle that cannot answer
+    |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
+    |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
+    +-- (actors.errors) ActorError  what goes wrong between running actors
+
+Fields hold the facts; the class writes the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class PrismError(Exception):
+    """The root of every error PRISM raises on purpose."""
+
+
+class ConfigError(PrismError):
+    """A configuration that cannot be run.
+
+    Args:
+        source: where the value stands: a file name, `--set`, or an environment variable.
+        problem: what is wrong and what was expected.
+        key: the dotted path of the offending key, where one is to blame.
+        line: the 1-based line in `source`, where known.
+    """
+
+    def __init__(self, source: str, problem: str, *, key: str | None = None, line: int | None = None) -> None:
+        self.source = source
+        self.problem = problem
+        self.key = key
+        self.line = line
+        place = source if line is None else f"{source}:{line}"
+        super().__init__(f"{place}: {problem}" if key is None else f"{place}: {key}: {problem}")
+
+
+class InputError(ConfigError):
+    """An input file that cannot be used: a graph, profiles."""
+
+
+class StatechartError(PrismError, ValueError):
+    """A chart, row or recorded transition that cannot work."""
+
+
+class OracleError(PrismError):
+    """An oracle that cannot answer."""
+
+
+class OracleResponseError(OracleError, ValueError):
+    """An answer that names none of the options.
+
+    Args:
+        response: what the oracle said; the message shows its first 200 characters.
+        options: the states it could have named.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, response: str, options: Sequence[str], problem: str) -> None:
+        self.response = response
+        self.options = tuple(options)
+        self.problem = problem
+        super().__init__(f"{problem}: {response[:200]!r}; expected one of: {', '.join(self.options)}")
+
+
+class OracleUnavailableError(OracleError):
+    """No oracle backend to ask: not installed, not reachable, or not configured."""

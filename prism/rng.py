@@ -1,0 +1,125 @@
+"""Random draws that depend on what they are for, never on when they are made.
+
+Each draw is a hash of (seed, agent, tick, draw), so it comes out the same in any task order, in any process, after any
+restart, and takes no memory: an xxh3 hash costs about 0.2 us and nothing an agent, where `random.Random` costs 2.5 KB
+an agent and remembers the order in which it was asked.
+
+Source: counter-based generators, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); xxh3 stands in
+for Philox because one call on 32 bytes is what Python does fastest.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from enum import IntEnum, unique
+
+import xxhash
+
+_KEY = struct.Struct("<qqqq").pack
+_hash = xxhash.xxh3_64_intdigest
+_TO_UNIT = 2.0**-53
+WORLD = -1
+"""The agent number of draws that belong to no agent."""
+
+
+@unique
+class Draw(IntEnum):
+    """What a draw decides. One number each, never reused: two purposes must not share a draw."""
+
+    PERSONA = 1
+    ACTIVITY = 2
+    THRESHOLD = 3
+    INTERESTS = 4
+    NAME = 5
+    PERSONALITY = 6
+    GRAPH = 7
+    ONLINE = 8
+    ARRIVAL = 9
+    PUBLISHES = 10
+    TOPIC = 11
+    TEXT = 12
+    INTENTION = 13
+    ATTENTION = 14
+    FEED_POOL = 15
+    FEED_ORDER = 16
+    CHOICE = 17
+
+
+def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:
+    """A float in [0, 1) with 53 random bits, a pure function of its arguments.
+
+    Args:
+        seed: the run's seed.
+        agent: whose draw it is, or `WORLD`.
+        tick: when it is drawn; 0 for what is settled before the run.
+        draw: what it decides; a `Draw`.
+        index: which of several draws for the same purpose.
+    """
+    return (_hash(_KEY(agent, tick, draw, index), seed) >> 11) * _TO_UNIT
+
+
+def integer(bound: int, seed: int, agent: int, tick: int, draw: int, index: int = 0) -> int:
+    """An integer in [0, bound). The bias of scaling 64 bits is below bound / 2**64.
+
+    Raises:
+        ValueError: bound is not positive.
+    """
+    if bound <= 0:
+        raise ValueError(f"bound must be positive, got {bound}")
+    return (_hash(_KEY(agent, tick, draw, index), seed) * bound) >> 64
+
+
+def normal(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:
+    """A standard normal deviate. Source: Box & Muller (1958)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(seed, agent, tick, draw, 2 * index)))
+    return radius * math.cos(2.0 * math.pi * uniform(seed, agent, tick, draw, 2 * index + 1))
+
+
+def pick(weights: Sequence[float], unit: float) -> int:
+    """The index that `unit`, a float in [0, 1), falls on when the weights are laid end to end.
+
+    Raises:
+        ValueError: no weight, or none above zero.
+    """
+    total = math.fsum(weights)
+    if not total > 0.0:
+        raise ValueError(f"weights must have a positive sum, got {list(weights)}")
+    mark = unit * total
+    for index, weight in enumerate(weights):
+        mark -= weight
+        if mark < 0.0:
+            return index
+    return max(index for index, weight in enumerate(weights) if weight > 0.0)
+
+
+class GraphRandom:
+    """A sequence of draws for a library that wants a generator object, such as igraph.
+
+    It has the four methods igraph calls, and counts its own draws, so a graph depends on the seed alone.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._drawn = 0
+
+    def _next(self) -> int:
+        self._drawn += 1
+        return self._drawn
+
+    def random(self) -> float:
+        """A float in [0, 1)."""
+        return uniform(self._seed, WORLD, 0, Draw.GRAPH, self._next())
+
+    def randint(self, low: int, high: int) -> int:
+        """An integer in [low, high], both ends included."""
+        return low + integer(high - low + 1, self._seed, WORLD, 0, Draw.GRAPH, self._next())
+
+    def gauss(self, mean: float, deviation: float) -> float:
+        """A normal deviate."""
+        return mean + deviation * normal(self._seed, WORLD, 0, Draw.GRAPH, self._next())
+
+    def getrandbits(self, bits: int) -> int:
+        """An integer of at most `bits` random bits, 64 or fewer."""
+        return integer(1 << bits, self._seed, WORLD, 0, Draw.GRAPH, self._next())
