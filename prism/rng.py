@@ -45,6 +45,7 @@ class Draw(IntEnum):
     FEED_POOL = 15
     FEED_ORDER = 16
     CHOICE = 17
+    APPEAL = 18
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

@@ -1,5 +1,7 @@
 """The configuration of a run: what can be set, and how settings from several places become one checked value."""
 
+from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
+from prism.config.load import load_config
 from prism.config.model import (
     ActivityConfig,
     ChoiceConfig,
@@ -22,6 +24,11 @@ __all__ = [
     "OracleConfig",
     "PopulationConfig",
     "RunConfig",
+    "Setting",
     "SimulationConfig",
     "StatechartConfig",
+    "load_config",
+    "settings",
+    "settings_markdown",
+    "starter_yaml",
 ]

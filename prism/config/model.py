@@ -1,6 +1,6 @@
-"""Every setting of a run: its type, range, default and meaning. `docs/configuration.md` and `prism init` are made from it.
+"""Every setting of a run: type, range, default and meaning. `docs/configuration.md` and `prism init` are made from it.
 
-Floats are probabilities or shares where the range is 0 to 1. Times are in ticks, or in seconds where the name ends `_s`.
+Floats from 0 to 1 are probabilities or shares. Times are in ticks, or in seconds where a name ends in `_s`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
 
     domain: Annotated[Literal["social"], Meta(description="which world is simulated")] = "social"
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it")] = 42
-    rounds: Annotated[int, Meta(ge=1, description="how many rounds to run")] = 50
-    ticks_per_round: Annotated[int, Meta(ge=4, description="length of a round; a person gets one trigger a tick")] = 24
+    rounds: Annotated[int, Meta(ge=1, le=10**9, description="how many rounds to run")] = 50
+    ticks_per_round: Annotated[
+        int, Meta(ge=4, le=10**6, description="length of a round; a person gets one trigger a tick")
+    ] = 24
     epoch: Annotated[datetime, Meta(tz=True, description="simulated time of tick 0, with its UTC offset")] = datetime(
         2026, 1, 1, tzinfo=UTC
     )
-    tick_seconds: Annotated[float, Meta(gt=0.0, description="simulated seconds a tick")] = 60.0
+    tick_seconds: Annotated[float, Meta(gt=0.0, le=86_400.0, description="simulated seconds a tick")] = 60.0
 
 
 class ActivityConfig(Section, frozen=True, kw_only=True):
@@ -61,7 +63,9 @@ class GraphConfig(Section, frozen=True, kw_only=True):
 class PopulationConfig(Section, frozen=True, kw_only=True):
     """The people: how many, who they are and what moves them."""
 
-    size: Annotated[int, Meta(ge=1, description="people in a generated graph; a graph file brings its own")] = 1000
+    size: Annotated[
+        int, Meta(ge=1, le=10**7, description="people in a generated graph; a graph file brings its own")
+    ] = 1000
     profiles: Annotated[
         str | None, Meta(description="OASIS profiles, .json or .csv, dealt out by seed; none makes synthetic people")
     ] = None
@@ -114,17 +118,17 @@ class StatechartConfig(Section, frozen=True, kw_only=True):
         Meta(description="transitions each person remembers; none: 50, or 0 for more than 10,000 people"),
     ] = None
     oracle_enabled: Annotated[
-        bool, Meta(description="off: an ambiguous choice takes the chart's first row and nobody is asked")
+        bool, Meta(description="false: an ambiguous choice takes the chart's first row and nobody is asked")
     ] = True
 
 
 class ChoiceConfig(Section, frozen=True, kw_only=True):
-    """Coefficients of the embedded oracle, a multinomial logit. Plausible, UNCALIBRATED: fit them before you publish."""
+    """Coefficients of the embedded oracle, a multinomial logit. UNCALIBRATED: fit them before you publish."""
 
     scale: Annotated[float, Meta(gt=0.0, description="noise s in P(j) ~ exp(V_j / s); small is decided")] = 0.5
-    like: Annotated[float, Meta(description="constant of liking; scrolling on is 0")] = 0.2
-    reshare: Annotated[float, Meta(description="constant of resharing")] = -0.7
-    compose: Annotated[float, Meta(description="constant of writing a reply")] = -0.5
+    like: Annotated[float, Meta(description="constant of liking; scrolling on is 0")] = -1.2
+    reshare: Annotated[float, Meta(description="constant of resharing")] = -1.9
+    compose: Annotated[float, Meta(description="constant of writing a reply")] = -1.7
     topic: Annotated[float, Meta(description="weight of the topic match")] = 1.0
     tie: Annotated[float, Meta(description="weight of following the author")] = 0.4
     activity: Annotated[float, Meta(description="weight of the person's activity")] = 0.4
@@ -144,16 +148,16 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         Annotated[float, Meta(gt=0.0)] | None, Meta(description="most calls started a second; none is no limit")
     ] = None
     max_concurrency: Annotated[int, Meta(ge=1, le=100_000, description="most calls under way at once")] = 64
-    queue_size: Annotated[int, Meta(ge=1, description="most questions waiting; beyond it the engine holds them")] = (
-        10_000
-    )
+    queue_size: Annotated[
+        int, Meta(ge=1, le=10**7, description="most questions waiting; beyond it the engine holds them")
+    ] = 10_000
     choice: ChoiceConfig = ChoiceConfig()
 
 
 class RunConfig(Section, frozen=True, kw_only=True):
     """How the actors run. A result depends on it only where an agent crashes."""
 
-    mailbox_capacity: Annotated[int, Meta(ge=1, description="most messages waiting in one mailbox")] = 1024
+    mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     restart_intensity: Annotated[
         int, Meta(ge=0, description="crashes of one agent within the period before it is quarantined")
     ] = 3

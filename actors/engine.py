@@ -1,0 +1,160 @@
+"""The engine: the clock, the barrier, and the only writer of the world.
+
+In tick t it sends each due agent one trigger, waits until each has answered once, sorts the answers by agent and
+applies them. Answers may arrive in any order; what is committed never depends on it.
+
+An ambiguous turn comes back as a question. The engine hands it to the oracle once the tick is committed and goes on:
+the decision takes effect in tick t + k, and the clock waits only if it is not there by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from actors.digest import RunningDigest
+from actors.errors import BarrierError
+from actors.mailbox import Mailbox
+from actors.messages import Codec, Decided
+from actors.tally import Tally
+from prism.agents import Decision, Question, Trigger, Update
+from prism.domain import World
+
+CHUNK = 256
+"""Triggers sent before the loop gets a turn: a millisecond or two of work, so timers and signals are never far off."""
+
+Answer = tuple[int, bytes, Update[Any] | Question[Any]]
+_by_agent = itemgetter(0)
+
+
+class EngineActor:
+    """Runs ticks.
+
+    Args:
+        world: what it alone writes to.
+        codec: the domain's messages.
+        agents: the agents' mailboxes, by number.
+        oracle: the oracle's mailbox.
+        lookahead_ticks: ticks from a question to its effect.
+        tally: counts what is committed.
+    """
+
+    def __init__(  # noqa: PLR0913  # its neighbours, each of them once
+        self,
+        world: World,
+        codec: Codec,
+        agents: Sequence[Mailbox[bytes]],
+        oracle: Mailbox[bytes],
+        *,
+        lookahead_ticks: int,
+        tally: Tally,
+        capacity: int,
+    ) -> None:
+        self.inbox: Mailbox[bytes] = Mailbox("engine", capacity)
+        self.digest = RunningDigest()
+        self.tally = tally
+        self.tick = 0
+        """Ticks committed so far, which is the number of the next one."""
+        self._world = world
+        self._codec = codec
+        self._agents = agents
+        self._oracle = oracle
+        self._lookahead = lookahead_ticks
+        self._asked: dict[int, Question[Any]] = {}
+        self._due: dict[int, list[int]] = {}
+        """`{tick: agents whose decision takes effect in it}`, ascending."""
+        self._decided: dict[int, Decided] = {}
+        self._unsent: deque[bytes] = deque()
+        """Questions that the oracle's full mailbox has refused so far; one an agent at most."""
+        self._stopping = False
+
+    async def run(self, ticks: int, on_tick: Callable[[int], None] = lambda _: None) -> None:
+        """Run until `ticks` ticks are committed, or the tick after a stop was asked for.
+
+        Args:
+            on_tick: called with the number of ticks committed, after each.
+        """
+        while self.tick < ticks and not self._stopping:
+            await self._step(self.tick)
+            self.tick += 1
+            on_tick(self.tick)
+
+    def stop(self) -> None:
+        """Finish the tick and run no other."""
+        self._stopping = True
+
+    async def _step(self, tick: int) -> None:
+        await self._exchange(tick, self._world.triggers(tick), self._due.pop(tick, []))
+        # Without lookahead, what was asked in this tick is decided in this tick too.
+        if matured := self._due.pop(tick, []):
+            await self._exchange(tick, (), matured)
+
+    async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]], matured: list[int]) -> None:
+        """Send triggers and matured decisions, wait for an answer to each, and commit the answers."""
+        answers: list[Answer] = []
+        await self._send(triggers, answers, tick)
+        while any(agent not in self._decided for agent in matured):
+            await self._collect(answers, tick)
+        await self._send([self._decision_for(agent, tick) for agent in matured], answers, tick)
+        expected = len(triggers) + len(matured)
+        while len(answers) < expected:
+            await self._collect(answers, tick)
+        self._commit(tick, answers)
+
+    async def _send(self, triggers: Sequence[Trigger[Any]], answers: list[Answer], tick: int) -> None:
+        agents, encode = self._agents, self._codec.encode
+        for start in range(0, len(triggers), CHUNK):
+            for trigger in triggers[start : start + CHUNK]:
+                agents[trigger.agent].put(encode(trigger))
+            await asyncio.sleep(0)
+            self._read(self.inbox.take_all(), answers, tick)
+
+    async def _collect(self, answers: list[Answer], tick: int) -> None:
+        self._read(await self.inbox.receive_all(), answers, tick)
+
+    def _read(self, batch: list[bytes], answers: list[Answer], tick: int) -> None:
+        """Sort a batch into answers of this tick and decisions for a later one."""
+        decode = self._codec.answer
+        for encoded in batch:
+            message = decode(encoded)
+            if isinstance(message, Decided):
+                self._decided[message.agent] = message
+                self._offer()
+            elif message.tick == tick:
+                answers.append((message.agent, encoded, message))
+            else:
+                raise BarrierError(message.agent, tick, message.tick)
+
+    def _commit(self, tick: int, answers: list[Answer]) -> None:
+        """Apply the answers in the order of agents, record them, and ask what they asked."""
+        answers.sort(key=_by_agent)
+        world, tally = self._world, self.tally
+        for _, encoded, answer in answers:
+            if isinstance(answer, Update):
+                world.apply(answer)
+                tally.update(answer)
+            else:
+                self._ask(answer, encoded)
+        if answers:
+            self.digest.add(tick, [encoded for _, encoded, _ in answers])
+        self._offer()
+
+    def _ask(self, question: Question[Any], encoded: bytes) -> None:
+        self._world.deliberates(question)
+        self.tally.question(question)
+        self._asked[question.agent] = question
+        self._due.setdefault(question.tick + self._lookahead, []).append(question.agent)
+        self._unsent.append(encoded)
+
+    def _offer(self) -> None:
+        """Pass questions on while the oracle takes them. The engine never waits here, so neither can deadlock."""
+        while self._unsent and self._oracle.put(self._unsent[0]):
+            self._unsent.popleft()
+
+    def _decision_for(self, agent: int, tick: int) -> Trigger[Any]:
+        question, decided = self._asked.pop(agent), self._decided.pop(agent)
+        decision = Decision(decided.state, decided.source, decided.asked, decided.reason)
+        return Trigger(tick, agent, question.trigger, question.context, decision)

@@ -1,0 +1,54 @@
+"""What actors say to each other, and its encoding.
+
+| message | from | to | meaning |
+|---|---|---|---|
+| Trigger | engine | agent | something happened to you |
+| Update | agent | engine | my turn is done |
+| Question | agent, then engine | engine, then oracle | I cannot tell what I would do; ask the oracle |
+| Decided | oracle | engine | this is what the agent would do |
+
+Every message is encoded by its sender, so what crosses a mailbox could cross a wire, and an update's bytes are
+journaled as they are: encoded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from prism.agents import Question, Trigger, Update
+
+
+class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
+    """The answer to a question.
+
+    Args:
+        asked: the tick of the question.
+        state: the option taken.
+        source: `oracle`, `fallback` or `timeout`.
+        reason: why it is a fallback; empty otherwise.
+        latency_s: from the question's arrival to this answer. For eyes only: no result depends on it.
+    """
+
+    asked: int
+    agent: int
+    state: str
+    source: str
+    reason: str = ""
+    latency_s: float = 0.0
+
+
+class Codec:
+    """Encoders and decoders for one domain's messages.
+
+    Args:
+        context_type: the type of what its triggers carry.
+        effect_type: the type of what its updates do.
+    """
+
+    def __init__(self, context_type: Any, effect_type: Any) -> None:
+        self.encode = msgspec.msgpack.Encoder().encode
+        self.trigger = msgspec.msgpack.Decoder(Trigger[context_type]).decode
+        self.question = msgspec.msgpack.Decoder(Question[context_type]).decode
+        self.answer = msgspec.msgpack.Decoder(Update[effect_type] | Question[context_type] | Decided).decode

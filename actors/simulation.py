@@ -1,0 +1,147 @@
+"""A whole simulation: who is started, in which order, and how it ends.
+
+Start: the oracle, the agents, then the engine. Stop, in reverse: the engine finishes its tick, the agents' mailboxes
+are closed and each ends when it has read its last message, the oracle is cancelled. Agents are told to end, not cancelled:
+cancelled tasks linger in reference cycles until the garbage collector finds them.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import msgspec
+import structlog
+
+from actors.engine import EngineActor
+from actors.mailbox import Mailbox
+from actors.messages import Codec
+from actors.oracle import OracleActor
+from actors.supervisor import RestartIntensity, Supervisor
+from actors.tally import Tally
+from prism.config import Config
+from prism.domain import Domain
+from prism.statechart import Oracle
+
+log = structlog.get_logger(__name__)
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """Where a simulation is."""
+
+    tick: int
+    ticks: int
+    agents_by_state: dict[str, int]
+    transitions: int
+    oracle_queue: int
+    oracle_in_flight: int
+    oracle_latency_s_p50: float
+    oracle_latency_s_p95: float
+    fallbacks: int
+    quarantined: int
+
+
+class Simulation:
+    """The actors of one run.
+
+    Args:
+        config: the run's configuration.
+        domain: the world and its people.
+        oracle: who answers; by default the one the configuration names.
+    """
+
+    def __init__(self, config: Config, domain: Domain, oracle: Oracle | None = None) -> None:
+        self.config = config
+        self.domain = domain
+        self.ticks = config.simulation.rounds * config.simulation.ticks_per_round
+        codec = Codec(domain.context_type, domain.effect_type)
+        capacity = config.run.mailbox_capacity
+        self._agents: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
+        self._questions: Mailbox[bytes] = Mailbox("oracle", config.oracle.queue_size)
+        self.tally = Tally(domain.chart, domain.size)
+        self.engine = EngineActor(
+            domain.world,
+            codec,
+            self._agents,
+            self._questions,
+            lookahead_ticks=config.oracle.lookahead_ticks,
+            tally=self.tally,
+            capacity=capacity,
+        )
+        intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
+        ask = config.statechart.oracle_enabled
+        self.supervisor = Supervisor(domain, codec, self.engine.inbox, intensity, ask=ask)
+        self.oracle = OracleActor(oracle or domain.oracle(), domain.asker, codec, self.engine.inbox, config.oracle)
+        self._guards_logged = 0
+
+    async def run(self, on_tick: Callable[[int], None] = lambda _: None) -> None:
+        """Run to the last tick, or to the end of the tick in which `stop` is called.
+
+        Args:
+            on_tick: called with the number of ticks committed, after each.
+
+        Raises:
+            ExceptionGroup: an actor that serves all failed for good, or the engine did.
+        """
+        async with anyio.create_task_group() as services:
+            service = partial(self.oracle.run, self._questions)
+            services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
+            async with anyio.create_task_group() as agents:
+                with _quiet_collector():
+                    for number, mailbox in enumerate(self._agents):
+                        agents.start_soon(self.supervisor.run_agent, number, mailbox)
+                    await anyio.lowlevel.checkpoint()
+                await self.engine.run(self.ticks, partial(self._after_tick, on_tick))
+                for mailbox in self._agents:
+                    mailbox.close()
+            services.cancel_scope.cancel()
+
+    def stop(self) -> None:
+        """Finish the tick, then end."""
+        self.engine.stop()
+
+    def progress(self) -> Progress:
+        """Where it is now."""
+        latencies = sorted(self.oracle.statistics.latencies_s)
+        return Progress(
+            tick=self.engine.tick,
+            ticks=self.ticks,
+            agents_by_state=self.tally.agents_by_state(),
+            transitions=self.tally.transitions,
+            oracle_queue=self.oracle.queue_depth,
+            oracle_in_flight=self.oracle.in_flight,
+            oracle_latency_s_p50=percentile(latencies, 0.50),
+            oracle_latency_s_p95=percentile(latencies, 0.95),
+            fallbacks=sum(self.oracle.statistics.fallbacks.values()),
+            quarantined=self.supervisor.quarantined,
+        )
+
+    def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:
+        errors = self.domain.chart.guard_errors
+        for seen in errors[self._guards_logged :]:
+            log.warning("guard_raised", row=seen.row.name, error=seen.first, tick=tick)
+        self._guards_logged = len(errors)
+        on_tick(tick)
+
+
+def percentile(ordered: list[float], share: float) -> float:
+    """The value below which `share` of the ascending values lie (nearest rank); 0 for none."""
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+@contextmanager
+def _quiet_collector() -> Iterator[Any]:
+    """No garbage collection while many tasks are made: it would look at all of them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.freeze()
+        if enabled:
+            gc.enable()

@@ -1,0 +1,119 @@
+"""What happens when an actor crashes: a restart from its last committed state, and after too many, an end to it.
+
+An agent that crashes has its trigger answered for it with an update that moves nothing, so the tick's barrier never
+hangs, and the crash is part of the record. Crashes are counted in ticks, not seconds, so a replay sees the same ones.
+
+Source: restart intensity and period as in the supervisors of Erlang/OTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from actors.agent import AgentActor
+from actors.errors import RestartLimitError
+from actors.mailbox import Mailbox
+from actors.messages import Codec
+from prism.agents import Source, Update
+from prism.domain import Domain
+
+log = structlog.get_logger(__name__)
+
+
+class RestartIntensity:
+    """Counts crashes of each actor within a sliding period.
+
+    Args:
+        limit: crashes within the period that are forgiven.
+        period_ticks: the period.
+    """
+
+    def __init__(self, limit: int, period_ticks: int) -> None:
+        self.limit = limit
+        self.period_ticks = period_ticks
+        self.crashes = 0
+        """All crashes so far."""
+        self._ticks: dict[str, list[int]] = {}
+
+    def exceeded(self, actor: str, tick: int) -> bool:
+        """Note a crash, and say whether that was one too many."""
+        self.crashes += 1
+        recent = [crash for crash in self._ticks.get(actor, ()) if tick - crash < self.period_ticks]
+        self._ticks[actor] = [*recent, tick]
+        return len(recent) + 1 > self.limit
+
+
+class Supervisor:
+    """Runs actors, restarts those that crash, and gives up on those that crash too often.
+
+    Args:
+        domain: makes agents anew from their last committed state.
+        codec: the domain's messages.
+        engine: where the answers of crashed agents go.
+        intensity: how many crashes are forgiven.
+        ask: whether agents may ask the oracle.
+    """
+
+    def __init__(
+        self, domain: Domain, codec: Codec, engine: Mailbox[bytes], intensity: RestartIntensity, *, ask: bool = True
+    ) -> None:
+        self.domain = domain
+        self.codec = codec
+        self.engine = engine
+        self.intensity = intensity
+        self.ask = ask
+        self.quarantined = 0
+
+    async def run_agent(self, agent_id: int, mailbox: Mailbox[bytes]) -> None:
+        """Run one agent until its mailbox closes or it is quarantined."""
+        while True:
+            actor = AgentActor(self.domain.agent(agent_id), self.domain.chart, self.codec, self.engine, ask=self.ask)
+            try:
+                await actor.run(mailbox)
+            except Exception as error:
+                if actor.handling is None:
+                    raise
+                answer = self._answer_for(actor, error)
+                await self.engine.send(self.codec.encode(answer))
+                if answer.source == Source.QUARANTINE:
+                    return
+            else:
+                return
+
+    async def run_service(self, name: str, run: Callable[[], Awaitable[None]], tick: Callable[[], int]) -> None:
+        """Run an actor that serves all, again after each crash.
+
+        Raises:
+            RestartLimitError: it crashed too often.
+        """
+        while True:
+            try:
+                await run()
+            except Exception as error:
+                if self.intensity.exceeded(name, tick()):
+                    raise RestartLimitError(
+                        name, self.intensity.limit + 1, self.intensity.period_ticks, error
+                    ) from error
+                log.exception("actor_restarted", actor=name)
+            else:
+                return
+
+    def _answer_for(self, actor: AgentActor, error: Exception) -> Update[None]:
+        """The recorded no-op that stands in for the answer of a crashed agent."""
+        trigger = actor.handling
+        assert trigger is not None  # noqa: S101  # run_agent checked
+        agent_id, state = trigger.agent, actor.agent.state
+        gone = self.intensity.exceeded(f"agent {agent_id}", trigger.tick)
+        reason = f"{type(error).__name__}: {error}"[:200]
+        log.error(
+            "agent_quarantined" if gone else "agent_restarted",
+            actor=agent_id,
+            tick=trigger.tick,
+            trigger=trigger.name,
+            error=reason,
+        )
+        self.quarantined += gone
+        source = Source.QUARANTINE if gone else Source.CRASH
+        return Update(trigger.tick, agent_id, trigger.name, state, state, source, None, reason)

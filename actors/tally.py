@@ -1,0 +1,91 @@
+"""Counts of what the engine committed. One dictionary entry an update; everything else is derived when it is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from prism.agents import MOVED, Question, Source, Update
+from prism.statechart import Statechart
+
+
+class Tally:
+    """What happened so far.
+
+    Args:
+        chart: what the agents can be in, listed in the order their enum declares it.
+        size: number of agents.
+    """
+
+    def __init__(self, chart: Statechart[Any], size: int) -> None:
+        self._states = [state.value for state in type(chart.initial) if state in chart.states]
+        self._initial = str(chart.initial.value)
+        self._size = size
+        self.rows: dict[tuple[str, str, str, str], int] = {}
+        """`{(from_state, to_state, trigger, source): updates}`."""
+        self.questions = 0
+        self.reasons: Counter[str] = Counter()
+        """Why decisions were fallbacks, and why agents crashed."""
+
+    def update(self, update: Update[Any]) -> None:
+        """Count a committed update."""
+        key = (update.from_state, update.to_state, update.trigger, update.source)
+        self.rows[key] = self.rows.get(key, 0) + 1
+        if update.reason:
+            self.reasons[update.reason] += 1
+
+    def question(self, _: Question[Any]) -> None:
+        """Count an agent that went to ask the oracle."""
+        self.questions += 1
+
+    @property
+    def activations(self) -> int:
+        """Triggers answered: every update that settles a trigger by itself, and every question.
+
+        An update that brings a decision back is the second half of a question, not another activation.
+        """
+        decided = (Source.ORACLE, Source.FALLBACK, Source.TIMEOUT)
+        return self.questions + sum(count for (*_, source), count in self.rows.items() if source not in decided)
+
+    @property
+    def transitions(self) -> int:
+        """Updates that moved an agent."""
+        return sum(count for (*_, source), count in self.rows.items() if source in MOVED)
+
+    def agents_by_state(self) -> dict[str, int]:
+        """How many agents are in each state now: where they began, plus who came, less who left."""
+        counts = dict.fromkeys(self._states, 0)
+        counts[self._initial] = self._size
+        for (before, after, _, _), count in self.rows.items():
+            counts[before] -= count
+            counts[after] += count
+        return counts
+
+    def states_visited(self) -> list[str]:
+        """The states that some agent was in at some time, in the chart's order."""
+        entered = {after for _, after, _, _ in self.rows} | {self._initial}
+        return [state for state in self._states if state in entered]
+
+    def transitions_by_trigger(self) -> dict[str, int]:
+        """Transitions by the trigger that caused them, by name."""
+        counts: Counter[str] = Counter()
+        for (_, _, trigger, source), count in self.rows.items():
+            if source in MOVED:
+                counts[trigger] += count
+        return dict(sorted(counts.items()))
+
+    def decisions_by_source(self) -> dict[str, int]:
+        """Transitions by what settled them: the chart's rules, the oracle, a fallback or a timeout."""
+        counts = dict.fromkeys((Source.RULE, Source.ORACLE, Source.FALLBACK, Source.TIMEOUT), 0)
+        for (*_, source), count in self.rows.items():
+            if source in MOVED:
+                counts[Source(source)] += count
+        return {source.value: count for source, count in counts.items()}
+
+    def unmoved_by_source(self) -> dict[str, int]:
+        """Turns that moved nobody, by why: no row, a crash, or a quarantine."""
+        counts = dict.fromkeys((Source.NO_ROW, Source.CRASH, Source.QUARANTINE), 0)
+        for (*_, source), count in self.rows.items():
+            if source not in MOVED:
+                counts[Source(source)] += count
+        return {source.value: count for source, count in counts.items()}

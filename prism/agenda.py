@@ -1,0 +1,39 @@
+"""Who is due when: at most one next trigger an agent, found by tick without looking at anybody else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NEVER: Final = -1
+
+
+class Agenda:
+    """The next trigger of every agent.
+
+    Args:
+        size: number of agents.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.ticks: list[int] = [NEVER] * size
+        """The tick of each agent's next trigger, or NEVER."""
+        self.names: list[str] = [""] * size
+        """The name of each agent's next trigger."""
+        self._buckets: dict[int, list[int]] = {}
+
+    def put(self, agent: int, tick: int, name: str) -> None:
+        """The agent's next trigger is `name` at `tick`, whatever it was before."""
+        self.ticks[agent] = tick
+        self.names[agent] = name
+        self._buckets.setdefault(tick, []).append(agent)
+
+    def clear(self, agent: int) -> None:
+        """The agent has nothing due."""
+        self.ticks[agent] = NEVER
+
+    def take(self, tick: int) -> list[int]:
+        """The agents due at `tick`, ascending; they have nothing due afterwards."""
+        due = sorted({agent for agent in self._buckets.pop(tick, ()) if self.ticks[agent] == tick})
+        for agent in due:
+            self.ticks[agent] = NEVER
+        return due

@@ -1,0 +1,132 @@
+"""A person on a social feed."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from prism.agents.stateful import DEFAULT_CLOCK, StatefulAgent
+from prism.clock import SimulatedClock
+from prism.rng import Draw, pick, uniform
+from prism.social.persona import Persona
+from prism.social.post import PostView
+from prism.statechart import AgentState
+
+RELEVANCE_WEIGHTS: Final = {"topic_match": 0.2, "followed": 0.05, "popularity": 0.15, "appeal": 0.6}
+"""How much each part of a view counts towards its relevance; they add up to 1. Uncalibrated."""
+
+INTENTIONS: Final = (("like", 0.65), ("reshare", 0.2), ("reply", 0.15))
+"""What a convinced person is about to do, and how often. Uncalibrated."""
+
+_TOPIC, _FOLLOWED, _POPULARITY, _APPEAL = RELEVANCE_WEIGHTS.values()
+_ACTIONS: Final = tuple(name for name, _ in INTENTIONS)
+_ACTION_WEIGHTS: Final = tuple(weight for _, weight in INTENTIONS)
+ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
+
+
+class SocialAgent(StatefulAgent[AgentState]):
+    """A person: who they are, the state they are in, and what they are about to do.
+
+    Args:
+        agent_id: the person's number.
+        persona: who they are.
+        engagement_threshold: replaces the persona's, and moves its low and high threshold with it; 0 to 1.
+        timeout_threshold: ticks after which a scroller without posts rests, and a stuck person recovers; above 0.
+        pending_action: what a composing person will do when done: like, reply or reshare.
+        seed: the run's seed.
+
+    Raises:
+        TypeError: the state is not an AgentState.
+        ValueError: a threshold or count out of range.
+    """
+
+    __slots__ = ("pending_action", "persona", "seed", "timeout_threshold")
+
+    states: ClassVar[type[AgentState]] = AgentState
+
+    def __init__(  # noqa: PLR0913  # the contract's fields, all by name
+        self,
+        agent_id: int = 0,
+        *,
+        persona: Persona = ANYBODY,
+        engagement_threshold: float | None = None,
+        timeout_threshold: int = 5,
+        pending_action: str | None = None,
+        seed: int = 0,
+        state: AgentState = AgentState.IDLE,
+        tick: int = 0,
+        ticks_in_state: int = 0,
+        max_history_depth: int = 50,
+        clock: SimulatedClock = DEFAULT_CLOCK,
+    ) -> None:
+        super().__init__(
+            agent_id,
+            state,
+            tick=tick,
+            ticks_in_state=ticks_in_state,
+            max_history_depth=max_history_depth,
+            clock=clock,
+        )
+        if timeout_threshold <= 0:
+            raise ValueError(f"timeout_threshold must be above 0, got {timeout_threshold!r}")
+        self.persona = persona if engagement_threshold is None else _moved(persona, engagement_threshold)
+        self.timeout_threshold = timeout_threshold
+        self.pending_action = pending_action
+        self.seed = seed
+
+    @property
+    def name(self) -> str:
+        """What they are called."""
+        return self.persona.name
+
+    @property
+    def interests(self) -> tuple[str, ...]:
+        """What they care about."""
+        return self.persona.interests
+
+    @property
+    def personality(self) -> str:
+        """What they are like."""
+        return self.persona.personality
+
+    @property
+    def engagement_threshold(self) -> float:
+        """The relevance at which they engage; 0 to 1."""
+        return self.persona.engagement_threshold
+
+    def relevance(self, view: PostView) -> float:
+        """How much a post matters to them: the weighted sum of RELEVANCE_WEIGHTS; 0 to 1."""
+        return (
+            _TOPIC * view.topic_match
+            + _FOLLOWED * view.followed
+            + _POPULARITY * view.popularity
+            + _APPEAL * view.appeal
+        )
+
+    def should_engage(self, view: PostView) -> bool:
+        """Whether the post's relevance reaches their engagement threshold."""
+        return self.relevance(view) >= self.persona.engagement_threshold
+
+    def intend(self) -> None:
+        """Make up their mind what to do about a post that convinced them."""
+        self.pending_action = _ACTIONS[
+            pick(_ACTION_WEIGHTS, uniform(self.seed, self.agent_id, self.tick, Draw.INTENTION))
+        ]
+
+    def remembered(self, context: Any) -> dict[str, Any] | None:
+        """The post's id."""
+        return {"post_id": context.id} if isinstance(context, PostView) else super().remembered(context)
+
+    def effect(self) -> str | None:
+        """What a person who has begun to compose is about to do."""
+        return self.pending_action if self._state is AgentState.COMPOSING else None
+
+
+def _moved(persona: Persona, threshold: float) -> Persona:
+    """The persona with another engagement threshold, its ambiguous band moved along and kept within 0 to 1."""
+    shift = threshold - persona.engagement_threshold
+    low, high = (min(1.0, max(0.0, edge + shift)) for edge in (persona.low_threshold, persona.high_threshold))
+    return msgspec.structs.replace(
+        persona, engagement_threshold=threshold, low_threshold=min(low, threshold), high_threshold=max(high, threshold)
+    )

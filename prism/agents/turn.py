@@ -1,0 +1,134 @@
+"""One turn of an agent: a trigger in, and exactly one answer out, an update or a question.
+
+A turn is a pure function of the chart, the agent and the trigger. It waits for nothing and knows of no task, so the
+same code runs in one task an agent, in a shared dispatcher, or in another process.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from prism.agents.stateful import StatefulAgent
+from prism.statechart import Choice, Statechart
+from prism.statechart.states import S
+
+C = TypeVar("C")
+"""What a domain's triggers carry, such as the post in view."""
+
+E = TypeVar("E")
+"""What a domain's updates do beyond the state."""
+
+
+@unique
+class Source(StrEnum):
+    """What settled a turn. The first four moved the agent; the rest left it where it was."""
+
+    RULE = "rule"
+    ORACLE = "oracle"
+    FALLBACK = "fallback"
+    TIMEOUT = "timeout"
+    NO_ROW = "no_row"
+    CRASH = "crash"
+    QUARANTINE = "quarantine"
+
+
+MOVED = frozenset({Source.RULE, Source.ORACLE, Source.FALLBACK, Source.TIMEOUT})
+
+
+class Decision(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The answer to a question.
+
+    Args:
+        state: the option taken.
+        source: who took it: the oracle, or a fallback.
+        asked: the tick of the question.
+        reason: why it is a fallback; empty otherwise.
+    """
+
+    state: str
+    source: str
+    asked: int
+    reason: str = ""
+
+
+class Trigger(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=False, tag=1):
+    """Something happened to an agent; it carries all that the agent needs to answer."""
+
+    tick: int
+    agent: int
+    name: str
+    context: C | None = None
+    decision: Decision | None = None
+
+
+class Update(msgspec.Struct, Generic[E], frozen=True, array_like=True, gc=False, tag=2):
+    """What a turn did: the agent went from one state to another, or stayed."""
+
+    tick: int
+    agent: int
+    trigger: str
+    from_state: str
+    to_state: str
+    source: str
+    effect: E | None = None
+    reason: str = ""
+
+
+class Question(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=False, tag=3):
+    """A turn that the oracle must settle: the agent stays where it is and deliberates."""
+
+    tick: int
+    agent: int
+    trigger: str
+    state: str
+    options: tuple[str, ...]
+    context: C | None = None
+
+
+def turn(
+    chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], *, ask: bool = True
+) -> Update[Any] | Question[Any]:
+    """The agent's answer to a trigger.
+
+    Args:
+        ask: False settles every choice by its first option and never asks.
+
+    Raises:
+        Exception: whatever a row's action raises; the agent is then where it was.
+    """
+    if trigger.decision is not None:
+        return _settle(chart, agent, trigger, trigger.decision)
+    agent.tick = trigger.tick
+    row = chart.select(agent, trigger.name, trigger.context)
+    before = agent.state
+    if isinstance(row, Choice):
+        if ask and len(row.options) > 1:
+            return Question(trigger.tick, trigger.agent, trigger.name, before, row.targets, trigger.context)
+        row = row.options[0]
+    if row is None or not chart.commit(agent, row, trigger.tick, trigger.context):
+        return Update(trigger.tick, trigger.agent, trigger.name, before, before, Source.NO_ROW)
+    return Update(trigger.tick, trigger.agent, trigger.name, before, agent.state, Source.RULE, agent.effect())
+
+
+def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], decision: Decision) -> Update[Any]:
+    """The update that a decision leads to. Rows are selected as of the tick of the question, so the same one runs."""
+    before = agent.state
+    agent.tick = decision.asked
+    choice = chart.select(agent, trigger.name, trigger.context)
+    agent.tick = trigger.tick
+    row = choice.option(decision.state) if isinstance(choice, Choice) else None
+    if row is None or not chart.commit(agent, row, trigger.tick, trigger.context):
+        return Update(trigger.tick, trigger.agent, trigger.name, before, before, Source.NO_ROW, None, "stale")
+    return Update(
+        trigger.tick,
+        trigger.agent,
+        trigger.name,
+        before,
+        agent.state,
+        decision.source,
+        agent.effect(),
+        decision.reason,
+    )

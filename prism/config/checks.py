@@ -1,0 +1,47 @@
+"""What the settings must satisfy together; each one's own type and range stand in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from prism.config.model import Config, PopulationConfig
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings that are each well formed and cannot hold together.
+
+    Args:
+        keys: the dotted paths of those involved; which one to blame depends on who set it.
+        problem: what is wrong, in words that fit below any of the keys.
+    """
+
+    keys: tuple[str, ...]
+    problem: str
+
+
+def find_conflict(config: Config) -> Conflict | None:
+    """The first conflict in a configuration."""
+    return next(_population_conflicts(config.population), None)
+
+
+def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
+    topics, wanted = population.topics, population.interests_per_person
+    repeated = next((topic for index, topic in enumerate(topics) if topic in topics[:index]), None)
+    if repeated is not None:
+        yield Conflict(
+            keys=("population.topics",), problem=f"expected topics that differ, got {repeated!r} more than once"
+        )
+    # Profiles bring interests of their own, so the topics of synthetic people go unused.
+    if population.profiles is None and wanted > len(topics):
+        yield Conflict(
+            keys=("population.interests_per_person", "population.topics"),
+            problem=f"expected interests_per_person <= the number of topics, got {wanted} and {len(topics)}",
+        )
+    # A graph file overrides the kind, which then asks for nothing.
+    if population.graph.kind == "profiles" and population.profiles is None and population.graph.path is None:
+        yield Conflict(
+            keys=("population.graph.kind", "population.profiles", "population.graph.path"),
+            problem="graph.kind is profiles, which needs a profile file in population.profiles, got null",
+        )

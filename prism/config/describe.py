@@ -1,0 +1,179 @@
+"""The settings as data, for `prism init`, for docs/configuration.md and for errors that say what was expected."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+from typing import cast
+
+import msgspec
+import yaml
+from msgspec import inspect
+
+from prism.config.model import Config
+
+STARTER_WIDTH = 120
+STARTER_HEADER = """\
+Every setting of a PRISM run, at its default. Delete what you do not change: an absent key keeps its default.
+`null` is how YAML writes none."""
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that can be set.
+
+    Args:
+        path: the dotted path, as `--set` takes it.
+        type: the type and range in words: `int >= 1`, `one of: a, b`, `text or none`.
+        item_type: the same for one item, where the setting is a list.
+        default: the default as YAML text.
+        description: what it means.
+        section_description: what the section it stands in is about.
+    """
+
+    path: str
+    type: str
+    item_type: str | None
+    default: str
+    description: str
+    section_description: str
+
+    @property
+    def section(self) -> str:
+        """The dotted path of the section it stands in."""
+        return self.path.rpartition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition(".")[2]
+
+
+@cache
+def settings() -> tuple[Setting, ...]:
+    """Every setting, a section's own before those of the sections inside it."""
+    return tuple(_settings_of(cast(inspect.StructType, inspect.type_info(Config)), Config(), ""))
+
+
+def starter_yaml() -> str:
+    """A YAML file with every setting at its default, each below a comment that tells its meaning and range."""
+    lines = _comment(STARTER_HEADER, "")
+    opened: tuple[str, ...] = ()
+    for section, members in groupby(settings(), key=lambda setting: setting.section):
+        listed, parts = tuple(members), tuple(section.split("."))
+        outer, indent = "  " * (len(parts) - 1), "  " * len(parts)
+        # A section with no settings of its own is opened by the first section inside it.
+        for depth in range(len(parts) - 1):
+            if parts[: depth + 1] != opened[: depth + 1]:
+                lines += ["", f"{'  ' * depth}{parts[depth]}:"]
+        opened = parts
+        lines += ["", *_comment(listed[0].section_description, outer), f"{outer}{parts[-1]}:"]
+        for setting in listed:
+            lines += _comment(f"{setting.description} ({setting.type})", indent)
+            lines.append(f"{indent}{setting.name}: {setting.default}")
+    return "\n".join(lines) + "\n"
+
+
+def settings_markdown() -> str:
+    """The tables of docs/configuration.md: a heading, a sentence and a table for each section."""
+    blocks = []
+    for section, members in groupby(settings(), key=lambda setting: setting.section):
+        listed = tuple(members)
+        rows = [_row(f"`{s.name}`", s.type, f"`{s.default}`", s.description) for s in listed]
+        head = [_row("key", "type", "default", "meaning"), _row("---", "---", "---", "---")]
+        blocks.append("\n".join([f"### {section}", "", listed[0].section_description, "", *head, *rows]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: str) -> Iterator[Setting]:
+    inner = []
+    for field in section.fields:
+        path, value = f"{prefix}{field.name}", getattr(defaults, field.name)
+        kind, description = _unwrap(field.type)
+        if isinstance(kind, inspect.StructType):
+            inner.append((kind, value, f"{path}."))
+            continue
+        item = kind.item_type if isinstance(kind, inspect.VarTupleType) else None
+        yield Setting(
+            path=path,
+            type=type_text(kind),
+            item_type=None if item is None else type_text(item),
+            default=yaml_text(value),
+            description=description,
+            section_description=textwrap.dedent(section.cls.__doc__ or "").strip(),
+        )
+    for kind, value, inner_prefix in inner:
+        yield from _settings_of(kind, value, inner_prefix)
+
+
+def _unwrap(kind: inspect.Type) -> tuple[inspect.Type, str]:
+    """The bare type of a field and the description that its Meta carries."""
+    if not isinstance(kind, inspect.Metadata):
+        return kind, ""
+    return kind.type, str((kind.extra_json_schema or {}).get("description", ""))
+
+
+def type_text(kind: inspect.Type) -> str:
+    """A type and its range in words.
+
+    Raises:
+        TypeError: the model uses a kind of type that no configuration file has needed yet; teach it here.
+    """
+    match kind:
+        case inspect.Metadata():
+            return type_text(kind.type)
+        case inspect.UnionType():
+            return " or ".join(type_text(member) for member in kind.types)
+        case inspect.VarTupleType():
+            least = f", at least {kind.min_length}" if kind.min_length else ""
+            return f"list of {type_text(kind.item_type)}{least}"
+        case inspect.IntType() | inspect.FloatType():
+            return _number_text(kind)
+    return _word_text(kind)
+
+
+def _word_text(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.LiteralType():
+            return f"one of: {', '.join(str(value) for value in kind.values)}"
+        case inspect.StrType():
+            return "non-empty text" if kind.min_length else "text"
+        case inspect.DateTimeType():
+            return "date and time with UTC offset" if kind.tz else "date and time"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.NoneType():
+            return "none"
+    raise TypeError(f"no words for settings of type {kind}")
+
+
+def _number_text(kind: inspect.IntType | inspect.FloatType) -> str:
+    name = "int" if isinstance(kind, inspect.IntType) else "float"
+    if kind.ge is not None and kind.le is not None:
+        return f"{name} {_plain(kind.ge)} to {_plain(kind.le)}"
+    bounds = ((">=", kind.ge), (">", kind.gt), ("<=", kind.le), ("<", kind.lt))
+    text = " and ".join(f"{sign} {_plain(bound)}" for sign, bound in bounds if bound is not None)
+    return f"{name} {text}".rstrip()
+
+
+def _plain(number: float) -> str:
+    """A bound without needless digits: 0.0 is 0, and a large int keeps all its digits."""
+    return str(number) if isinstance(number, int) else f"{number:g}"
+
+
+def yaml_text(value: object) -> str:
+    """A value as YAML on one line."""
+    plain = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(plain, default_flow_style=True, width=float("inf"), allow_unicode=True)
+    return text.removesuffix("...\n").strip()
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    prefix = f"{indent}# "
+    width = STARTER_WIDTH - len(prefix)
+    return [prefix + line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, width)]
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

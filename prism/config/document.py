@@ -1,0 +1,172 @@
+"""A YAML text as plain values that still know the line they stand on.
+
+YAML as a configuration needs it, and no more. Numbers, booleans and null are written as YAML 1.2 writes them: the older
+rules turn `no` into false, `0042` into 34 and `12:30` into 750, and leave `1e3` a text, all without a word.
+Tags and aliases are refused: no setting needs them, and with aliases a small file can mean an endless value.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import msgspec
+import yaml
+
+from prism.errors import ConfigError
+
+FOUND_LENGTH = 60
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands under one key.
+
+    Args:
+        value: the value, or a dict of entries where it is a mapping.
+        line: the 1-based line of the key.
+    """
+
+    value: object
+    line: int
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that reads words and numbers as YAML 1.2 does."""
+
+
+_Loader.yaml_implicit_resolvers = {}
+# PyYAML finds the patterns to try by the first character of a text; the empty string stands for an empty text.
+for _tag, _first, _pattern in (
+    ("bool", [*"tTfF"], re.compile(r"(true|True|TRUE|false|False|FALSE)\Z")),
+    ("null", [*"~nN", ""], re.compile(r"(~|null|Null|NULL|)\Z")),
+    ("int", [*"-+0123456789"], re.compile(r"[-+]?(0|[1-9][0-9_]*)\Z")),
+    ("float", [*"-+.0123456789"], re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?\Z")),
+    ("float", [*"-+."], re.compile(r"([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))\Z")),
+    ("timestamp", [*"0123456789"], yaml.SafeLoader.timestamp_regexp),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, _first)
+
+
+def read_document(text: str, source: str) -> dict[str, Entry]:
+    """The sections of a YAML text by name; none where it is empty.
+
+    Raises:
+        ConfigError: it is no YAML, has no sections at the top, or a key in it is no text or stands twice.
+    """
+    top = _read(text, source)
+    if top is None or top.value is None:
+        return {}
+    if not isinstance(top.value, dict):
+        raise ConfigError(source, f"expected sections at the top, got {found(top.value)}", line=top.line)
+    return top.value
+
+
+def read_value(text: str, source: str, key: str) -> object:
+    """The value that a text means by itself, as an environment variable or `--set` gives it; none where it is empty.
+
+    Raises:
+        ConfigError: it is no YAML.
+    """
+    try:
+        top = _read(text, source)
+    except ConfigError as error:
+        # The value is one word on a command line: a line number would count lines that nobody sees.
+        raise ConfigError(source, error.problem, key=key) from error
+    return None if top is None else without_lines(top.value)
+
+
+def without_lines(value: object) -> object:
+    """A value with its entries replaced by what stands in them."""
+    if isinstance(value, dict):
+        return {key: without_lines(entry.value) for key, entry in value.items()}
+    return [without_lines(item) for item in value] if isinstance(value, list) else value
+
+
+def found(value: object) -> str:
+    """A value as an error shows it: on one line, as YAML writes it, cut where it is long."""
+    text = _found(value)
+    return text if len(text) <= FOUND_LENGTH else f"{text[: FOUND_LENGTH - 3]}..."
+
+
+def _found(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float):
+        return repr(value).replace("inf", ".inf").replace("nan", ".nan")
+    if isinstance(value, list):
+        return f"[{', '.join(_found(item) for item in value)}]"
+    if isinstance(value, dict):
+        return "a mapping"
+    return str(value) if isinstance(value, date) else repr(value)
+
+
+def _read(text: str, source: str) -> Entry | None:
+    """The whole text as one entry."""
+    try:
+        _refuse_references(text, source)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        return None if node is None else Entry(value=_value(loader, node, source, ""), line=_line(node.start_mark))
+    except yaml.MarkedYAMLError as error:
+        problem = ", ".join(part for part in (error.context, error.problem) if part)
+        line = _line(error.problem_mark) if error.problem_mark else None
+        raise ConfigError(source, f"not valid YAML: {' '.join(problem.split())}", line=line) from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problem = f"not valid YAML: the character {chr(error.character)!a} is not allowed"
+        raise ConfigError(source, problem, line=line) from error
+    except RecursionError as error:
+        raise ConfigError(source, "not valid here: nested too deeply") from error
+
+
+def _refuse_references(text: str, source: str) -> None:
+    for event in yaml.parse(text, Loader=_Loader):
+        line = event.start_mark.line + 1 if event.start_mark else None
+        if isinstance(event, yaml.AliasEvent):
+            raise ConfigError(source, f"*{event.anchor}: YAML aliases are not supported", line=line)
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            shown = tag.replace("tag:yaml.org,2002:", "!!")
+            raise ConfigError(source, f"{shown}: YAML tags are not supported", line=line)
+
+
+def _value(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:
+    if isinstance(node, yaml.MappingNode):
+        return _entries(loader, node, source, path)
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(loader, item, source, path) for item in node.value]
+    return _scalar(loader, node, source, path)
+
+
+def _entries(loader: _Loader, node: yaml.MappingNode, source: str, path: str) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for key_node, value_node in node.value:
+        line = _line(key_node.start_mark)
+        key = without_lines(_value(loader, key_node, source, path))
+        if not isinstance(key, str):
+            raise ConfigError(source, f"expected a name as key, got {found(key)}", key=path or None, line=line)
+        inner = join(path, key)
+        if key in entries:
+            raise ConfigError(source, f"stands twice, first in line {entries[key].line}", key=inner, line=line)
+        entries[key] = Entry(value=_value(loader, value_node, source, inner), line=line)
+    return entries
+
+
+def _scalar(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:
+    try:
+        value: object = loader.construct_object(node)
+    except ValueError as error:
+        # A date like 2026-02-30, or an int of more digits than Python reads.
+        problem = f"expected a valid {node.tag.rpartition(':')[2]}, got {found(node.value)}"
+        raise ConfigError(source, problem, key=path or None, line=_line(node.start_mark)) from error
+    return value
+
+
+def join(path: str, key: str) -> str:
+    """The dotted path of a key; what cannot be printed is escaped, so that an error stays on one line."""
+    shown = (key if key.isprintable() else ascii(key)[1:-1]) or "''"
+    return f"{path}.{shown}" if path else shown
+
+
+def _line(mark: yaml.Mark) -> int:
+    return int(mark.line) + 1

@@ -1,0 +1,66 @@
+"""What the runtime asks of a domain. Social feeds and economies answer it; so can a domain of your own.
+
+The runtime knows triggers, updates and questions. What they mean is the world's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from prism.agents.stateful import StatefulAgent
+from prism.agents.turn import Question, Trigger, Update
+from prism.statechart import Oracle, Statechart
+
+
+class World(Protocol):
+    """The state of everything, and the only thing the engine writes to.
+
+    Both calls that change it are made by the engine alone, in the order of agent numbers, so a world needs no locks
+    and must not depend on anything but what it is told.
+    """
+
+    def triggers(self, tick: int) -> Sequence[Trigger[Any]]:
+        """What happens to whom in this tick: ascending by agent, at most one each, none for those who deliberate."""
+
+    def apply(self, update: Update[Any]) -> None:
+        """An agent took its turn: carry out what it did, and plan what happens to it next."""
+
+    def deliberates(self, question: Question[Any]) -> None:
+        """An agent waits for the oracle: nothing happens to it until its decision comes back as an update."""
+
+    def totals(self) -> dict[str, Any]:
+        """What the run's summary says about this world, as JSON values."""
+
+
+class Domain(Protocol):
+    """A kind of world, with its people and its chart."""
+
+    @property
+    def size(self) -> int:
+        """How many agents there are, numbered from 0."""
+
+    @property
+    def chart(self) -> Statechart[Any]:
+        """The statechart they share."""
+
+    @property
+    def world(self) -> World:
+        """The world they live in."""
+
+    @property
+    def context_type(self) -> Any:
+        """The type of what triggers carry; `None` for nothing."""
+
+    @property
+    def effect_type(self) -> Any:
+        """The type of what updates do beyond the state; `None` for nothing."""
+
+    def agent(self, agent_id: int) -> StatefulAgent[Any]:
+        """The agent as its last applied update left it: a new one at the start, the same one after a restart."""
+
+    def asker(self, question: Question[Any]) -> StatefulAgent[Any]:
+        """Who asks a question, as an oracle may see them: their persona, state and tick."""
+
+    def oracle(self) -> Oracle:
+        """The oracle that the configuration names."""

@@ -1,0 +1,1 @@
+"""People on a social feed: personas, posts, feeds, cascades, and the world they make."""

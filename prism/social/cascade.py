@@ -1,0 +1,101 @@
+"""Cascades: the tree of replies and reshares that grows from one original post."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from prism.social.post import Post, PostKind
+
+
+class CascadeEdge(NamedTuple):
+    """One step of a cascade: `child` answers or reshares `parent`, in the tree that grows from `root`."""
+
+    tick: int
+    root: int
+    parent: int
+    child: int
+    kind: PostKind
+
+
+class Cascade(msgspec.Struct, kw_only=True):
+    """The size of one cascade so far.
+
+    Args:
+        root: the original post.
+        posts: the original and every reply and reshare below it.
+        depth: steps from the root to the farthest of them; 0 when there is only the root.
+        engagements: likes, replies and reshares in the whole tree.
+        touched: the tick of the last of them.
+    """
+
+    root: int
+    touched: int
+    posts: int = 1
+    depth: int = 0
+    engagements: int = 0
+
+    def liked(self, tick: int) -> None:
+        """Somebody liked a post of the tree."""
+        self.engagements += 1
+        self.touched = tick
+
+    def grown(self, child: Post) -> None:
+        """A reply or reshare joined the tree."""
+        self.posts += 1
+        self.depth = max(self.depth, child.depth)
+        self.liked(child.created)
+
+
+class CascadeSize(msgspec.Struct, frozen=True):
+    """A cascade's size and depth, as reports give it. A larger one has more posts, then more depth."""
+
+    root: int = -1
+    size: int = 0
+    depth: int = 0
+
+
+class Cascades:
+    """Every living cascade, and the largest there ever was."""
+
+    def __init__(self) -> None:
+        self._living: dict[int, Cascade] = {}
+        self.largest = CascadeSize()
+        self.deepest = 0
+        self.branched = 0
+        """Cascades with at least one reply or reshare."""
+
+    def __getitem__(self, root: int) -> Cascade:
+        return self._living[root]
+
+    def __contains__(self, root: int) -> bool:
+        return root in self._living
+
+    def __len__(self) -> int:
+        return len(self._living)
+
+    def started(self, post: Post) -> None:
+        """An original post may become a cascade."""
+        self._living[post.id] = Cascade(root=post.id, touched=post.created)
+
+    def grown(self, child: Post) -> None:
+        """A reply or reshare joined its cascade."""
+        cascade = self._living[child.root]
+        self.branched += cascade.posts == 1
+        cascade.grown(child)
+        self.deepest = max(self.deepest, cascade.depth)
+        if (cascade.posts, cascade.depth) > (self.largest.size, self.largest.depth):
+            self.largest = CascadeSize(cascade.root, cascade.posts, cascade.depth)
+
+    def retire(self, before: int) -> None:
+        """Forget cascades that nobody has touched since before that tick, so that a long run does not grow."""
+        for root in [root for root, cascade in self._living.items() if cascade.touched < before]:
+            del self._living[root]
+
+
+def edge_of(post: Post) -> CascadeEdge | None:
+    """The step that a reply or reshare added to its cascade; None for an original."""
+    if post.parent is None:
+        return None
+    return CascadeEdge(post.created, post.root, post.parent, post.id, post.kind)

@@ -1,0 +1,80 @@
+"""The embedded oracle: a multinomial logit over the options, needing no server and no model.
+
+    P(j) = exp(V_j / s) / sum_k exp(V_k / s)
+
+with V_scrolling = 0 as the reference and, for an option that engages,
+
+    V_j = b_j + b_topic * topic_match + b_tie * followed + b_activity * activity
+              + b_popularity * popularity (liking and resharing only) - b_fatigue * fatigue
+
+Source: McFadden, "Conditional logit analysis of qualitative choice behavior" (1974). The form is his; the coefficients
+are configuration, plausible and UNCALIBRATED.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from prism.agents.social_agent import SocialAgent
+from prism.config import ChoiceConfig
+from prism.rng import Draw, pick, uniform
+from prism.social.post import PostView
+from prism.statechart import AgentState, Oracle
+
+
+class ChoiceOracle(Oracle):
+    """An oracle that draws the option from a multinomial logit with the agent's own random stream.
+
+    Args:
+        coefficients: the weights.
+        seed: the run's seed.
+    """
+
+    def __init__(self, coefficients: ChoiceConfig, seed: int) -> None:
+        self._coefficients = coefficients
+        self._seed = seed
+
+    async def ask(
+        self,
+        agent: SocialAgent,
+        current_state: AgentState,  # noqa: ARG002  # the interface's; the utilities do not depend on it
+        trigger: str,  # noqa: ARG002  # the interface's
+        options: Sequence[AgentState],
+        context: Any = None,
+    ) -> AgentState:
+        """The option drawn for this agent and tick."""
+        weights = self.probabilities(agent, options, context)
+        return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+
+    def probabilities(self, agent: SocialAgent, options: Sequence[AgentState], view: PostView | None) -> list[float]:
+        """The probability of each option, in order; they add up to 1."""
+        utilities = [self.utility(agent, option, view) / self._coefficients.scale for option in options]
+        highest = max(utilities)
+        weights = [math.exp(utility - highest) for utility in utilities]
+        total = math.fsum(weights)
+        return [weight / total for weight in weights]
+
+    def utility(self, agent: SocialAgent, option: AgentState, view: PostView | None) -> float:
+        """V of one option; 0 for an option that does not engage, and the constant alone without a post in view."""
+        b = self._coefficients
+        constant = {
+            AgentState.ENGAGING_LIKE: b.like,
+            AgentState.ENGAGING_RESHARE: b.reshare,
+            AgentState.ENGAGING_REPLY: b.compose,
+            AgentState.COMPOSING: b.compose,
+        }.get(option)
+        if constant is None:
+            return 0.0
+        if view is None:
+            return constant
+        spread = 0.0 if option in (AgentState.COMPOSING, AgentState.ENGAGING_REPLY) else b.popularity * view.popularity
+        return (
+            constant
+            + b.topic * view.topic_match
+            + b.tie * view.followed
+            + b.activity * agent.persona.activity
+            + spread
+            - b.fatigue * view.fatigue
+        )

@@ -1,0 +1,72 @@
+"""The social domain: people on a feed, their chart, their world and their oracle, from one configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prism.agents.social_agent import SocialAgent
+from prism.agents.turn import Question
+from prism.clock import SimulatedClock
+from prism.config import Config
+from prism.social.chart import SOCIAL_CHART
+from prism.social.choice import ChoiceOracle
+from prism.social.population import Population
+from prism.social.post import PostView
+from prism.social.world import SocialWorld
+from prism.statechart import AgentState, Oracle, Statechart
+
+HISTORY_DEPTH = 50
+HISTORY_MAX_POPULATION = 10_000
+"""Beyond this many people histories are off unless asked for: 50 transitions take about 10 KB a person."""
+
+
+class SocialDomain:
+    """People on a social feed.
+
+    Args:
+        config: the run's configuration.
+        population: the people.
+        chart: how they behave; the default social chart, or another over the same states and triggers.
+    """
+
+    context_type: Any = PostView
+    effect_type: Any = str
+
+    def __init__(self, config: Config, population: Population, chart: Statechart[AgentState] = SOCIAL_CHART) -> None:
+        self.config = config
+        self.population = population
+        self.chart = chart
+        self.world = SocialWorld(config, population)
+        self._clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
+        depth = config.statechart.max_history_depth
+        self._history_depth = (HISTORY_DEPTH if self.size <= HISTORY_MAX_POPULATION else 0) if depth is None else depth
+
+    @property
+    def size(self) -> int:
+        """How many people there are."""
+        return self.population.size
+
+    def agent(self, agent_id: int) -> SocialAgent:
+        """The person as their last applied update left them. Their history starts anew; the journal has it all."""
+        return self._person(agent_id, self.world.states[agent_id], self.world.entered[agent_id])
+
+    def asker(self, question: Question[PostView]) -> SocialAgent:
+        """The person who asks, at the tick of the question."""
+        return self._person(question.agent, AgentState(question.state), question.tick)
+
+    def oracle(self) -> Oracle:
+        """The embedded oracle."""
+        return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed)
+
+    def _person(self, agent_id: int, state: AgentState, tick: int) -> SocialAgent:
+        return SocialAgent(
+            agent_id,
+            persona=self.population.personas[agent_id],
+            timeout_threshold=self.config.statechart.default_timeout_ticks,
+            pending_action=self.world.pending.get(agent_id),
+            seed=self.config.simulation.seed,
+            state=state,
+            tick=tick,
+            max_history_depth=self._history_depth,
+            clock=self._clock,
+        )

@@ -1,0 +1,117 @@
+"""What a person is shown: how candidates are scored, and how in-network and out-of-network posts are mixed.
+
+| algorithm | score of post p for person i at tick t | source |
+|---|---|---|
+| chronological | created(p) | every early timeline |
+| hot | log10(max(1, engagements(p))) + created(p) / tau, tau half a round | Reddit's ranking, Salihefendic (2010) |
+| interest | topic_match(i, p) + popularity(p) / 2 | content-based filtering, Pazzani & Billsus (2007) |
+| random | a draw of i, t and p | the neutral baseline |
+
+Equal scores go to the newer post, then to the higher id, so an order never depends on how candidates were gathered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from prism.rng import Draw, uniform
+from prism.social.post import Post, popularity, topic_match
+
+
+class Reader(NamedTuple):
+    """Whose feed it is, and when."""
+
+    seed: int
+    agent: int
+    tick: int
+    interests: tuple[str, ...]
+    ticks_per_round: int
+
+
+Score = Callable[[Reader, Post, int], float]
+"""`(reader, post, engagements of the post's cascade)` -> the higher, the earlier it is shown."""
+
+
+def chronological(_: Reader, post: Post, __: int) -> float:
+    """The tick it was posted in."""
+    return float(post.created)
+
+
+def hot(reader: Reader, post: Post, engagements: int) -> float:
+    """Ten times the engagements count as much as half a round of freshness."""
+    return math.log10(max(1, engagements)) + post.created / (reader.ticks_per_round / 2)
+
+
+def interest(reader: Reader, post: Post, engagements: int) -> float:
+    """The match of its topics, and half its popularity."""
+    return topic_match(reader.interests, post.topics) + popularity(engagements) / 2
+
+
+def random_order(reader: Reader, post: Post, _: int) -> float:
+    """A draw of this person, tick and post."""
+    return uniform(reader.seed, reader.agent, reader.tick, Draw.FEED_ORDER, post.id)
+
+
+SCORES: dict[str, Score] = {
+    "chronological": chronological,
+    "hot": hot,
+    "interest": interest,
+    "random": random_order,
+}
+
+
+class Candidate(NamedTuple):
+    """A post that could be shown, and the engagements of its cascade."""
+
+    post: Post
+    engagements: int
+
+
+def build_feed(
+    algorithm: str,
+    reader: Reader,
+    in_network: Iterable[Candidate],
+    out_of_network: Iterable[Candidate],
+    quota: tuple[int, int],
+) -> list[int]:
+    """The ids of the posts to show, first to last, at most one of each cascade.
+
+    Args:
+        algorithm: a key of SCORES.
+        in_network: candidates from people the reader follows.
+        out_of_network: candidates from others.
+        quota: how many of each to show; what one side cannot fill, the other may.
+    """
+    score = SCORES[algorithm]
+
+    def ranked(candidates: Iterable[Candidate]) -> list[tuple[float, int, int, int]]:
+        rows = [(score(reader, post, count), post.created, post.id, post.root) for post, count in candidates]
+        rows.sort(reverse=True)
+        return rows
+
+    inside, outside = _one_of_each_cascade(ranked(in_network), ranked(out_of_network))
+    wanted_inside, wanted_outside = quota
+    total = wanted_inside + wanted_outside
+    taken_outside = min(len(outside), max(wanted_outside, total - len(inside)))
+    chosen = inside[: total - taken_outside] + outside[:taken_outside]
+    chosen.sort(reverse=True)
+    return [post_id for _, _, post_id, _ in chosen]
+
+
+Ranked = list[tuple[float, int, int, int]]
+
+
+def _one_of_each_cascade(*lists: Ranked) -> Sequence[Ranked]:
+    """The lists with only the first post of each cascade; an earlier list goes first."""
+    seen: dict[int, None] = {}
+    kept: list[Ranked] = []
+    for rows in lists:
+        first = []
+        for row in rows:
+            if row[3] not in seen:
+                seen[row[3]] = None
+                first.append(row)
+        kept.append(first)
+    return kept

@@ -1,0 +1,206 @@
+"""Who follows whom: a directed graph that never changes, and the three generators that make one from a seed.
+
+A tie i -> j means that i follows j: i sees what j posts. A friendship is two ties. Both directions are stored as
+compressed sparse rows, 8 bytes a tie and 16 a person, so a feed and a fan-out each read one slice of an array.
+"""
+
+from __future__ import annotations
+
+import random  # noqa: TID251 - nothing is drawn from it: it is the generator igraph starts with, given back after use
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+
+import igraph
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prism.config.model import GraphConfig
+from prism.errors import ConfigError
+from prism.rng import GraphRandom
+
+Ints = NDArray[np.int32]
+Keys = NDArray[np.int64]
+
+
+class FollowGraph:
+    """A follow graph over the people 0 .. size - 1.
+
+    Args:
+        size: how many people there are; some may have no tie.
+        follower: who follows, one entry a tie.
+        followee: whom they follow, in the same order.
+        names: each person's id as the file writes it; none: "0" to "size - 1".
+        mutual: the ties are friendships, each given once: both people follow each other.
+
+    Attributes:
+        size: the number of people.
+        edges: the number of follow ties; a friendship counts as two.
+        names: each person's external id.
+        duplicates: how many given ties were dropped because they repeat another (with `mutual`, in either order).
+        self_loops: how many given ties were dropped because they link a person to themselves.
+
+    Raises:
+        ValueError: the arrays differ in length, an entry is no person, or `names` is not one a person.
+    """
+
+    __slots__ = (
+        "_followees",
+        "_followees_view",
+        "_followers",
+        "_in_offsets",
+        "_out_offsets",
+        "duplicates",
+        "edges",
+        "names",
+        "self_loops",
+        "size",
+    )
+
+    def __init__(
+        self,
+        size: int,
+        follower: ArrayLike,
+        followee: ArrayLike,
+        *,
+        names: Sequence[str] | None = None,
+        mutual: bool = False,
+    ) -> None:
+        self.size = size
+        self.names = tuple(names) if names is not None else tuple(map(str, range(size)))
+        if len(self.names) != size:
+            raise ValueError(f"names: expected one for each of {size} people, got {len(self.names)}")
+        tails, heads = _ends(size, follower), _ends(size, followee)
+        if len(tails) != len(heads):
+            raise ValueError(f"follower and followee: expected equal lengths, got {len(tails)} and {len(heads)}")
+        apart = tails != heads
+        self.self_loops = int(len(tails) - np.count_nonzero(apart))
+        tails, heads = tails[apart], heads[apart]
+        given = len(tails)
+        if mutual:
+            tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
+        ties = np.unique(tails * size + heads)
+        self.duplicates = given - len(ties)
+        if mutual:
+            ties = np.sort(np.concatenate((ties, ties % size * size + ties // size)))
+        self._store(ties)
+
+    def _store(self, ties: Keys) -> None:
+        """Lay out sorted `ties`, each follower * size + followee, as rows of followees and rows of followers."""
+        tails, heads = ties // max(self.size, 1), ties % max(self.size, 1)
+        self.edges = len(ties)
+        self._out_offsets = _offsets(tails, self.size)
+        self._in_offsets = _offsets(heads, self.size)
+        self._followees: Ints = heads.astype(np.int32)
+        # A stable sort keeps the followers of one person in ascending order.
+        self._followers: Ints = tails[np.argsort(heads, kind="stable")].astype(np.int32)
+        for array in (self._out_offsets, self._in_offsets, self._followees, self._followers):
+            array.flags.writeable = False
+        # Reading single entries through a memoryview gives plain ints, several times faster than numpy scalars.
+        self._followees_view = self._followees.data
+
+    def following(self, person: int) -> Ints:
+        """The people that `person` follows, ascending: a read-only view."""
+        return self._followees[self._out_offsets[person] : self._out_offsets[person + 1]]
+
+    def followers(self, person: int) -> Ints:
+        """The people who follow `person`, ascending: a read-only view."""
+        return self._followers[self._in_offsets[person] : self._in_offsets[person + 1]]
+
+    def follows(self, person: int, other: int) -> bool:
+        """Whether `person` follows `other`."""
+        stop = int(self._out_offsets[person + 1])
+        place = bisect_left(self._followees_view, other, int(self._out_offsets[person]), stop)
+        return place < stop and self._followees_view[place] == other
+
+
+def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
+    """A graph of `size` people made by the generator `config.kind`; people follow each other or not at all.
+
+    - barabasi_albert: people join one by one and befriend max(1, degree // 2) earlier ones, popular ones more often.
+      Source: Barabasi & Albert (1999).
+    - stochastic_block: equal communities (their sizes differ by one at most), filled in order of person; mean degree
+      `degree`, of which the share `mixing` leaves the community. Source: Holland, Laskey & Leinhardt (1983).
+    - watts_strogatz: a ring in which each person knows the `degree` nearest, both ends of a tie rewired with
+      probability `rewiring`. Source: Watts & Strogatz (1998); they rewire one end.
+
+    Raises:
+        ConfigError: the parameters do not fit the size, or `config.kind` is no generator.
+    """
+    if config.degree >= size:
+        raise _misfit("degree", f"expected fewer than the {size} people in population.size, got {config.degree}")
+    if config.kind == "profiles":
+        raise _misfit("kind", "`profiles` is not a generator")
+    with _drawing_from(seed):
+        if config.kind == "barabasi_albert":
+            made = igraph.Graph.Barabasi(n=size, m=max(1, config.degree // 2), directed=False)
+        elif config.kind == "watts_strogatz":
+            made = _watts_strogatz(config, size)
+        else:
+            made = _stochastic_block(config, size)
+    return from_igraph(made, mutual=True)
+
+
+def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | None = None) -> FollowGraph:
+    """The ties of an igraph graph: friendships if `mutual`, else source follows target."""
+    ends = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64, count=2 * graph.ecount())
+    return FollowGraph(graph.vcount(), ends[0::2], ends[1::2], names=names, mutual=mutual)
+
+
+def _watts_strogatz(config: GraphConfig, size: int) -> igraph.Graph:
+    if config.degree % 2:
+        raise _misfit("degree", f"expected an even number for watts_strogatz, got {config.degree}")
+    return igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=config.degree // 2, p=config.rewiring)
+
+
+def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
+    blocks = config.blocks
+    if blocks > size:
+        raise _misfit("blocks", f"expected at most the {size} people in population.size, got {blocks}")
+    sizes = [size // blocks + (block < size % blocks) for block in range(blocks)]
+    pairs_inside = sum(people * (people - 1) // 2 for people in sizes)
+    pairs_between = size * (size - 1) // 2 - pairs_inside
+    ties = size * config.degree / 2.0
+    inside = _density(ties * (1.0 - config.mixing), pairs_inside, "inside the communities", "raise mixing")
+    between = _density(ties * config.mixing, pairs_between, "between communities", "lower mixing")
+    preferences = [[inside if row == column else between for column in range(blocks)] for row in range(blocks)]
+    return igraph.Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
+
+
+def _density(ties: float, pairs: int, where: str, remedy: str) -> float:
+    """The probability of a tie that puts `ties` of them among `pairs` of people."""
+    if ties > pairs:
+        raise _misfit(
+            "mixing", f"stochastic_block wants {ties:.0f} ties {where}, where {pairs} fit: {remedy} or lower degree"
+        )
+    return ties / pairs if pairs else 0.0
+
+
+@contextmanager
+def _drawing_from(seed: int) -> Iterator[None]:
+    """A block in which igraph draws from `seed`; its generator is one for the whole process, so it is given back."""
+    igraph.set_random_number_generator(GraphRandom(seed))
+    try:
+        yield
+    finally:
+        igraph.set_random_number_generator(random)
+
+
+def _ends(size: int, people: ArrayLike) -> Keys:
+    """One end of each tie as 64-bit numbers, checked to be people."""
+    ends = np.asarray(people, dtype=np.int64)
+    if ends.size and (ends.min() < 0 or ends.max() >= size):
+        raise ValueError(f"ties: expected people 0 to {size - 1}, got {ends.min()} to {ends.max()}")
+    return ends
+
+
+def _offsets(rows: Keys, size: int) -> Keys:
+    """Where each person's row begins; the last entry is where the last row ends."""
+    offsets = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=size), out=offsets[1:])
+    return offsets
+
+
+def _misfit(key: str, problem: str) -> ConfigError:
+    return ConfigError("population.graph", problem, key=key)

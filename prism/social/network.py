@@ -1,0 +1,197 @@
+"""The posts of a social network, who gets to see them, and what a like, reply or reshare does to them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from prism.config import FeedConfig
+from prism.rng import Draw, integer, uniform
+from prism.social.cascade import CascadeEdge, Cascades, edge_of
+from prism.social.feed import Candidate, Reader, build_feed
+from prism.social.population import Population
+from prism.social.post import Post, PostKind, PostView, popularity, topic_match
+from prism.social.texts import write_post
+
+RECENT_ORIGINALS = 1000
+"""How many of the newest originals out-of-network candidates are sampled from."""
+
+
+class Network:
+    """The posts and timelines.
+
+    Posts are pushed to followers when they are made, so that reading a feed looks at a bounded timeline however many
+    people one follows. Posts and cascades older than the horizon are forgotten: memory is bounded in a long run.
+
+    Args:
+        population: the people and who follows whom.
+        feed: what they are shown.
+        seed: the run's seed.
+        ticks_per_round: length of a round.
+    """
+
+    def __init__(self, population: Population, feed: FeedConfig, seed: int, ticks_per_round: int) -> None:
+        self.population = population
+        self.feed = feed
+        self.seed = seed
+        self.ticks_per_round = ticks_per_round
+        self.posts: dict[int, Post] = {}
+        self.cascades = Cascades()
+        self.counts: dict[str, int] = {"posts": 0, "likes": 0, "replies": 0, "reshares": 0}
+        self._next_id = 0
+        self._timelines: dict[int, deque[int]] = {}
+        self._seen: dict[int, deque[int]] = {}
+        self._recent: deque[int] = deque(maxlen=RECENT_ORIGINALS)
+
+    def publish(self, author: int, tick: int) -> Post:
+        """A new original post, on a topic the author cares about, now in the followers' timelines."""
+        interests = self.population.personas[author].interests
+        topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
+        post = self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None)
+        self.cascades.started(post)
+        self._recent.append(post.id)
+        self._push(post)
+        self.counts["posts"] += 1
+        return post
+
+    def like(self, post_id: int, tick: int) -> None:
+        """A post is liked; its cascade counts it. A post already forgotten stays so."""
+        post = self.posts.get(post_id)
+        if post is None:
+            return
+        post.likes += 1
+        self.cascades[post.root].liked(tick)
+        self.counts["likes"] += 1
+
+    def reply(self, author: int, post_id: int, tick: int) -> None:
+        """A post is answered: a reply joins the cascade, and the author of the post gets to see it."""
+        parent = self.posts.get(post_id)
+        if parent is None:
+            return
+        reply = self._new(author, tick, PostKind.REPLY, parent.topics, parent)
+        parent.replies += 1
+        self.cascades.grown(reply)
+        if parent.author != author:
+            self._deliver(parent.author, reply.id)
+        self.counts["replies"] += 1
+
+    def reshare(self, author: int, post_id: int, tick: int) -> None:
+        """A post is passed on: the reshare joins the cascade, and the author's followers get to see it."""
+        parent = self.posts.get(post_id)
+        if parent is None:
+            return
+        reshare = self._new(author, tick, PostKind.RESHARE, parent.topics, parent)
+        parent.reshares += 1
+        self.cascades.grown(reshare)
+        self._push(reshare)
+        self.counts["reshares"] += 1
+
+    def feed_for(self, agent: int, tick: int) -> list[int]:
+        """The ids of the posts this person is shown, first to last."""
+        persona = self.population.personas[agent]
+        reader = Reader(self.seed, agent, tick, persona.interests, self.ticks_per_round)
+        outside = round(self.feed.size * self.feed.out_of_network)
+        shown = build_feed(
+            self.feed.algorithm,
+            reader,
+            self._candidates(agent, self._timelines.get(agent, ())),
+            self._candidates(agent, self._pool(agent, tick) if outside else ()),
+            (self.feed.size - outside, outside),
+        )
+        if shown:
+            seen = self._seen.setdefault(agent, deque(maxlen=self.feed.memory))
+            seen.extend(self.posts[post_id].root for post_id in shown)
+        return shown
+
+    def view(self, agent: int, post_id: int, tick: int, fatigue: float) -> PostView | None:
+        """What this person sees of a post; None once it is forgotten."""
+        post = self.posts.get(post_id)
+        if post is None:
+            return None
+        population = self.population
+        return PostView(
+            id=post.id,
+            author=post.author,
+            author_name=population.personas[post.author].name,
+            text=post.text,
+            topics=post.topics,
+            age_ticks=tick - post.created,
+            likes=post.likes,
+            replies=post.replies,
+            reshares=post.reshares,
+            velocity=post.velocity(tick, self.ticks_per_round),
+            popularity=popularity(self.cascades[post.root].engagements),
+            followed=population.graph.follows(agent, post.author),
+            topic_match=topic_match(population.personas[agent].interests, post.topics),
+            appeal=uniform(self.seed, agent, 0, Draw.APPEAL, post.root) ** 3,
+            fatigue=fatigue,
+        )
+
+    def edges(self) -> Iterator[CascadeEdge]:
+        """The steps of every cascade still remembered, oldest first."""
+        return (edge for edge in map(edge_of, self.posts.values()) if edge is not None)
+
+    def retire(self, tick: int) -> None:
+        """Forget posts older than the horizon, and cascades that nobody has touched for twice as long.
+
+        A living post always has its cascade, because it touched the cascade when it joined.
+        """
+        horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
+        for post_id in [post.id for post in self._oldest_first(horizon)]:
+            del self.posts[post_id]
+        self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
+
+    def _oldest_first(self, horizon: int) -> Iterator[Post]:
+        for post in self.posts.values():
+            if post.created >= horizon:
+                return
+            yield post
+
+    def _new(self, author: int, tick: int, kind: PostKind, topics: tuple[str, ...], parent: Post | None) -> Post:
+        post_id = self._next_id
+        self._next_id += 1
+        post = Post(
+            id=post_id,
+            author=author,
+            text=write_post(kind, topics[0] if topics else "this", self.seed, author, tick),
+            topics=topics,
+            created=tick,
+            root=post_id if parent is None else parent.root,
+            kind=kind,
+            parent=None if parent is None else parent.id,
+            depth=0 if parent is None else parent.depth + 1,
+        )
+        self.posts[post_id] = post
+        return post
+
+    def _push(self, post: Post) -> None:
+        for follower in self.population.graph.followers(post.author).tolist():
+            self._deliver(follower, post.id)
+
+    def _deliver(self, agent: int, post_id: int) -> None:
+        timeline = self._timelines.get(agent)
+        if timeline is None:
+            timeline = self._timelines[agent] = deque(maxlen=self.feed.memory)
+        timeline.append(post_id)
+
+    def _pool(self, agent: int, tick: int) -> list[int]:
+        """A sample, with repeats, of the newest originals."""
+        recent = self._recent
+        if not recent:
+            return []
+        return [
+            recent[integer(len(recent), self.seed, agent, tick, Draw.FEED_POOL, index)]
+            for index in range(self.feed.pool)
+        ]
+
+    def _candidates(
+        self, agent: int, post_ids: Iterator[int] | deque[int] | list[int] | tuple[int, ...]
+    ) -> list[Candidate]:
+        """The posts among these that are still remembered, not the agent's own and of no cascade it has seen."""
+        seen = frozenset(self._seen.get(agent, ()))
+        found = []
+        for post_id in post_ids:
+            post = self.posts.get(post_id)
+            if post is not None and post.author != agent and post.root not in seen:
+                found.append(Candidate(post, self.cascades[post.root].engagements))
+        return found

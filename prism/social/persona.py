@@ -1,0 +1,164 @@
+"""Who a person is: a name, interests, a temperament, and the numbers that decide when they engage.
+
+People differ from one another by draws keyed by their own number, so person 7 of a seed is the same in a population of
+ten and of a million (names apart: a name gets a number where it repeats).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import combinations, product
+
+import msgspec
+
+from prism.config.model import PopulationConfig
+from prism.rng import Draw, integer, normal, pick, uniform
+
+ACTIVITY_MIN = 0.01
+"""The least active person still comes online once in a hundred rounds, so nobody is a dead node."""
+
+# fmt: off
+_FIRST_NAMES = (
+    "Ada", "Amir", "Anika", "Bela", "Bruno", "Carmen", "Chidi", "Dana", "Diego", "Elif", "Emil", "Fatou", "Felix",
+    "Goran", "Hana", "Hugo", "Ines", "Ivan", "Jonas", "Jun", "Kira", "Kofi", "Lena", "Liam", "Mara", "Mateo", "Mina",
+    "Nadia", "Noor", "Olga", "Omar", "Petra", "Priya", "Quinn", "Rosa", "Samir", "Sofia", "Tariq", "Uma", "Viktor",
+    "Wen", "Yara", "Yusuf", "Zoe",
+)
+_LAST_NAMES = (
+    "Abe", "Adeyemi", "Andersen", "Aydin", "Bauer", "Bianchi", "Castro", "Chen", "Costa", "Dubois", "Eze", "Farah",
+    "Fischer", "Garcia", "Gupta", "Haddad", "Hansen", "Ito", "Jansen", "Kaya", "Khan", "Kim", "Kovacs", "Larsen",
+    "Lopez", "Mbeki", "Meyer", "Moreau", "Nguyen", "Novak", "Okafor", "Park", "Petrov", "Quist", "Rossi", "Sato",
+    "Silva", "Singh", "Tanaka", "Urban", "Vargas", "Weber", "Yilmaz", "Zhang",
+)
+# fmt: on
+_TRAITS = (
+    ("conventional", "curious"),
+    ("spontaneous", "orderly"),
+    ("reserved", "outgoing"),
+    ("blunt", "warm"),
+    ("calm", "anxious"),
+)
+_PERSONALITIES = tuple(
+    f"{first}, {second} and {third}" for traits in combinations(_TRAITS, 3) for first, second, third in product(*traits)
+)
+
+
+class Persona(msgspec.Struct, frozen=True, kw_only=True):
+    """A person as the simulation sees them; what they do follows from these values and the draws.
+
+    `activity` is the probability of being online in a round. A post whose relevance is at most `low_threshold` is
+    ignored, one at or above `high_threshold` is acted on, and between the two the oracle is asked.
+
+    Raises:
+        ValueError: a value out of range; the message names the field, what was expected and what it was.
+    """
+
+    name: str
+    interests: tuple[str, ...]
+    personality: str
+    engagement_threshold: float = 0.5
+    low_threshold: float = 0.45
+    high_threshold: float = 0.55
+    activity: float = 0.35
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError(f"name: expected a text that is not empty, got {self.name!r}")
+        for field in ("engagement_threshold", "low_threshold", "high_threshold", "activity"):
+            value = getattr(self, field)
+            if not 0.0 <= value <= 1.0:
+                raise ValueError(f"{field}: expected 0 to 1, got {value}")
+        middle = self.engagement_threshold
+        if self.low_threshold > middle:
+            raise ValueError(
+                f"low_threshold: expected at most engagement_threshold ({middle}), got {self.low_threshold}"
+            )
+        if self.high_threshold < middle:
+            raise ValueError(
+                f"high_threshold: expected at least engagement_threshold ({middle}), got {self.high_threshold}"
+            )
+
+
+def synthesize(size: int, seed: int, config: PopulationConfig) -> tuple[Persona, ...]:
+    """`size` people made up from the seed alone."""
+    names = unique(synthetic_name(agent, seed) for agent in range(size))
+    return tuple(
+        individual(
+            agent,
+            seed,
+            config,
+            name=name,
+            interests=synthetic_interests(agent, seed, config),
+            personality=_PERSONALITIES[integer(len(_PERSONALITIES), seed, agent, 0, Draw.PERSONALITY)],
+        )
+        for agent, name in enumerate(names)
+    )
+
+
+def individual(
+    agent: int, seed: int, config: PopulationConfig, *, name: str, interests: tuple[str, ...], personality: str
+) -> Persona:
+    """The person `agent`: who they are as given, how active and how choosy they are by the seed.
+
+    With z a standard normal deviate of this person, clip(x, a, b) = min(max(x, a), b):
+
+    - activity = clip(mean * exp(sigma * z - sigma**2 / 2), 0.01, 1). Without the clip its mean over people is the
+      configured mean; the clip at 1 lowers it a little where mean and sigma are large.
+    - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
+      above it, clipped alike.
+    """
+    sigma = config.activity.sigma
+    activity = config.activity.mean * math.exp(sigma * normal(seed, agent, 0, Draw.ACTIVITY) - sigma * sigma / 2.0)
+    threshold = _share(config.engagement_threshold + config.threshold_spread * normal(seed, agent, 0, Draw.THRESHOLD))
+    return Persona(
+        name=name,
+        interests=interests,
+        personality=personality,
+        engagement_threshold=threshold,
+        low_threshold=_share(threshold - config.ambiguity / 2.0),
+        high_threshold=_share(threshold + config.ambiguity / 2.0),
+        activity=min(max(activity, ACTIVITY_MIN), 1.0),
+    )
+
+
+def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tuple[str, ...]:
+    """Different topics, in the order drawn: `interests_per_person` of them, or all there are.
+
+    The topic at place r of the configured list (from 1) has weight 1/r, so the first are the popular ones.
+    Source: Zipf (1949) for the shape; the order of the topics is the user's.
+    """
+    topics = list(dict.fromkeys(config.topics))
+    weights = [1.0 / rank for rank in range(1, len(topics) + 1)]
+    drawn: list[str] = []
+    for index in range(min(config.interests_per_person, len(topics))):
+        place = pick(weights, uniform(seed, agent, 0, Draw.INTERESTS, index))
+        drawn.append(topics.pop(place))
+        del weights[place]
+    return tuple(drawn)
+
+
+def synthetic_name(agent: int, seed: int) -> str:
+    """A first and a last name; two people may draw the same."""
+    first = _FIRST_NAMES[integer(len(_FIRST_NAMES), seed, agent, 0, Draw.NAME, 0)]
+    return f"{first} {_LAST_NAMES[integer(len(_LAST_NAMES), seed, agent, 0, Draw.NAME, 1)]}"
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """The names in order, with the lowest free number from 2 on behind each one that came before."""
+    last_number: dict[str, int] = {}
+    result: list[str] = []
+    for name in names:
+        free, number = name, last_number.get(name, 0)
+        while free in last_number:  # also steps over a name that ends in such a number by itself
+            number = max(number + 1, 2)
+            free = f"{name} {number}"
+        last_number[name] = max(number, 1)
+        last_number.setdefault(free, 1)
+        result.append(free)
+    return result
+
+
+def _share(value: float) -> float:
+    """The nearest value in 0 to 1."""
+    return min(max(value, 0.0), 1.0)

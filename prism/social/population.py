@@ -1,0 +1,82 @@
+"""The people of a run and who follows whom, settled before tick 0 and never changed after it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from prism.config.model import PopulationConfig
+from prism.errors import ConfigError
+from prism.social.graph import FollowGraph, generate
+from prism.social.persona import Persona, synthesize
+from prism.social.profiles import Profile, deal
+
+
+class Population(msgspec.Struct, frozen=True, kw_only=True):
+    """`personas[i]` is the person that `graph` calls i.
+
+    Raises:
+        ValueError: there is not one persona for each person of the graph.
+    """
+
+    personas: tuple[Persona, ...]
+    graph: FollowGraph
+
+    def __post_init__(self) -> None:
+        if len(self.personas) != self.graph.size:
+            raise ValueError(f"personas: expected one for each of {self.graph.size} people, got {len(self.personas)}")
+
+    @property
+    def size(self) -> int:
+        """How many people there are."""
+        return self.graph.size
+
+    def name(self, person: int) -> str:
+        """What `person` is called; their id in the file is `graph.names[person]`."""
+        return self.personas[person].name
+
+
+def build_population(
+    config: PopulationConfig,
+    seed: int,
+    *,
+    profiles: tuple[Profile, ...] | None = None,
+    graph: FollowGraph | None = None,
+) -> Population:
+    """The population of a run, a pure function of its arguments.
+
+    A graph from a file brings its own people, and follow lists in the profiles theirs; only a generated graph has
+    `config.size` people. They are cast from the profiles, or made up where there are none.
+
+    Raises:
+        ConfigError: the graph parameters do not fit the size, or follow lists are asked for and there are none.
+    """
+    if graph is None and config.graph.kind == "profiles":
+        graph = _graph_of(profiles)
+    elif graph is None:
+        graph = generate(config.graph, config.size, seed)
+    personas = deal(profiles, graph.size, seed, config) if profiles else synthesize(graph.size, seed, config)
+    return Population(personas=personas, graph=graph)
+
+
+def _graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
+    """The graph that the follow lists of the profiles draw."""
+    if not profiles:
+        raise ConfigError(
+            "population.graph", "`profiles` takes the ties from population.profiles, which is not set", key="kind"
+        )
+    number_of = {profile.key: number for number, profile in enumerate(profiles)}
+    follower: list[int] = []
+    followee: list[int] = []
+    for number, profile in enumerate(profiles):
+        # Left out of `follows` when the file was read, put back here only so that the graph counts them.
+        listed = [number_of[key] for key in profile.follows] + [number] * profile.self_follows
+        follower.extend([number] * len(listed))
+        followee.extend(listed)
+    graph = FollowGraph(len(profiles), follower, followee, names=[profile.key for profile in profiles])
+    if not graph.edges:
+        raise ConfigError(
+            "population.graph",
+            "`profiles` needs follow lists, and nobody follows anyone in population.profiles",
+            key="kind",
+        )
+    return graph

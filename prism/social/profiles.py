@@ -1,0 +1,213 @@
+"""Profiles: people described in a file, in either of the two formats that OASIS writes, and how a population is cast.
+
+A profile is what a file says of someone. It becomes a `Persona` when it is dealt: the file knows no thresholds and no
+activity, so those come from the seed, and two people dealt the same profile still differ.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from prism.config.model import PopulationConfig
+from prism.errors import InputError
+from prism.rng import Draw, integer
+from prism.social.edges import decode_text, file_format
+from prism.social.persona import Persona, individual, synthetic_interests, unique
+
+_REQUIRED_COLUMNS = ("user_id", "name", "following_agentid_list", "user_char")
+_FACTS = ("mbti", "age", "gender", "country", "profession")
+_FOLLOWS = "following_agentid_list"
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """Someone as a file describes them; `interests` and `personality` may be empty.
+
+    `key` is the file's own id for them, and `follows` holds the keys of the people they follow, as listed.
+    `self_follows` counts the entries left out of `follows` because they named the person themselves.
+    """
+
+    name: str
+    interests: tuple[str, ...]
+    personality: str
+    key: str
+    follows: tuple[str, ...] = ()
+    self_follows: int = 0
+
+
+def parse_profiles(data: bytes, source: str) -> tuple[Profile, ...]:
+    """The profiles in a file, in its order: `.json` or `.csv`, by the extension of `source`.
+
+    Raises:
+        InputError: the file cannot be read in full; the message names the line or the profile, counted from 1.
+    """
+    kind = file_format(source)
+    if kind not in (".json", ".csv"):
+        raise InputError(source, f"expected profiles in .json or .csv (also .gz), got {kind or 'no extension'}")
+    text = decode_text(data, source)
+    if not text.strip():
+        raise InputError(source, "is empty: expected at least one profile")
+    profiles = _from_json(text, source) if kind == ".json" else _from_csv(text, source)
+    if not profiles:
+        raise InputError(source, "holds no profiles: expected at least one")
+    return profiles
+
+
+def deal(profiles: tuple[Profile, ...], size: int, seed: int, config: PopulationConfig) -> tuple[Persona, ...]:
+    """`size` people cast from the profiles: one each in order where the numbers agree, else each drawn by the seed.
+
+    A name that comes up again gets a number. A profile without topics gets interests drawn from `config.topics`.
+    """
+    if size == len(profiles):
+        cast = profiles
+    else:
+        cast = tuple(profiles[integer(len(profiles), seed, agent, 0, Draw.PERSONA)] for agent in range(size))
+    names = unique(profile.name for profile in cast)
+    return tuple(
+        individual(
+            agent,
+            seed,
+            config,
+            name=names[agent],
+            interests=profile.interests or synthetic_interests(agent, seed, config),
+            personality=profile.personality,
+        )
+        for agent, profile in enumerate(cast)
+    )
+
+
+def _from_json(text: str, source: str) -> tuple[Profile, ...]:
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(source, f"bad JSON: {error.msg} (column {error.colno})", line=error.lineno) from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits; lists thousands deep
+        raise InputError(source, f"bad JSON: {error}") from None
+    if not isinstance(document, list):
+        raise InputError(source, f"expected a list of profiles, got {_kind(document)}")
+    profiles = tuple(_json_profile(entry, place, source) for place, entry in enumerate(document, 1))
+    seen: dict[str, int] = {}
+    for place, profile in enumerate(profiles, 1):
+        before = seen.setdefault(profile.key, place)
+        if before != place:
+            raise InputError(source, f"{profile.key!r} is used by profiles {before} and {place}", key="username")
+    return profiles
+
+
+def _json_profile(entry: Any, place: int, source: str) -> Profile:
+    """The profile at `place` of the list, counted from 1."""
+    if not isinstance(entry, dict):
+        raise InputError(source, f"profile {place}: expected an object, got {_kind(entry)}")
+    name = _text(entry.get("realname"))
+    if not name:
+        raise InputError(source, f"profile {place} has no name: expected a text", key="realname")
+    topics = entry.get("interested_topics") or []
+    if not isinstance(topics, list) or not all(isinstance(topic, str) for topic in topics):
+        problem = f"profile {place} ({name}): expected a list of texts, got {json.dumps(topics)[:60]}"
+        raise InputError(source, problem, key="interested_topics")
+    facts = ", ".join(filter(None, (_text(entry.get(fact)) for fact in _FACTS)))
+    about = _text(entry.get("persona")) or _text(entry.get("bio"))
+    return Profile(
+        name=name,
+        interests=tuple(dict.fromkeys(filter(None, map(str.strip, topics)))),
+        personality=" ".join(filter(None, (about, f"({facts})" if facts else ""))),
+        key=_text(entry.get("username")) or name,
+    )
+
+
+def _from_csv(text: str, source: str) -> tuple[Profile, ...]:
+    rows = _csv_rows(text, source)
+    first_line, header = next(rows)
+    columns = [column.strip() for column in header]
+    missing = [column for column in _REQUIRED_COLUMNS if column not in columns]
+    if missing:
+        problem = f"missing column: {', '.join(missing)}; expected {', '.join(_REQUIRED_COLUMNS)}"
+        raise InputError(source, problem, line=first_line)
+    profiles: list[Profile] = []
+    lines: list[int] = []
+    user_ids: dict[str, int] = {}
+    usernames: dict[str, int] = {}
+    for line, values in rows:
+        if len(values) != len(columns):
+            raise InputError(source, f"expected {len(columns)} columns, got {len(values)}", line=line)
+        row = dict(zip(columns, map(str.strip, values), strict=True))
+        _take(user_ids, "user_id", row["user_id"], line, source)
+        if row.get("username"):
+            _take(usernames, "username", row["username"], line, source)
+        profiles.append(_csv_profile(row, line, source))
+        lines.append(line)
+    for profile, line in zip(profiles, lines, strict=True):
+        for key in profile.follows:
+            if key not in user_ids:
+                problem = f"{profile.name} follows {key!r}, which is no user_id in this file"
+                raise InputError(source, problem, key=_FOLLOWS, line=line)
+    return tuple(profiles)
+
+
+def _csv_rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row that is not blank, with the line it begins on: a quoted text may hold line ends."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    line = 1
+    try:
+        for values in reader:
+            if values:
+                yield line, values
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(source, f"bad CSV: {error}", line=line) from None
+
+
+def _csv_profile(row: dict[str, str], line: int, source: str) -> Profile:
+    if not row["name"]:
+        raise InputError(source, f"user {row['user_id']} has no name: expected a text", key="name", line=line)
+    listed = _follow_list(row[_FOLLOWS])
+    if listed is None:
+        problem = f"expected a list of user ids such as [1, 0, 5], got {row[_FOLLOWS][:60]!r}"
+        raise InputError(source, problem, key=_FOLLOWS, line=line)
+    follows = tuple(key for key in listed if key != row["user_id"])
+    return Profile(
+        name=row["name"],
+        interests=(),
+        personality=row["user_char"] or row.get("description", ""),
+        key=row["user_id"],
+        follows=follows,
+        self_follows=len(listed) - len(follows),
+    )
+
+
+def _follow_list(text: str) -> list[str] | None:
+    """The ids in a list such as `[1, 0, 5]` or `['a', 'b']`, no ids for a blank text, None for anything else."""
+    if not text:
+        return []
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    inner = text[1:-1].strip()
+    if not inner:
+        return []
+    ids = [entry.strip().strip("'\"") for entry in inner.split(",")]
+    return ids if all(ids) else None
+
+
+def _take(taken: dict[str, int], key: str, value: str, line: int, source: str) -> None:
+    """Note that the row on `line` has `value`, which must not be empty or taken."""
+    if not value:
+        raise InputError(source, "expected an id, got an empty text", key=key, line=line)
+    before = taken.setdefault(value, line)
+    if before != line:
+        raise InputError(source, f"{value!r} is used on lines {before} and {line}", key=key, line=line)
+
+
+def _text(value: object) -> str:
+    """A JSON text or number as text; empty for anything else."""
+    return str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def _kind(value: object) -> str:
+    """What JSON calls a value, with its article."""
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")

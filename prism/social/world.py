@@ -1,0 +1,208 @@
+"""The social world: a round of feeds, posts seen one by one, decisions and rest, for everybody who is online.
+
+    round starts   each person comes online with probability `activity`, at a tick in its first half
+    feed_ready     the feed is built; now and then they first post something of their own
+    sees_post      the next post of the feed
+    decides        or `ignores`: people look less closely the further down a post is
+    compose_done, action_done   the like, reply or reshare takes effect when it is done
+    timeout        they rest, and come back for the rest of the feed
+    round_ends     in its last tick, for everybody who is not idle
+
+What a session leaves unfinished in its last tick did not happen. Whoever deliberates at the round's end gets
+`round_ends` after that, and misses the round that has begun meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prism.agenda import Agenda
+from prism.agents.turn import MOVED, Question, Trigger, Update
+from prism.config import Config
+from prism.rng import Draw, integer, uniform
+from prism.social.network import Network
+from prism.social.population import Population
+from prism.social.post import PostView
+from prism.statechart import AgentState
+
+_WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
+_NEXT = {
+    AgentState.COMPOSING: "compose_done",
+    AgentState.ENGAGING_LIKE: "action_done",
+    AgentState.ENGAGING_REPLY: "action_done",
+    AgentState.ENGAGING_RESHARE: "action_done",
+}
+_STATES = {state.value: state for state in AgentState}
+
+
+class SocialWorld:
+    """People's committed states, their sessions, and the network they act on.
+
+    Columns are indexed by agent number; sessions exist only while somebody is online.
+
+    Args:
+        config: the run's configuration.
+        population: the people.
+    """
+
+    def __init__(self, config: Config, population: Population) -> None:
+        self.config = config
+        self.population = population
+        self.seed = config.simulation.seed
+        self.ticks_per_round = config.simulation.ticks_per_round
+        self.network = Network(population, config.feed, self.seed, self.ticks_per_round)
+        self.agenda = Agenda(population.size)
+        self.states: list[AgentState] = [AgentState.IDLE] * population.size
+        self.entered: list[int] = [0] * population.size
+        self.session_round: list[int] = [-1] * population.size
+        """The round of each person's latest session."""
+        self.sessions: dict[int, list[int]] = {}
+        """`{agent: ids of the posts still to be shown, last first}`."""
+        self.current: dict[int, int] = {}
+        """`{agent: id of the post in view}`."""
+        self.pending: dict[int, str] = {}
+        """`{composing agent: the action it is about to take}`."""
+        self.deliberating: dict[int, None] = {}
+        self.quarantined: dict[int, None] = {}
+
+    def triggers(self, tick: int) -> list[Trigger[PostView]]:
+        """What happens to whom in this tick."""
+        place = tick % self.ticks_per_round
+        if place == 0:
+            self._begin_round(tick)
+        due = self.agenda.take(tick)
+        if place == self.ticks_per_round - 1:
+            return self._end_round(tick)
+        return [self._trigger(agent, tick) for agent in due]
+
+    def apply(self, update: Update[str]) -> None:
+        """Commit one person's turn, carry out what they did, and plan what happens to them next."""
+        agent, tick = update.agent, update.tick
+        self.deliberating.pop(agent, None)
+        if update.source not in MOVED:
+            self._stay(update)
+            return
+        self.states[agent] = _STATES[update.to_state]
+        self.entered[agent] = tick
+        if update.effect is not None:
+            self.pending[agent] = update.effect
+        if update.trigger == "action_done":
+            self._engage(agent, update.from_state, tick)
+        self._plan(agent, update.trigger, tick)
+
+    def deliberates(self, question: Question[PostView]) -> None:
+        """Nothing is due for them until their decision comes."""
+        self.deliberating[question.agent] = None
+
+    def totals(self) -> dict[str, Any]:
+        """Posts, engagements and cascades so far."""
+        largest = self.network.cascades.largest
+        return {
+            **self.network.counts,
+            "largest_cascade": {"root": largest.root, "size": largest.size, "depth": largest.depth},
+            "deepest_cascade": self.network.cascades.deepest,
+            "cascades_branched": self.network.cascades.branched,
+        }
+
+    def _begin_round(self, tick: int) -> None:
+        self.network.retire(tick)
+        window = self.ticks_per_round // 2
+        for agent, persona in enumerate(self.population.personas):
+            if self.states[agent] is not AgentState.IDLE or agent in self.quarantined:
+                continue
+            if uniform(self.seed, agent, tick, Draw.ONLINE) < persona.activity:
+                arrival = integer(window, self.seed, agent, tick, Draw.ARRIVAL)
+                self.agenda.put(agent, tick + arrival, "feed_ready")
+
+    def _end_round(self, tick: int) -> list[Trigger[PostView]]:
+        ended = []
+        for agent, state in enumerate(self.states):
+            if agent in self.deliberating or agent in self.quarantined:
+                continue
+            self.agenda.clear(agent)
+            if state is not AgentState.IDLE:
+                ended.append(Trigger[PostView](tick, agent, "round_ends"))
+        return ended
+
+    def _trigger(self, agent: int, tick: int) -> Trigger[PostView]:
+        name = self.agenda.names[agent]
+        if name not in _WITH_VIEW:
+            return Trigger(tick, agent, name)
+        left = len(self.sessions.get(agent, ()))
+        fatigue = max(0.0, 1.0 - (left + 1) / self.config.feed.size)
+        return Trigger(tick, agent, name, self.network.view(agent, self.current[agent], tick, fatigue))
+
+    def _stay(self, update: Update[str]) -> None:
+        """A turn that moved nobody: they are stuck, and a timeout will free them, unless they are out for good."""
+        if update.source == "quarantine":
+            self.quarantined[update.agent] = None
+            self.agenda.clear(update.agent)
+            return
+        if self.states[update.agent] is not AgentState.IDLE:
+            patience = self.entered[update.agent] + self.config.statechart.default_timeout_ticks
+            self.agenda.put(update.agent, max(update.tick + 1, patience), "timeout")
+
+    def _engage(self, agent: int, engaged: str, tick: int) -> None:
+        post_id = self.current.get(agent)
+        if post_id is None:
+            return
+        if engaged == AgentState.ENGAGING_LIKE:
+            self.network.like(post_id, tick)
+        elif engaged == AgentState.ENGAGING_REPLY:
+            self.network.reply(agent, post_id, tick)
+        else:
+            self.network.reshare(agent, post_id, tick)
+
+    def _plan(self, agent: int, trigger: str, tick: int) -> None:
+        state = self.states[agent]
+        if state is not AgentState.COMPOSING:
+            self.pending.pop(agent, None)
+        if state is AgentState.IDLE:
+            self._rejoin(agent, trigger, tick)
+        elif state is AgentState.SCROLLING:
+            self._scroll(agent, trigger, tick)
+        elif state is AgentState.EVALUATING:
+            self.agenda.put(agent, tick + 1, "decides" if self._attends(agent, tick) else "ignores")
+        elif state is AgentState.RESTING:
+            self.agenda.put(agent, tick + self.config.statechart.rest_ticks, "timeout")
+        else:
+            self.agenda.put(agent, tick + 1, _NEXT[state])
+
+    def _rejoin(self, agent: int, trigger: str, tick: int) -> None:
+        """Idle: come back for the rest of the feed, or leave the session."""
+        self.current.pop(agent, None)
+        if trigger != "round_ends" and self._is_fresh(agent, tick) and self.sessions.get(agent):
+            self.agenda.put(agent, tick + 1, "feed_ready")
+        else:
+            self.sessions.pop(agent, None)
+
+    def _scroll(self, agent: int, trigger: str, tick: int) -> None:
+        """Scrolling: on to the next post, or rest when there is none."""
+        if trigger == "feed_ready" and not self._is_fresh(agent, tick):
+            self._open_session(agent, tick)
+        left = self.sessions.get(agent)
+        if not self._is_fresh(agent, tick):
+            self.agenda.put(agent, tick + 1, "round_ends")
+        elif left:
+            self.current[agent] = left.pop()
+            self.agenda.put(agent, tick + 1, "sees_post")
+        else:
+            self.agenda.put(agent, tick + self.config.statechart.default_timeout_ticks, "timeout")
+
+    def _is_fresh(self, agent: int, tick: int) -> bool:
+        """Whether their session belongs to the round of the next tick. It does not after a late decision."""
+        return self.session_round[agent] == (tick + 1) // self.ticks_per_round
+
+    def _open_session(self, agent: int, tick: int) -> None:
+        self.session_round[agent] = (tick + 1) // self.ticks_per_round
+        if uniform(self.seed, agent, tick, Draw.PUBLISHES) < self.config.population.posts_per_session:
+            self.network.publish(agent, tick)
+        self.sessions[agent] = self.network.feed_for(agent, tick)[::-1]
+
+    def _attends(self, agent: int, tick: int) -> bool:
+        """Whether they look closely: `attention` to the power of the post's place in the feed (position bias).
+
+        Source: the examination hypothesis of click models, Craswell et al. (2008).
+        """
+        place = self.config.feed.size - len(self.sessions.get(agent, ())) - 1
+        return uniform(self.seed, agent, tick, Draw.ATTENTION) < self.config.feed.attention ** max(0, place)

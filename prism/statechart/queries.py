@@ -1,0 +1,28 @@
+"""Questions about many agents at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Protocol
+
+from prism.statechart.states import AgentState
+
+
+class HasState(Protocol):
+    """Anything in a behavioural state."""
+
+    @property
+    def state(self) -> AgentState:
+        """The state it is in."""
+
+
+def agents_in_state(state: AgentState, agents: Iterable[HasState]) -> int:
+    """How many of the agents are in `state`."""
+    return sum(agent.state == state for agent in agents)
+
+
+def state_distribution(agents: Iterable[HasState]) -> dict[AgentState, int]:
+    """How many agents are in each state: every state, also the empty ones, in the order AgentState declares them."""
+    counts = Counter(agent.state for agent in agents)
+    return {state: counts[state] for state in AgentState}

@@ -1,0 +1,62 @@
+"""The behavioural states of a person on a social feed, and what each means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum, unique
+from typing import Final, TypeVar
+
+S = TypeVar("S", bound=StrEnum)
+"""The states of one chart. A chart works over any StrEnum; `AgentState` is the social one."""
+
+
+@unique
+class AgentState(StrEnum):
+    """Where a person is in a session. The values are what the journal, the metrics and the prompts say."""
+
+    IDLE = "idle"
+    SCROLLING = "scrolling"
+    EVALUATING = "evaluating"
+    COMPOSING = "composing"
+    ENGAGING_LIKE = "engaging_like"
+    ENGAGING_REPLY = "engaging_reply"
+    ENGAGING_RESHARE = "engaging_reshare"
+    RESTING = "resting"
+
+
+STATE_DESCRIPTIONS: Final[dict[AgentState, str]] = {
+    AgentState.IDLE: "Stop browsing, wait for next round",
+    AgentState.SCROLLING: "Continue browsing without engaging",
+    AgentState.EVALUATING: "Look more closely at this post",
+    AgentState.COMPOSING: "Write a response or original content",
+    AgentState.ENGAGING_LIKE: "Like this post",
+    AgentState.ENGAGING_REPLY: "Reply to this post",
+    AgentState.ENGAGING_RESHARE: "Reshare this post",
+    AgentState.RESTING: "Take a break from activity",
+}
+
+PASSIVITY: Final[tuple[AgentState, ...]] = (
+    AgentState.SCROLLING,
+    AgentState.RESTING,
+    AgentState.IDLE,
+    AgentState.EVALUATING,
+    AgentState.ENGAGING_LIKE,
+    AgentState.ENGAGING_RESHARE,
+    AgentState.ENGAGING_REPLY,
+    AgentState.COMPOSING,
+)
+"""From the least to the most consequential. Scrolling on is first: doing nothing is the safe answer to no answer."""
+
+
+def most_passive(options: Iterable[S]) -> S:
+    """The option with the least consequence; for states other than `AgentState`, the one their enum declares first.
+
+    Raises:
+        ValueError: there are no options.
+    """
+
+    def rank(state: S) -> int:
+        order: list[StrEnum] = list(PASSIVITY if isinstance(state, AgentState) else type(state))
+        return order.index(state)
+
+    return min(options, key=rank)

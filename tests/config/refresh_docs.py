@@ -1,0 +1,24 @@
+"""Rewrites the tables in docs/configuration.md after the model changed: `python -m tests.config.refresh_docs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prism.config import settings_markdown
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "configuration.md"
+BEGIN = "<!-- settings: written by `python -m tests.config.refresh_docs`, do not edit below -->\n"
+END = "<!-- settings: end -->"
+
+
+def with_tables(text: str) -> str:
+    """The document with the tables between the markers as the model says."""
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    assert begin, f"{DOCUMENT} has lost its marker {BEGIN}"
+    assert end, f"{DOCUMENT} has lost its marker {END}"
+    return f"{head}{begin}\n{settings_markdown()}\n{end}{tail}"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(with_tables(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import pytest
+import yaml
+
+from prism.config import Config, Setting, load_config, settings, settings_markdown, starter_yaml
+from prism.config.describe import STARTER_WIDTH, type_text
+from tests.config.refresh_docs import DOCUMENT, with_tables
+
+
+@pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.path)
+def test_every_setting_says_what_it_means(setting: Setting) -> None:
+    assert setting.description
+    assert setting.section_description
+
+
+def test_a_setting_tells_its_type_range_and_default() -> None:
+    by_path = {setting.path: setting for setting in settings()}
+    assert by_path["population.size"].type == "int >= 1"
+    assert by_path["feed.algorithm"].type == "one of: chronological, hot, interest, random"
+    assert by_path["feed.algorithm"].default == "interest"
+    assert by_path["population.ambiguity"].type == "float 0 to 1"
+    assert by_path["population.graph.path"].type == "text or none"
+    assert by_path["population.graph.path"].default == "null"
+    assert by_path["population.topics"].item_type == "non-empty text"
+    assert by_path["population.graph.path"].section == "population.graph"
+    assert by_path["population.graph.path"].name == "path"
+
+
+def test_the_settings_are_all_that_the_model_holds() -> None:
+    def paths(section: msgspec.Struct, prefix: str) -> set[str]:
+        found = set()
+        for name in section.__struct_fields__:
+            value = getattr(section, name)
+            found |= paths(value, f"{prefix}{name}.") if isinstance(value, msgspec.Struct) else {f"{prefix}{name}"}
+        return found
+
+    assert {setting.path for setting in settings()} == paths(Config(), "")
+    assert len(settings()) == len({setting.path for setting in settings()})
+
+
+def test_the_starter_file_means_the_defaults() -> None:
+    assert load_config(starter_yaml(), "starter.yaml", environment={}, overrides=()) == Config()
+
+
+def test_the_starter_file_sets_every_setting() -> None:
+    def paths(section: dict[str, object], prefix: str) -> list[str]:
+        found = []
+        for name, value in section.items():
+            found += paths(value, f"{prefix}{name}.") if isinstance(value, dict) else [f"{prefix}{name}"]
+        return found
+
+    assert paths(yaml.safe_load(starter_yaml()), "") == [setting.path for setting in settings()]
+
+
+def test_the_starter_file_fits_the_screen_and_explains_each_setting() -> None:
+    lines = starter_yaml().splitlines()
+    assert max(map(len, lines)) <= STARTER_WIDTH
+    for number, line in enumerate(lines):
+        if line and not line.lstrip().startswith("#") and not line.endswith(":"):
+            assert lines[number - 1].lstrip().startswith("#"), line
+
+
+@pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.path)
+def test_a_default_is_yaml_that_load_config_takes(setting: Setting) -> None:
+    override = f"{setting.path}={setting.default}"
+    assert load_config(None, "c.yaml", environment={}, overrides=[override]) == Config()
+
+
+def test_a_type_without_words_is_refused() -> None:
+    with pytest.raises(TypeError, match="no words for settings of type"):
+        type_text(msgspec.inspect.type_info(Annotated[complex, msgspec.Meta(description="x")]))
+
+
+def test_the_documented_tables_are_those_of_the_model() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert text == with_tables(text), f"{DOCUMENT} is out of date: run `python -m tests.config.refresh_docs`"
+
+
+def test_every_section_has_its_table() -> None:
+    header = "| key | type | default | meaning |"
+    assert settings_markdown().count(header) == len({setting.section for setting in settings()})

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.config import Config, Setting, load_config, settings
+from prism.config.load import _refusal
+from prism.errors import ConfigError
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+NAMES = st.text(st.characters(categories=["Ll", "Nd"], include_characters="_"), min_size=1, max_size=12)
+
+
+def from_text(text: str) -> Config:
+    return load_config(text, "c.yaml", environment={}, overrides=())
+
+
+def error_line(text: str | None, *overrides: str) -> str:
+    """The error message; empty where there is none."""
+    try:
+        load_config(text, "c.yaml", environment={}, overrides=overrides)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def from_overrides(*overrides: str) -> Config:
+    return load_config(None, "c.yaml", environment={}, overrides=overrides)
+
+
+@pytest.mark.parametrize("text", [None, "", "\n", "# nothing\n", "~", "---", "{}", "\ufeff"])
+def test_a_file_that_sets_nothing_means_the_defaults(text: str | None) -> None:
+    assert load_config(text, "c.yaml", environment={}, overrides=()) == Config()
+
+
+def test_a_section_whose_keys_are_all_commented_out_keeps_its_defaults() -> None:
+    assert from_text("population:\n  # size: 3\nfeed:\n") == Config()
+
+
+def test_what_a_file_does_not_set_keeps_its_default() -> None:
+    config = from_text("population:\n  graph:\n    degree: 4\n")
+    assert config.population.graph.degree == 4
+    assert config.population.graph.rewiring == Config().population.graph.rewiring
+    assert config.feed == Config().feed
+
+
+def test_the_environment_overrides_the_file_and_set_overrides_both() -> None:
+    text = "simulation: {seed: 1, rounds: 1, ticks_per_round: 5}"
+    environment = {"PRISM_SIMULATION__ROUNDS": "2", "PRISM_SIMULATION__TICKS_PER_ROUND": "6"}
+    config = load_config(text, "c.yaml", environment=environment, overrides=["simulation.ticks_per_round=7"])
+    assert config.simulation.seed == 1
+    assert config.simulation.rounds == 2
+    assert config.simulation.ticks_per_round == 7
+
+
+def test_the_last_of_two_overrides_counts() -> None:
+    assert from_overrides("feed.size=3", "feed.size=4").feed.size == 4
+
+
+def test_a_list_is_replaced_and_not_appended_to() -> None:
+    config = load_config(
+        "population: {topics: [a, b, c, d]}", "c.yaml", environment={}, overrides=["population.topics=[x, y, z]"]
+    )
+    assert config.population.topics == ("x", "y", "z")
+
+
+def test_a_bad_value_that_is_overridden_is_not_judged() -> None:
+    config = load_config("feed: {size: none at all}", "c.yaml", environment={}, overrides=["feed.size=3"])
+    assert config.feed.size == 3
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("population.graph.path=data/a b.csv", "data/a b.csv"),
+        ("population.graph.path=a=b.csv", "a=b.csv"),
+        ('population.graph.path="7"', "7"),
+        ("population.graph.path=no", "no"),
+        ("population.graph.path=0042", "0042"),
+        ("population.graph.path=12:30", "12:30"),
+        ("population.graph.path=", None),
+        ("population.graph.path=null", None),
+        (" population.graph.path = x ", "x"),
+    ],
+)
+def test_a_text_after_set_is_what_it_looks_like(override: str, expected: str | None) -> None:
+    assert from_overrides(override).population.graph.path == expected
+
+
+@pytest.mark.parametrize("written", ["1000", "1e3", "1.0e+3", "+1_000"])
+def test_a_number_may_be_written_in_any_usual_way(written: str) -> None:
+    seconds = from_text(f"simulation: {{tick_seconds: {written}}}").simulation.tick_seconds
+    assert seconds == 1000.0
+    assert isinstance(seconds, float)
+
+
+@pytest.mark.parametrize("written", ["2026-02-03 10:00:00+02:00", "2026-02-03T08:00:00Z", '"2026-02-03T08:00:00Z"'])
+def test_a_date_may_be_written_plain_or_quoted(written: str) -> None:
+    config = from_text(f"simulation: {{epoch: {written}}}")
+    assert config.simulation.epoch == datetime(2026, 2, 3, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", ["PRISM_HOME", "PRISM_", "PRISM", "PATH", "PRISMA__SIZE", "prism_feed__size"])
+def test_a_variable_that_names_no_setting_is_left_alone(name: str) -> None:
+    assert load_config(None, "c.yaml", environment={name: "3"}, overrides=()) == Config()
+
+
+def test_a_graph_file_makes_the_kind_of_graph_irrelevant() -> None:
+    assert from_text("population: {graph: {kind: profiles, path: a.csv}}").population.graph.path == "a.csv"
+
+
+def test_profiles_bring_their_own_interests() -> None:
+    assert from_text("population: {profiles: p.json, topics: [a]}").population.profiles == "p.json"
+
+
+@given(parts=st.lists(NAMES, min_size=1, max_size=4))
+def test_a_path_that_is_not_in_the_model_is_refused_by_name(parts: list[str]) -> None:
+    path = ".".join(parts)
+    if path not in {setting.path for setting in settings()}:
+        with pytest.raises(ConfigError) as caught:
+            from_overrides(f"{path}=1")
+        assert path in str(caught.value)
+
+
+@given(setting=st.sampled_from(settings()), extra=NAMES, place=st.integers(0, 3))
+def test_a_known_path_with_a_part_too_many_is_refused_by_name(setting: Setting, extra: str, place: int) -> None:
+    parts = setting.path.split(".")
+    path = ".".join([*parts[:place], f"{extra}_", *parts[place:]])
+    with pytest.raises(ConfigError) as caught:
+        from_overrides(f"{path}=1")
+    assert path in str(caught.value)
+
+
+@given(text=st.text(max_size=40))
+def test_any_text_is_a_configuration_or_one_line_of_error(text: str) -> None:
+    assert len(error_line(text).splitlines()) <= 1
+
+
+@given(value=st.text(max_size=30), setting=st.sampled_from(settings()))
+def test_any_value_of_a_setting_is_taken_or_refused_by_name(value: str, setting: Setting) -> None:
+    line = error_line(None, f"{setting.path}={value}")
+    assert len(line.splitlines()) <= 1
+    assert line.startswith(f"--set: {setting.path}") or not line
+
+
+def test_an_error_that_names_no_value_is_passed_on() -> None:
+    assert str(_refusal("Something else", {})) == "configuration: Something else"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_every_shipped_configuration_loads(path: Path) -> None:
+    load_config(path.read_text(encoding="utf-8"), str(path), environment={}, overrides=())
+
+
+def test_the_default_configuration_is_shipped() -> None:
+    assert "default.yaml" in [path.name for path in CONFIGS]

@@ -1,0 +1,206 @@
+"""What happens to a request between the socket's two sides: route, check, queue, answer, spoil."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from tests.ollama_server import models
+from tests.ollama_server.completions import Api, Ask, Timing, complete
+from tests.ollama_server.delivery import Link, deliver, stream
+from tests.ollama_server.errors import ApiError, BusyError
+from tests.ollama_server.faults import Fault, FaultPlayer
+from tests.ollama_server.log import Exchange
+from tests.ollama_server.models import full_name
+from tests.ollama_server.ollama_api import ChatApi, GenerateApi
+from tests.ollama_server.openai_api import OpenAiApi, unauthorized
+from tests.ollama_server.settings import Settings, SystemOne
+from tests.ollama_server.slots import Slots
+from tests.ollama_server.systemone_api import SystemOneApi
+from tests.ollama_server.wire import Request, Response, as_json, dump
+
+__all__ = ["App"]
+
+_APIS: Mapping[str, Callable[[Settings], Api]] = {
+    "/api/chat": ChatApi,
+    "/api/generate": GenerateApi,
+    "/v1/systemone": SystemOneApi,
+    "/v1/chat/completions": OpenAiApi,
+}
+_METHODS: Mapping[str, tuple[str, ...]] = {
+    "/": ("GET", "HEAD"),
+    "/api/version": ("GET", "HEAD"),
+    "/api/tags": ("GET", "HEAD"),
+    "/api/ps": ("GET",),
+    "/api/show": ("POST",),
+    "/v1/models": ("GET",),
+    **dict.fromkeys(_APIS, ("POST",)),
+}
+_TEXT = "text/plain; charset=utf-8"
+_CRASH = "llama runner process has terminated: exit status 2"
+_PROSE = "Sure! I would go on scrolling for a while, since nothing here speaks to me."
+
+
+class App:
+    """The server's state, apart from its socket. Only its own event loop changes it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.requests: list[Exchange] = []
+        self.calls = 0
+        self.loads = 0
+        self.in_flight = 0
+        self.peak_in_flight = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what a new process would not know: the loaded models and the queue."""
+        self.slots = Slots(self.settings.slots, self.settings.max_queue)
+        self.loaded: dict[str, object] = {}
+        self._loading = asyncio.Lock()
+        self._player = FaultPlayer()
+
+    async def handle(self, request: Request, link: Link) -> None:
+        """Answer one request, and log it."""
+        exchange = Exchange(
+            method=request.method, path=request.path, body=_readable(request.body), started_s=time.monotonic()
+        )
+        self.requests.append(exchange)
+        try:
+            await self._route(request, link, exchange)
+        except asyncio.CancelledError:
+            exchange.abandoned = True
+            raise
+        finally:
+            exchange.ended_s = time.monotonic()
+
+    async def _route(self, request: Request, link: Link, exchange: Exchange) -> None:
+        refusal = unauthorized(request.headers, self.settings.key) if request.path.startswith("/v1/") else None
+        if refusal is None and request.method == "POST" and request.path in self._open_apis():
+            await self._infer(_APIS[request.path](self.settings), request, link, exchange)
+            return
+        response = refusal or self._look_up(request)
+        exchange.status = response.status
+        if request.method == "HEAD":
+            link.write(response.head(close=link.closes))
+        else:
+            await deliver(link, response)
+
+    def _open_apis(self) -> tuple[str, ...]:
+        off = self.settings.systemone is SystemOne.OFF
+        return tuple(path for path in _APIS if not (off and path == "/v1/systemone"))
+
+    def _look_up(self, request: Request) -> Response:
+        methods = _METHODS.get(request.path, ())
+        if not methods or (request.path in _APIS and request.path not in self._open_apis()):
+            return Response(status=404, body=b"404 page not found", content_type="text/plain")
+        if request.method not in methods:
+            allow = {"Allow": ", ".join(methods)}
+            return Response(status=405, body=b"405 method not allowed", content_type="text/plain", headers=allow)
+        if request.path == "/":
+            return Response(body=b"Ollama is running", content_type=_TEXT)
+        makers: Mapping[str, Callable[[], object]] = {
+            "/api/version": lambda: {"version": self.settings.version},
+            "/api/tags": lambda: models.list_models(self.settings),
+            "/api/ps": lambda: models.list_loaded(self.loaded),
+            "/api/show": lambda: models.show(self.settings, request.body),
+            "/v1/models": lambda: models.list_ids(self.settings),
+        }
+        try:
+            return as_json(makers[request.path]())
+        except ApiError as error:
+            return as_json({"error": error.message}, error.status)
+
+    async def _infer(self, api: Api, request: Request, link: Link, exchange: Exchange) -> None:
+        try:
+            ask = api.parse(request.body)
+        except ApiError as error:
+            exchange.status = error.status
+            await deliver(link, api.render_error(error.status, error.message))
+            return
+        self.calls += 1
+        exchange.call = self.calls
+        exchange.fault = fault = self._player.next(self.settings.faults, self.calls)
+        self.in_flight += 1
+        self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
+        try:
+            if fault is Fault.HANG:
+                await asyncio.get_running_loop().create_future()  # until the client leaves
+            response = _refusal(api, fault) or await self._run(api, ask, link, exchange)
+            if response is not None:
+                exchange.status = None if fault in (Fault.RESET, Fault.GARBAGE) else response.status
+                await deliver(link, response, fault, self.settings.faults.drip_s)
+        finally:
+            self.in_flight -= 1
+
+    async def _run(self, api: Api, ask: Ask, link: Link, exchange: Exchange) -> Response | None:
+        """The response of a call that had its turn in a slot; None when it was streamed from there."""
+        settings, call = self.settings, exchange.call or 0
+        if ask.only == "unload":
+            self.loaded.pop(full_name(ask.model), None)
+            return api.render(ask, complete(ask, "", timing=Timing(started_s=exchange.started_s), call=call, done=True))
+        try:
+            async with self._slot():
+                load_s = await self._load(ask)
+                run_s = 0.0 if ask.only else settings.latency.seconds(call, self.slots.busy - 1)
+                ahead_s = run_s / 2 if ask.stream and exchange.fault is None else 0.0
+                await asyncio.sleep(run_s - ahead_s)
+                timing = Timing(started_s=exchange.started_s, load_s=load_s, run_s=run_s, ahead_s=ahead_s)
+                content = self._content(api, ask, exchange)
+                done = exchange.fault is not Fault.NOT_DONE
+                response = api.render(ask, complete(ask, content, timing=timing, call=call, done=done))
+                if not response.parts or exchange.fault is not None:
+                    return response
+                exchange.status = response.status
+                await stream(link, response, ahead_s)
+                return None
+        except BusyError as error:
+            return api.render_error(error.status, error.message)
+
+    def _content(self, api: Api, ask: Ask, exchange: Exchange) -> str:
+        if ask.only or exchange.fault is Fault.EMPTY:
+            return ""
+        if exchange.fault is Fault.NOT_JSON:
+            return _PROSE
+        if exchange.fault is Fault.WRONG_STATE:
+            return api.say_wrong(ask)
+        nonce = (exchange.call, time.monotonic_ns()) if self.settings.live else None
+        return api.say(ask, nonce, self.settings.reply)
+
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        await self.slots.acquire()
+        try:
+            yield
+        finally:
+            self.slots.release()
+
+    async def _load(self, ask: Ask) -> float:
+        """The seconds waited for the model, which is loaded once for each context length it is asked for."""
+        name, started_s = full_name(ask.model), time.monotonic()
+        async with self._loading:
+            if self.loaded.get(name) == ask.num_ctx:
+                return time.monotonic() - started_s
+            self.loads += 1
+            await asyncio.sleep(self.settings.load_s)
+            self.loaded[name] = ask.num_ctx
+        return time.monotonic() - started_s
+
+
+def _refusal(api: Api, fault: Fault | None) -> Response | None:
+    if fault is Fault.BUSY:
+        busy = BusyError()
+        return api.render_error(busy.status, busy.message)
+    if fault is Fault.ERROR:
+        return api.render_error(500, _CRASH)
+    if fault is Fault.STRING_ERROR:
+        return Response(status=500, body=dump(_CRASH))
+    return None
+
+
+def _readable(body: bytes) -> object:
+    try:
+        return json.loads(body) if body else None
+    except ValueError:
+        return body.decode(errors="replace")

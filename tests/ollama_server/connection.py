@@ -1,0 +1,106 @@
+"""The connections of the server, each with raw control of its socket."""
+
+import asyncio
+import socket
+import struct
+
+from tests.ollama_server.app import App
+from tests.ollama_server.errors import BadFrameError
+from tests.ollama_server.wire import GO_BAD_REQUEST, Request, RequestParser
+
+__all__ = ["Connection", "Connections"]
+
+_LINGER_0 = struct.pack("ii", 1, 0)
+
+
+class Connections:
+    """Those open now, the counts, and the first error of the double itself."""
+
+    def __init__(self) -> None:
+        self.open: set[Connection] = set()
+        self.accepted = 0
+        self.peak = 0
+        self._crash: BaseException | None = None
+
+    def add(self, connection: "Connection") -> None:
+        """Count a connection in."""
+        self.open.add(connection)
+        self.accepted += 1
+        self.peak = max(self.peak, len(self.open))
+
+    def crash(self, error: BaseException) -> None:
+        """Keep the first error, so that it is raised where the test can see it."""
+        self._crash = self._crash or error
+
+    def take_crash(self) -> BaseException | None:
+        """The error kept, once."""
+        crash, self._crash = self._crash, None
+        return crash
+
+
+class Connection(asyncio.Protocol):
+    """One client: its requests one after the other; if it leaves, what it asked for is given up, as Go does."""
+
+    def __init__(self, app: App, connections: Connections) -> None:
+        self._app = app
+        self._all = connections
+        self._parser = RequestParser()
+        self._pending: list[Request] = []
+        self._task: asyncio.Task[None] | None = None
+        self._transport: asyncio.Transport | None = None
+        self.closes = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._all.add(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._all.open.discard(self)
+        self._pending.clear()
+        if self._task is not None:
+            self._task.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._pending += self._parser.feed(data)
+        except BadFrameError:
+            self.write(GO_BAD_REQUEST)
+            self.close()
+            return
+        self._next()
+
+    def _next(self) -> None:
+        if self._task is None and self._pending:
+            request = self._pending.pop(0)
+            self.closes = not request.keeps_alive
+            self._task = asyncio.get_running_loop().create_task(self._app.handle(request, self))
+            self._task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._all.crash(error)
+            self.abort()
+        self._next()
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, buffered if need be."""
+        if self._transport is not None:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Send what is buffered, then close."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once, losing what is buffered."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def reset(self) -> None:
+        """Drop the connection with an RST."""
+        if self._transport is not None:
+            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_0)
+            self._transport.abort()

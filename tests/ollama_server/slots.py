@@ -1,0 +1,58 @@
+"""The places in which a model runs calls, and the line before them."""
+
+import asyncio
+from collections import deque
+
+from tests.ollama_server.errors import BusyError
+
+__all__ = ["Slots"]
+
+
+class Slots:
+    """`limit` calls run at once, in order of arrival (OLLAMA_NUM_PARALLEL); `max_queue` wait (OLLAMA_MAX_QUEUE).
+
+    The real server bounds the line only until the model is loaded: after that its runner queues without a limit.
+    This one bounds both, so that a test can see the 503.
+    """
+
+    def __init__(self, limit: int, max_queue: int) -> None:
+        self.limit = limit
+        self.max_queue = max_queue
+        self.busy = 0
+        self.peak_busy = 0
+        self.peak_waiting = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """Calls in the line."""
+        return len(self._waiting)
+
+    async def acquire(self) -> None:
+        """Return once a slot is ours. Raises: BusyError when the line is full."""
+        if self.busy < self.limit:
+            self.busy += 1
+            self.peak_busy = max(self.peak_busy, self.busy)
+            return
+        if self.waiting >= self.max_queue:
+            raise BusyError
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self.peak_waiting = max(self.peak_waiting, self.waiting)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._waiting.remove(turn)
+            else:  # the slot came in the same moment: hand it on
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Give the slot to whoever waits longest, or free it."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.busy -= 1

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import gzip
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.errors import InputError
+from prism.social.edges import decode_text, file_format, parse_edges
+from prism.social.graph import FollowGraph
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+def ties_of(graph: FollowGraph) -> set[tuple[str, str]]:
+    return {
+        (graph.names[person], graph.names[other]) for person in range(graph.size) for other in graph.following(person)
+    }
+
+
+def parse(text: str, source: str = "ties.txt", *, directed: bool = True) -> FollowGraph:
+    return parse_edges(text.encode(), source, directed=directed)
+
+
+def real_file(name: str) -> bytes:
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{name} is not part of the repository; put it in {DATA}")
+    return gzip.decompress(path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a b\nb c\n", "a\tb\nb\tc", "a,b\nb, c\n", "a   b 0.5\n\nb c 2012-07-04 x", "# a x\n% konect\na b\n  b c  \r\n"],
+)
+def test_separators_comments_blank_lines_and_extra_columns_are_read(text: str) -> None:
+    assert ties_of(parse(text)) == {("a", "b"), ("b", "c")}
+
+
+def test_a_directed_line_is_one_tie() -> None:
+    assert ties_of(parse("1 2", directed=True)) == {("1", "2")}
+
+
+def test_an_undirected_line_is_two_ties() -> None:
+    assert ties_of(parse("1 2", directed=False)) == {("1", "2"), ("2", "1")}
+
+
+def test_integer_ids_are_ordered_by_value_and_kept_as_written() -> None:
+    assert parse("900 10\n9 900\n-5 007").names == ("-5", "007", "9", "10", "900")
+
+
+def test_other_ids_are_ordered_by_first_appearance() -> None:
+    assert parse("zoe 10\nada zoe\n9 ada").names == ("zoe", "10", "ada", "9")
+
+
+def test_an_id_may_have_spaces_where_commas_separate() -> None:
+    assert ties_of(parse("Ada Novak,Wen Ito\n", "t.csv")) == {("Ada Novak", "Wen Ito")}
+
+
+def test_quotes_of_a_csv_are_no_part_of_an_id() -> None:
+    assert ties_of(parse('"Novak, Ada","Wen"\n', "t.csv")) == {("Novak, Ada", "Wen")}
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("t.csv", "user,friend\n1,2\n"),
+        ("t.csv.gz", "# made by hand\nuser,friend,weight\n1,2,0.5\n"),
+        ("t.tsv", "user\tfriend\n1\t2"),
+        ("T.CSV", "Source,Target,Type\n1,2,Directed\n"),
+    ],
+)
+def test_a_header_above_integer_ids_is_left_out(source: str, text: str) -> None:
+    assert ties_of(parse(text, source)) == {("1", "2")}
+
+
+def test_a_header_of_well_known_words_is_left_out_above_any_ids() -> None:
+    assert ties_of(parse("follower,followee\nada,wen\n", "t.csv")) == {("ada", "wen")}
+
+
+def test_first_lines_that_look_like_ids_are_ties() -> None:
+    assert ties_of(parse("ada,wen\nwen,uma\n", "t.csv")) == {("ada", "wen"), ("wen", "uma")}
+
+
+def test_a_text_file_has_no_header() -> None:
+    assert ties_of(parse("source target\n1 2\n")) == {("source", "target"), ("1", "2")}
+
+
+def test_a_csv_of_one_line_is_read() -> None:
+    assert ties_of(parse("1,2", "t.csv")) == {("1", "2")}
+
+
+def test_a_byte_order_mark_is_no_part_of_an_id() -> None:
+    assert parse("\ufeff1 2").names == ("1", "2")
+
+
+def test_old_line_ends_separate_lines() -> None:
+    assert ties_of(parse("1 2\r3 4\r")) == {("1", "2"), ("3", "4")}
+
+
+@pytest.mark.parametrize(
+    ("source", "data", "message"),
+    [
+        ("t.txt", b"1 2\n\n3\n", "t.txt:3: expected two ids with spaces or a tab between them, got '3'"),
+        ("t.csv", b"1,2\n3,\n", "t.csv:2: expected two ids with a comma between them, got '3,'"),
+        ("t.csv", b"1,2\n3 4\n", "t.csv:2: expected two ids with a comma between them, got '3 4'"),
+        ("t.csv", b'1,2\n"3,4\n5,6\n', "t.csv:2: expected two ids with a comma between them, got '\"3,4'"),
+        (
+            "t.txt",
+            b"x" * 70,
+            f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 60}...'",
+        ),
+        ("t.txt", b"", "t.txt: holds no ties: expected lines with two different ids"),
+        ("t.csv", b"", "t.csv: holds no ties: expected lines with two different ids"),
+        ("t.txt", b"# nothing\n\n", "t.txt: holds no ties: expected lines with two different ids"),
+        ("t.csv", b"from,to\n", "t.csv: holds no ties: expected lines with two different ids"),
+        ("t.txt", b"1 1\n2 2\n", "t.txt: holds no ties: expected lines with two different ids"),
+        ("t.txt", b"1 2\n3 \xff\n", "t.txt:2: expected UTF-8 text, got byte 0xff"),
+        ("t.txt", b"\xef\xbb\xbf1 2\n3 \xe9\n", "t.txt:2: expected UTF-8 text, got byte 0xe9"),
+    ],
+)
+def test_a_bad_file_is_one_clear_line(source: str, data: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_edges(data, source, directed=True)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [("a/Ties.CSV.gz", ".csv"), ("t.graphml", ".graphml"), ("t.tar.gz", ".tar"), ("t", ""), ("t.gz", "")],
+)
+def test_the_format_is_the_extension_below_gz(source: str, expected: str) -> None:
+    assert file_format(source) == expected
+
+
+def test_decoded_text_has_plain_line_ends() -> None:
+    assert decode_text(b"a\r\nb\rc\n", "t.txt") == "a\nb\nc\n"
+
+
+@given(
+    st.lists(st.tuples(st.integers(-(10**18) + 1, 10**18 - 1), st.integers(0, 30)), min_size=1),
+    st.sampled_from([" ", "\t", ",", " , "]),
+    st.booleans(),
+)
+def test_a_random_edge_list_comes_back_as_the_same_ties(
+    pairs: list[tuple[int, int]], separator: str, directed: bool
+) -> None:
+    expected = {(str(a), str(b)) for a, b in pairs if a != b}
+    text = "".join(f"{a}{separator}{b}\n" for a, b in pairs)
+    if not expected:
+        with pytest.raises(InputError):
+            parse(text)
+        return
+    graph = parse(text, directed=directed)
+    assert ties_of(graph) == (expected if directed else expected | {(b, a) for a, b in expected})
+    assert [int(name) for name in graph.names] == sorted({end for pair in pairs for end in pair})
+
+
+def test_ego_facebook_has_its_published_people_and_friendships() -> None:
+    graph = parse_edges(real_file("snap-ego-facebook.txt.gz"), "snap-ego-facebook.txt", directed=False)
+    assert (graph.size, graph.edges) == (4039, 2 * 88234)
+    assert (graph.duplicates, graph.self_loops) == (0, 0)
+    assert graph.names == tuple(map(str, range(4039)))
+
+
+def test_the_higgs_sample_is_read_whole_within_two_seconds() -> None:
+    data = real_file("snap-higgs-follow-sample.txt.gz")
+    begun = time.process_time()
+    graph = parse_edges(data, "snap-higgs-follow-sample.txt", directed=True)
+    assert time.process_time() - begun < 2.0
+    # Every line is a tie of its own: the sample has no repeats and no self-follows.
+    assert (graph.size, graph.edges, graph.duplicates, graph.self_loops) == (256_491, 328_132, 0, 0)
+    # Its ids are sparse: they are kept, and people are numbered in their order.
+    assert (graph.names[0], graph.names[-1]) == ("2", "456622")
+    assert graph.follows(graph.names.index("298960"), graph.names.index("105232"))

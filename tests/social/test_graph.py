@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from typing import Any
+
+import igraph
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.config.model import GraphConfig
+from prism.errors import ConfigError
+from prism.social.graph import FollowGraph, generate
+
+PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)))
+GENERATORS: list[Any] = ["barabasi_albert", "stochastic_block", "watts_strogatz"]
+FINGERPRINT = """
+from prism.config.model import GraphConfig
+from prism.social.graph import generate
+for kind in ("barabasi_albert", "stochastic_block", "watts_strogatz"):
+    graph = generate(GraphConfig(kind=kind), 200, 5)
+    print(kind, [graph.following(person).tolist() for person in range(graph.size)])
+"""
+
+
+def build(size: int, ties: list[tuple[int, int]], *, mutual: bool = False) -> FollowGraph:
+    return FollowGraph(size, [tie[0] for tie in ties], [tie[1] for tie in ties], mutual=mutual)
+
+
+def ties_of(graph: FollowGraph) -> list[tuple[int, int]]:
+    return [(person, int(other)) for person in range(graph.size) for other in graph.following(person)]
+
+
+def test_a_tie_means_that_the_first_follows_the_second() -> None:
+    graph = build(3, [(0, 2)])
+    assert graph.following(0).tolist() == [2]
+    assert graph.followers(2).tolist() == [0]
+    assert graph.follows(0, 2)
+    assert not graph.follows(2, 0)
+
+
+def test_a_friendship_is_two_ties() -> None:
+    graph = build(3, [(0, 2)], mutual=True)
+    assert graph.edges == 2
+    assert ties_of(graph) == [(0, 2), (2, 0)]
+
+
+def test_repeated_ties_are_dropped_and_counted() -> None:
+    graph = build(3, [(0, 1), (1, 0), (0, 1), (0, 1)])
+    assert (graph.edges, graph.duplicates) == (2, 2)
+
+
+def test_a_friendship_given_from_both_sides_is_one_duplicate() -> None:
+    graph = build(3, [(0, 1), (1, 0)], mutual=True)
+    assert (graph.edges, graph.duplicates) == (2, 1)
+
+
+def test_self_loops_are_dropped_and_counted() -> None:
+    graph = build(3, [(1, 1), (0, 1), (1, 1)])
+    assert (graph.edges, graph.self_loops, graph.duplicates) == (1, 2, 0)
+
+
+def test_people_without_ties_have_empty_rows() -> None:
+    graph = build(4, [(0, 1)])
+    assert graph.following(3).tolist() == []
+    assert graph.followers(3).tolist() == []
+    assert not graph.follows(3, 0)
+
+
+def test_a_graph_of_nobody_is_empty() -> None:
+    graph = build(0, [])
+    assert (graph.size, graph.edges, graph.names) == (0, 0, ())
+
+
+def test_people_are_named_by_number_where_no_file_names_them() -> None:
+    assert build(3, []).names == ("0", "1", "2")
+
+
+def test_rows_cannot_be_written() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        build(3, [(0, 1)]).following(0)[0] = 2
+
+
+def test_rows_are_views_of_32_bits_an_entry() -> None:
+    row = build(3, [(0, 1), (0, 2)]).following(0)
+    assert row.dtype == np.int32
+    assert row.base is not None
+
+
+@pytest.mark.parametrize(
+    ("follower", "followee", "names", "message"),
+    [
+        ([0, 1], [1], None, "follower and followee: expected equal lengths, got 2 and 1"),
+        ([0], [3], None, "ties: expected people 0 to 2, got 3 to 3"),
+        ([-1], [0], None, "ties: expected people 0 to 2, got -1 to -1"),
+        ([0], [1], ["a"], "names: expected one for each of 3 people, got 1"),
+    ],
+)
+def test_arrays_that_fit_no_graph_are_refused(
+    follower: list[int], followee: list[int], names: list[str] | None, message: str
+) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        FollowGraph(3, follower, followee, names=names)
+    assert str(caught.value) == message
+
+
+@given(PAIRS, st.booleans())
+def test_a_graph_holds_exactly_the_ties_it_was_given(ties: list[tuple[int, int]], mutual: bool) -> None:
+    graph = build(12, ties, mutual=mutual)
+    expected = {(a, b) for a, b in ties if a != b}
+    if mutual:
+        expected |= {(b, a) for a, b in expected}
+    assert ties_of(graph) == sorted(expected)
+    assert graph.edges == len(expected)
+    assert graph.edges // (1 + mutual) + graph.duplicates + graph.self_loops == len(ties)
+
+
+@given(PAIRS)
+def test_followers_and_followed_tell_the_same_story(ties: list[tuple[int, int]]) -> None:
+    graph = build(12, ties)
+    backwards = [(int(other), person) for person in range(12) for other in graph.followers(person)]
+    assert sorted(backwards) == ties_of(graph)
+    for person in range(12):
+        assert graph.followers(person).tolist() == sorted(graph.followers(person).tolist())
+        for other in range(12):
+            assert graph.follows(person, other) == ((person, other) in set(ties_of(graph)))
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_a_generated_graph_has_the_configured_mean_degree_and_only_friendships(kind: Any) -> None:
+    graph = generate(GraphConfig(kind=kind, degree=10), 1000, 1)
+    assert graph.size == 1000
+    assert graph.edges / 1000 == pytest.approx(10, rel=0.05)
+    assert all(graph.follows(other, person) for person, other in ties_of(graph))
+    assert graph.duplicates == graph.self_loops == 0
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_another_seed_makes_another_graph(kind: Any) -> None:
+    config = GraphConfig(kind=kind)
+    assert ties_of(generate(config, 100, 1)) != ties_of(generate(config, 100, 2))
+
+
+def test_the_same_seed_makes_the_same_graph_in_every_process() -> None:
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", FINGERPRINT],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    ]
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count(b"\n") == 3
+
+
+def test_the_share_of_ties_between_communities_is_the_mixing() -> None:
+    graph = generate(GraphConfig(kind="stochastic_block", degree=20, blocks=4, mixing=0.25), 1000, 1)
+    leaving = sum(person // 250 != other // 250 for person, other in ties_of(graph))
+    assert leaving / graph.edges == pytest.approx(0.25, abs=0.02)
+
+
+def test_communities_without_mixing_are_apart() -> None:
+    graph = generate(GraphConfig(kind="stochastic_block", degree=4, blocks=3, mixing=0.0), 31, 1)
+    block = [0] * 11 + [1] * 10 + [2] * 10
+    assert all(block[person] == block[other] for person, other in ties_of(graph))
+
+
+def test_without_rewiring_everyone_knows_the_nearest_on_the_ring() -> None:
+    graph = generate(GraphConfig(kind="watts_strogatz", degree=4, rewiring=0.0), 10, 1)
+    assert graph.following(0).tolist() == [1, 2, 8, 9]
+
+
+def test_popular_people_exist_in_a_barabasi_albert_graph() -> None:
+    graph = generate(GraphConfig(degree=10), 1000, 1)
+    assert max(len(graph.followers(person)) for person in range(1000)) > 50
+
+
+def test_the_smallest_degree_still_joins_everyone() -> None:
+    assert generate(GraphConfig(degree=1), 50, 1).edges == 98  # a tree: 49 friendships
+
+
+@pytest.mark.parametrize(
+    ("config", "size", "key", "problem"),
+    [
+        (GraphConfig(degree=10), 10, "degree", "expected fewer than the 10 people in population.size, got 10"),
+        (
+            GraphConfig(kind="watts_strogatz", degree=7),
+            50,
+            "degree",
+            "expected an even number for watts_strogatz, got 7",
+        ),
+        (
+            GraphConfig(kind="stochastic_block", degree=2, blocks=21),
+            20,
+            "blocks",
+            "expected at most the 20 people in population.size, got 21",
+        ),
+        (
+            GraphConfig(kind="stochastic_block", degree=11, blocks=10),
+            100,
+            "mixing",
+            "stochastic_block wants 495 ties inside the communities, where 450 fit: raise mixing or lower degree",
+        ),
+        (
+            GraphConfig(kind="stochastic_block", degree=10, blocks=1),
+            100,
+            "mixing",
+            "stochastic_block wants 50 ties between communities, where 0 fit: lower mixing or lower degree",
+        ),
+        (GraphConfig(kind="profiles"), 100, "kind", "`profiles` is not a generator"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_a_config_error(config: GraphConfig, size: int, key: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        generate(config, size, 1)
+    assert str(caught.value) == f"population.graph: {key}: {problem}"
+
+
+def draws_after(act: Any) -> tuple[list[tuple[int, int]], float]:
+    state = random.getstate()
+    try:
+        random.seed(1)
+        act()
+        return igraph.Graph.Erdos_Renyi(n=20, m=30).get_edgelist(), random.random()
+    finally:
+        random.setstate(state)
+
+
+def test_igraph_draws_from_its_own_generator_again_afterwards() -> None:
+    assert draws_after(lambda: generate(GraphConfig(), 50, 1)) == draws_after(lambda: None)
+
+
+def test_igraph_draws_from_its_own_generator_again_after_an_error() -> None:
+    def fail() -> None:
+        with pytest.raises(ConfigError):
+            generate(GraphConfig(kind="watts_strogatz", degree=7), 50, 1)
+
+    assert draws_after(fail) == draws_after(lambda: None)
