@@ -160,7 +160,7 @@ class OracleActor:
         except TimeoutError:
             return self._fallback(waiting, Source.TIMEOUT, "deadline")
         except OracleError as error:
-            return self._fallback(waiting, Source.FALLBACK, type(error).__name__)
+            return self._fallback(waiting, Source.FALLBACK, error.reason)
         except Exception as error:  # noqa: BLE001  # an oracle is foreign code: whatever it raises is no answer
             return self._fallback(waiting, Source.FALLBACK, f"error: {type(error).__name__}")
         if state not in options:

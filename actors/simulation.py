@@ -1,7 +1,7 @@
 """A whole simulation: who is started, in which order, and how it ends.
 
 Start: the oracle, the agents, then the engine. Stop, in reverse: the engine finishes its tick, the agents' mailboxes
-are closed and each ends when it has read its last message, the oracle is cancelled. Agents are told to end, not cancelled:
+are closed and each ends when it has read its last message, the oracle is cancelled. Agents are told to end, because
 cancelled tasks linger in reference cycles until the garbage collector finds them.
 """
 

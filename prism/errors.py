@@ -49,7 +49,12 @@ class StatechartError(PrismError, ValueError):
 
 
 class OracleError(PrismError):
-    """An oracle that cannot answer."""
+    """An oracle that cannot answer.
+
+    `reason` is a word from a closed set, under which fallbacks are counted.
+    """
+
+    reason: str = "oracle_error"
 
 
 class OracleResponseError(OracleError, ValueError):
@@ -60,6 +65,8 @@ class OracleResponseError(OracleError, ValueError):
         options: the states it could have named.
         problem: what is wrong with it.
     """
+
+    reason = "invalid_response"
 
     def __init__(self, response: str, options: Sequence[str], problem: str) -> None:
         self.response = response

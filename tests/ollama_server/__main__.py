@@ -109,12 +109,28 @@ def _parser() -> argparse.ArgumentParser:
 
 def _share(text: str) -> tuple[Fault, float]:
     name, _, share = text.partition("=")
-    return Fault(name), float(share)
+    try:
+        return _fault(name), float(share)
+    except ValueError:
+        message = f"{text!r} is not NAME=SHARE, as in hang=0.1"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def _at(text: str) -> tuple[int, Fault]:
     number, _, name = text.partition("=")
-    return int(number), Fault(name)
+    try:
+        return int(number), _fault(name)
+    except ValueError:
+        message = f"{text!r} is not N=NAME, as in 3=reset"
+        raise argparse.ArgumentTypeError(message) from None
+
+
+def _fault(name: str) -> Fault:
+    try:
+        return Fault(name)
+    except ValueError:
+        message = f"{name!r} is no fault; there are {', '.join(Fault)}"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 if __name__ == "__main__":

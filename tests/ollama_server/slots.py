@@ -42,10 +42,10 @@ class Slots:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.cancelled():
-                self._waiting.remove(turn)
-            else:  # the slot came in the same moment: hand it on
+            if not turn.cancelled():  # the slot came in the same moment: hand it on
                 self.release()
+            elif turn in self._waiting:  # a release in the same moment may have passed it over already
+                self._waiting.remove(turn)
             raise
 
     def release(self) -> None:

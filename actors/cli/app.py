@@ -1,0 +1,75 @@
+"""The `prism` command, and how its errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+
+import click
+
+from actors.cli.doctor import doctor
+from actors.cli.init import init
+from actors.cli.run import run
+from actors.cli.validate import validate
+from actors.errors import RunDirectoryError
+from prism.errors import ConfigError, OracleUnavailableError, PrismError
+
+EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_ORACLE = 1, 2, 3, 5
+
+EPILOG = """\b
+Exit codes:
+  0    done
+  1    the run failed
+  2    wrong usage
+  3    a configuration or input file that cannot be run
+  5    the oracle's backend cannot be reached
+  130  stopped by SIGINT, 143 by SIGTERM, after the tick was finished
+"""
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(version("prism-sim"), "-V", "--version", prog_name="prism")
+def cli() -> None:
+    """Simulate populations of agents that choose like people.
+
+    Every agent follows a statechart by rule; only a genuinely ambiguous choice is put to an oracle. The same
+    configuration and seed give the same run, whatever the machine does meanwhile.
+
+    \b
+    Start here:
+      prism init my-study             write a commented configuration
+      prism validate my-study/prism.yaml
+      prism run my-study/prism.yaml
+    """
+
+
+cli.add_command(run)
+cli.add_command(validate)
+cli.add_command(init)
+cli.add_command(doctor)
+
+
+def main() -> None:
+    """Run the command line, and turn every expected error into one clear line and its exit code."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.Abort:
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = EXIT_USAGE
+    except PrismError as error:
+        click.secho(f"prism: {error}", fg="red", err=True)
+        code = exit_code(error)
+    sys.exit(code)
+
+
+def exit_code(error: PrismError) -> int:
+    """The exit code that an error stands for."""
+    if isinstance(error, ConfigError):
+        return EXIT_CONFIG
+    if isinstance(error, RunDirectoryError):
+        return EXIT_USAGE
+    if isinstance(error, OracleUnavailableError):
+        return EXIT_ORACLE
+    return EXIT_FAILED

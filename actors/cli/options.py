@@ -1,0 +1,50 @@
+"""What several commands share: reading a configuration with its overrides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from prism.config import Config, load_config
+from prism.errors import ConfigError
+
+SETTINGS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("config", type=click.Path(path_type=Path)),
+    click.option(
+        "--set",
+        "overrides",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Override one setting, as in --set population.size=100. May be repeated; the last one wins.",
+    ),
+)
+
+
+def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the CONFIG argument and the --set option."""
+    for decorate in reversed(SETTINGS):
+        command = decorate(command)
+    return command
+
+
+def read_config(path: Path, overrides: Sequence[str]) -> Config:
+    """The configuration in a file, with the environment's and the command line's settings on top.
+
+    Raises:
+        ConfigError: there is no such file, or a setting is wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(str(path), "no such file; write one to start from with: prism init DIR") from None
+    except IsADirectoryError:
+        raise ConfigError(str(path), "is a directory; expected a YAML file") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), f"is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
+    return load_config(text, str(path), environment=os.environ, overrides=overrides)

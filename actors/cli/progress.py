@@ -1,0 +1,113 @@
+"""What a run shows while it runs: a live table on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import anyio
+import click
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from actors.simulation import Progress
+
+REFRESH_S = 0.25
+LINE_EVERY_S = 5.0
+BAR_WIDTH = 40
+
+
+class Pace:
+    """Turns readings into rates.
+
+    Args:
+        read: where the run is.
+    """
+
+    def __init__(self, read: Callable[[], Progress]) -> None:
+        self._read = read
+        self._begun = perf_counter()
+        self._last = (self._begun, 0, 0)
+        self.ticks_per_s = self.transitions_per_s = 0.0
+
+    def now(self) -> Progress:
+        """A reading, with the rates since the one before."""
+        progress, moment = self._read(), perf_counter()
+        since, ticks, transitions = self._last
+        elapsed = max(1e-9, moment - since)
+        self.ticks_per_s = (progress.tick - ticks) / elapsed
+        self.transitions_per_s = (progress.transitions - transitions) / elapsed
+        self._last = (moment, progress.tick, progress.transitions)
+        return progress
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._begun
+
+    def eta_s(self, progress: Progress) -> float | None:
+        """Seconds to go at the mean pace so far; None before the first tick."""
+        return None if not progress.tick else self.elapsed_s * (progress.ticks - progress.tick) / progress.tick
+
+
+async def show_progress(read: Callable[[], Progress]) -> None:
+    """Show progress on standard error until cancelled."""
+    console = Console(stderr=True)
+    pace = Pace(read)
+    if not console.is_terminal:
+        while True:
+            await anyio.sleep(LINE_EVERY_S)
+            click.echo(line(pace.now(), pace), err=True)
+    with Live(table(pace.now(), pace), console=console, refresh_per_second=4, transient=True) as live:
+        while True:
+            await anyio.sleep(REFRESH_S)
+            live.update(table(pace.now(), pace))
+
+
+def line(progress: Progress, pace: Pace) -> str:
+    """A reading as one plain line."""
+    states = " ".join(f"{state}={count}" for state, count in progress.agents_by_state.items() if count)
+    return (
+        f"tick {progress.tick}/{progress.ticks} ({progress.tick / progress.ticks:.0%})"
+        f" eta {duration(pace.eta_s(progress))}"
+        f" | {pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
+        f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
+        f" | {states}"
+    )
+
+
+def table(progress: Progress, pace: Pace) -> RenderableType:
+    """A reading as a table: how far, how fast, who is where, and how the oracle does."""
+    head = Table.grid(padding=(0, 2))
+    head.add_row(
+        ProgressBar(total=progress.ticks, completed=progress.tick, width=BAR_WIDTH),
+        Text(f"tick {progress.tick:,} of {progress.ticks:,}", style="bold"),
+        Text(f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go", style="dim"),
+    )
+    states = Table.grid(padding=(0, 2))
+    most = max(1, *progress.agents_by_state.values())
+    for state, count in progress.agents_by_state.items():
+        bar = ProgressBar(total=most, completed=count, width=BAR_WIDTH, complete_style="cyan", finished_style="cyan")
+        states.add_row(bar, Text(f"{count:>9,}", justify="right"), state)
+    facts = Text(
+        f"{pace.ticks_per_s:,.0f} ticks/s   {pace.transitions_per_s:,.0f} transitions/s   "
+        f"quarantined {progress.quarantined}\n"
+        f"oracle: {progress.oracle_queue} waiting, {progress.oracle_in_flight} being asked, "
+        f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s, "
+        f"{progress.fallbacks} fallbacks",
+    )
+    return Group(head, Text(), states, Text(), facts)
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as `1 h 02 min`, `3 min 04 s` or `5 s`; a dash for None."""
+    if seconds is None:
+        return "-"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -1,0 +1,74 @@
+"""The summary of a run as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from actors.cli.progress import duration
+from actors.summary import Summary
+
+BAR_WIDTH = 24
+
+
+def render(summary: Summary, directory: str) -> RenderableType:
+    """What the run came to, and where its files are."""
+    status = Text(f"{summary.status}", style="bold green" if summary.status == "done" else "bold yellow")
+    if summary.stopped_by is not None:
+        status.append(f" by {summary.stopped_by} after tick {summary.ticks:,}")
+    parts: list[RenderableType] = [
+        Text.assemble(
+            status,
+            f": {summary.agents:,} agents, {summary.rounds:,} rounds, {summary.ticks:,} ticks, "
+            f"{summary.activations:,} activations in {duration(summary.wall_s)}",
+        ),
+        Text(),
+        _counts("agents by state", summary.agents_by_state),
+        _counts("transitions by trigger", summary.transitions_by_trigger),
+        _counts("decisions by source", summary.decisions_by_source),
+    ]
+    if any(summary.unmoved_by_source.values()):
+        parts.append(_counts("turns that moved nobody", summary.unmoved_by_source))
+    if summary.fallbacks_by_reason:
+        parts.append(_counts("fallbacks by reason", summary.fallbacks_by_reason))
+    parts.extend((_world(summary), Text(), _footer(summary, directory)))
+    return Group(*parts)
+
+
+def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:
+    """A titled table of counts with their shares as bars."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
+    table.add_column(min_width=18)
+    table.add_column(justify="right", min_width=12)
+    table.add_column(justify="right", min_width=6)
+    table.add_column()
+    total = sum(counts.values()) or 1
+    for name, count in counts.items():
+        share = count / total
+        table.add_row(name, f"{count:,}", f"{share:.1%}", Text("█" * round(share * BAR_WIDTH), style="cyan"))
+    return table
+
+
+def _world(summary: Summary) -> RenderableType:
+    """What the domain adds: a line for each number or group of numbers."""
+    table = Table(title="world", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
+    table.add_column(min_width=18)
+    for name, value in summary.world.items():
+        if isinstance(value, Mapping):
+            shown = ", ".join(f"{key} {number:,}" for key, number in value.items())
+        else:
+            shown = f"{value:,}"
+        table.add_row(name.replace("_", " "), shown)
+    return table
+
+
+def _footer(summary: Summary, directory: str) -> Text:
+    return Text(
+        f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f} "
+        f"({summary.oracle_calls:,} calls, {summary.fallback_share:.1%} fallbacks)\n"
+        f"digest {summary.digest}\n"
+        f"files in {directory}"
+    )

@@ -1,0 +1,93 @@
+"""`prism run`: run a simulation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+import anyio
+import click
+from rich.console import Console
+
+from actors.cli.options import read_config, with_settings
+from actors.cli.progress import show_progress
+from actors.cli.report import render
+from actors.domains import build_domain
+from actors.logs import logging_to
+from actors.run_directory import RunDirectory
+from actors.signals import EXIT_BASE, StopOnSignal
+from actors.simulation import Simulation
+from actors.summary import Summary, summarise
+from prism.errors import PrismError
+
+ORACLES = {"choice": "embedded multinomial logit, no server; its coefficients are uncalibrated"}
+
+
+@click.command()
+@with_settings
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write the run's files here; must be empty or new.  [default: the next free runs/NAME-001]",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables, only the digest at the end.")
+def run(config: Path, overrides: Sequence[str], out: Path | None, *, quiet: bool) -> None:
+    """Run the simulation that CONFIG describes.
+
+    Settings come from CONFIG, then from environment variables such as PRISM_SIMULATION__SEED, then from --set; see
+    docs/configuration.md. Ctrl-C finishes the tick, writes the summary and exits with 130; a second one leaves at once.
+
+    \b
+    Written to the run's directory:
+      config.yaml    the configuration with every default filled in
+      manifest.json  versions, seed and the SHA-256 of every input file
+      log.jsonl      warnings and errors, a JSON object a line
+      summary.json   what the run came to, with its digest
+    """
+    settings = read_config(config, overrides)
+    domain, inputs = build_domain(settings)
+    directory = RunDirectory.create(out, config.stem)
+    directory.write_config(settings)
+    directory.write_manifest(settings, inputs)
+    if not quiet:
+        click.echo(
+            f"prism: {domain.size:,} agents, {settings.simulation.rounds:,} rounds, seed {settings.simulation.seed}; "
+            f"oracle: {ORACLES[settings.oracle.backend]}",
+            err=True,
+        )
+    with logging_to(directory.log):
+        summary = anyio.run(_run, Simulation(settings, domain), quiet)
+    directory.write("summary.json", summary.to_json())
+    if quiet:
+        click.echo(summary.digest)
+    else:
+        Console().print(render(summary, str(directory.path)))
+    if summary.stopped_by is not None:
+        sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
+
+
+async def _run(simulation: Simulation, quiet: bool) -> Summary:
+    signals = StopOnSignal(simulation.stop)
+    begun = perf_counter()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(signals.run)
+            if not quiet:
+                tasks.start_soon(show_progress, simulation.progress)
+            await simulation.run()
+            tasks.cancel_scope.cancel()
+    except* PrismError as group:
+        raise _first(group) from None
+    stopped_by = None if signals.received is None else signals.received.name
+    return summarise(simulation, perf_counter() - begun, stopped_by)
+
+
+def _first(group: BaseExceptionGroup[PrismError]) -> PrismError:
+    """The first error of a group, however deep: one cause is what the user needs."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error  # type: ignore[return-value]  # the group holds PrismErrors only

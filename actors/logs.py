@@ -1,0 +1,77 @@
+"""Where log events go: to standard error, readable on a terminal and JSON elsewhere, and as JSON lines to the run."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+
+class _CurrentStderr:
+    """Standard error as it is now: a live display puts itself in its place while it runs."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+class _JsonLines:
+    """A processor that copies every event to a file and passes it on. A full disk ends the copy, not the run."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file: TextIO | None = file
+        self._render = structlog.processors.JSONRenderer(default=str)
+
+    def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        if self._file is not None:
+            try:
+                self._file.write(str(self._render(logger, method, dict(event))) + "\n")
+            except OSError as error:
+                self._file = None
+                sys.stderr.write(f"log.jsonl ends here: {error.strerror}\n")
+        return event
+
+
+class _Forwarding(logging.Handler):
+    """Hands what libraries and `prism` log through the standard library to structlog."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        structlog.get_logger(record.name).log(record.levelno, record.getMessage())
+
+
+@contextmanager
+def logging_to(path: Path | None) -> Iterator[None]:
+    """Send log events to standard error and, where a path is given, to that file, a JSON object a line."""
+    file = path.open("a", encoding="utf-8", buffering=1) if path is not None else None
+    renderer: Any = (
+        structlog.dev.ConsoleRenderer(colors=True) if sys.stderr.isatty() else structlog.processors.JSONRenderer()
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            *([_JsonLines(file)] if file is not None else []),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
+    )
+    handler = _Forwarding(logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        structlog.reset_defaults()
+        if file is not None:
+            file.close()

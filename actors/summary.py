@@ -1,0 +1,103 @@
+"""What a run came to: the content of `summary.json`, and of the last lines on the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.simulation import Simulation, percentile
+from prism.agents import Source
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a run. All but `wall_s`, `latency_s_*` and `stopped_by` follow from config, seed and answers.
+
+    Args:
+        digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
+        status: `done`, or `stopped` by a signal.
+        activations: triggers answered by agents.
+        decisions_by_source: transitions by what settled them: rule, oracle, fallback, timeout.
+        unmoved_by_source: turns that moved nobody, by why.
+        fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
+        guard_errors: `{row: how often its guard raised}`.
+        latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95` likewise.
+        world: what the domain adds, such as posts and cascades; `summary.json` has it beside the other keys.
+    """
+
+    digest: str
+    status: str
+    stopped_by: str | None
+    seed: int
+    agents: int
+    ticks: int
+    rounds: int
+    activations: int
+    transitions: int
+    agents_by_state: dict[str, int]
+    states_visited: list[str]
+    transitions_by_trigger: dict[str, int]
+    decisions_by_source: dict[str, int]
+    unmoved_by_source: dict[str, int]
+    oracle_calls: int
+    oracle_calls_per_1000_activations: float
+    fallback_share: float
+    fallbacks_by_reason: dict[str, int]
+    crashes: int
+    agents_quarantined: int
+    guard_errors: dict[str, int]
+    latency_s_p50: float
+    latency_s_p95: float
+    wall_s: float
+    world: dict[str, Any]
+
+    def to_json(self) -> bytes:
+        """The summary as indented JSON."""
+        fields = msgspec.to_builtins(self)
+        world = fields.pop("world")
+        return msgspec.json.format(msgspec.json.encode({**fields, **world}), indent=2) + b"\n"
+
+
+def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None) -> Summary:
+    """The summary of a simulation that has ended.
+
+    Args:
+        wall_s: how long it took.
+        stopped_by: the signal that ended it early, if one did.
+    """
+    tally, oracle = simulation.tally, simulation.oracle.statistics
+    decisions = tally.decisions_by_source()
+    asked = sum(decisions[source] for source in (Source.ORACLE, Source.FALLBACK, Source.TIMEOUT))
+    latencies = sorted(oracle.latencies_s)
+    ticks = simulation.engine.tick
+    return Summary(
+        digest=simulation.engine.digest.hexdigest(),
+        status="done" if ticks == simulation.ticks else "stopped",
+        stopped_by=stopped_by,
+        seed=simulation.config.simulation.seed,
+        agents=simulation.domain.size,
+        ticks=ticks,
+        rounds=ticks // simulation.config.simulation.ticks_per_round,
+        activations=tally.activations,
+        transitions=tally.transitions,
+        agents_by_state=tally.agents_by_state(),
+        states_visited=tally.states_visited(),
+        transitions_by_trigger=tally.transitions_by_trigger(),
+        decisions_by_source=decisions,
+        unmoved_by_source=tally.unmoved_by_source(),
+        oracle_calls=tally.questions,
+        oracle_calls_per_1000_activations=_ratio(1000 * tally.questions, tally.activations),
+        fallback_share=_ratio(decisions[Source.FALLBACK] + decisions[Source.TIMEOUT], asked),
+        fallbacks_by_reason=dict(sorted(oracle.fallbacks.items())),
+        crashes=simulation.supervisor.intensity.crashes,
+        agents_quarantined=simulation.supervisor.quarantined,
+        guard_errors={seen.row.name: seen.count for seen in simulation.domain.chart.guard_errors},
+        latency_s_p50=percentile(latencies, 0.50),
+        latency_s_p95=percentile(latencies, 0.95),
+        wall_s=round(wall_s, 3),
+        world=simulation.domain.world.totals(),
+    )
+
+
+def _ratio(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
