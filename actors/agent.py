@@ -47,14 +47,15 @@ class AgentActor:
         """
         agent, chart, ask, engine = self.agent, self.chart, self.ask, self.engine
         decode, encode = self.codec.trigger, self.codec.encode
+        pending, take, ready, put = mailbox.pending, mailbox.take, mailbox.ready, engine.put
         while True:
-            encoded = mailbox.take()
+            encoded = take() if pending else None
             if encoded is None:
                 if mailbox.closed:
                     return
-                await mailbox.ready()
+                await ready()
                 continue
             self.handling = trigger = decode(encoded)
             answer = encode(turn(chart, agent, trigger, ask=ask))
-            if not engine.put(answer):
+            if not put(answer):
                 await engine.send(answer)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any
 
 from actors.digest import RunningDigest
@@ -27,7 +26,6 @@ CHUNK = 256
 """Triggers sent before the loop gets a turn: a millisecond or two of work, so timers and signals are never far off."""
 
 Answer = tuple[int, bytes, Update[Any] | Question[Any]]
-_by_agent = itemgetter(0)
 
 
 class EngineActor:
@@ -120,25 +118,27 @@ class EngineActor:
         decode = self._codec.answer
         for encoded in batch:
             message = decode(encoded)
-            if isinstance(message, Decided):
-                self._decided[message.agent] = message
+            agent = message.agent
+            if type(message) is Decided:
+                self._decided[agent] = message
                 self._offer()
             elif message.tick == tick:
-                answers.append((message.agent, encoded, message))
+                answers.append((agent, encoded, message))
             else:
-                raise BarrierError(message.agent, tick, message.tick)
+                raise BarrierError(agent, tick, message.tick)
 
     def _commit(self, tick: int, answers: list[Answer]) -> None:
         """Apply the answers in the order of agents, record them, and ask what they asked."""
-        answers.sort(key=_by_agent)
-        world, tally = self._world, self.tally
+        answers.sort()  # by agent, of which there is one each, so nothing else is ever compared
+        apply, updates = self._world.apply, []
         for _, encoded, answer in answers:
             if isinstance(answer, Update):
-                world.apply(answer)
-                tally.update(answer)
+                apply(answer)
+                updates.append(answer)
             else:
                 self._ask(answer, encoded)
         if answers:
+            self.tally.add(updates)
             self.digest.add(tick, [encoded for _, encoded, _ in answers])
         self._offer()
 

@@ -9,6 +9,8 @@ there is no deque block, no event object and no coroutine between the reader and
 from __future__ import annotations
 
 import asyncio
+from asyncio import get_running_loop
+from collections.abc import Callable
 from enum import StrEnum, unique
 from typing import Generic, TypeVar
 
@@ -49,7 +51,7 @@ class MailboxStatistics(msgspec.Struct, frozen=True):
 
 
 class Mailbox(Generic[T]):
-    """A mailbox for one reader.
+    """A mailbox for one reader, on the event loop that it is first read on.
 
     Args:
         name: whose it is, for errors.
@@ -64,7 +66,7 @@ class Mailbox(Generic[T]):
         "_closed",
         "_depth_max",
         "_dropped",
-        "_messages",
+        "_new_future",
         "_reader",
         "_refused",
         "_taken",
@@ -72,6 +74,7 @@ class Mailbox(Generic[T]):
         "capacity",
         "name",
         "overflow",
+        "pending",
     )
 
     def __init__(self, name: str, capacity: int, overflow: Overflow = Overflow.WAIT) -> None:
@@ -80,7 +83,9 @@ class Mailbox(Generic[T]):
         self.name = name
         self.capacity = capacity
         self.overflow = overflow
-        self._messages: list[T] = []
+        self.pending: list[T] = []
+        """What waits, oldest first. For the reader to look at, cheaper than a call; only `take` may change it."""
+        self._new_future: Callable[[], asyncio.Future[None]] | None = None
         self._reader: asyncio.Future[None] | None = None
         self._waiting: list[tuple[asyncio.Future[None], T]] | None = None
         self._taken = self._refused = self._dropped = self._depth_max = 0
@@ -92,7 +97,7 @@ class Mailbox(Generic[T]):
         Raises:
             MailboxClosedError: it is closed.
         """
-        messages = self._messages
+        messages = self.pending
         if len(messages) >= self.capacity or self._waiting or self._closed:
             return self._refuse()
         messages.append(message)
@@ -119,7 +124,7 @@ class Mailbox(Generic[T]):
             return False
         if self._waiting is None:
             self._waiting = []
-        entry = (asyncio.get_running_loop().create_future(), message)
+        entry = (get_running_loop().create_future(), message)
         self._waiting.append(entry)
         try:
             await entry[0]
@@ -139,8 +144,10 @@ class Mailbox(Generic[T]):
         """
         if self._reader is not None and not self._reader.done():
             raise MailboxReaderError(self.name)
-        reader: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self._messages or self._closed:
+        if self._new_future is None:  # looking the loop up each time costs as much as the future itself
+            self._new_future = get_running_loop().create_future
+        reader = self._new_future()
+        if self.pending or self._closed:
             reader.set_result(None)
         else:
             self._reader = reader
@@ -148,7 +155,7 @@ class Mailbox(Generic[T]):
 
     def take(self) -> T | None:
         """The oldest message, or None when there is none."""
-        messages = self._messages
+        messages = self.pending
         if not messages:
             return None
         # A mailbox is deepest right before a take, so `put` need not look.
@@ -161,18 +168,18 @@ class Mailbox(Generic[T]):
 
     def take_all(self) -> list[T]:
         """Every message, oldest first; empty when there is none."""
-        messages = self._messages
+        messages = self.pending
         if messages:
             self._depth_max = max(self._depth_max, len(messages))
             self._taken += len(messages)
-            self._messages = []
+            self.pending = []
             if self._waiting:
                 self._admit()
         return messages
 
     async def receive_all(self) -> list[T]:
         """Every message as soon as there is one; empty only when the mailbox is closed and drained."""
-        while not self._messages and not self._closed:
+        while not self.pending and not self._closed:
             await self.ready()
         return self.take_all()
 
@@ -193,7 +200,7 @@ class Mailbox(Generic[T]):
 
     def statistics(self) -> MailboxStatistics:
         """Its counts now."""
-        depth = len(self._messages)
+        depth = len(self.pending)
         return MailboxStatistics(
             capacity=self.capacity,
             depth=depth,
@@ -214,8 +221,8 @@ class Mailbox(Generic[T]):
     def _admit(self) -> None:
         """Move waiting messages in, oldest first, while there is room. The reader does it, so nobody can overtake."""
         waiting = self._waiting or []
-        while waiting and len(self._messages) < self.capacity:
+        while waiting and len(self.pending) < self.capacity:
             sender, message = waiting.pop(0)
             if not sender.done():
-                self._messages.append(message)
+                self.pending.append(message)
                 sender.set_result(None)

@@ -1,12 +1,16 @@
-"""Counts of what the engine committed. One dictionary entry an update; everything else is derived when it is read."""
+"""Counts of what the engine committed. One dictionary entry a kind of update; the rest is derived when read."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from prism.agents import MOVED, Question, Source, Update
 from prism.statechart import Statechart
+
+_key = attrgetter("from_state", "to_state", "trigger", "source")
 
 
 class Tally:
@@ -21,18 +25,13 @@ class Tally:
         self._states = [state.value for state in type(chart.initial) if state in chart.states]
         self._initial = str(chart.initial.value)
         self._size = size
-        self.rows: dict[tuple[str, str, str, str], int] = {}
+        self.rows: Counter[tuple[str, str, str, str]] = Counter()
         """`{(from_state, to_state, trigger, source): updates}`."""
         self.questions = 0
-        self.reasons: Counter[str] = Counter()
-        """Why decisions were fallbacks, and why agents crashed."""
 
-    def update(self, update: Update[Any]) -> None:
-        """Count a committed update."""
-        key = (update.from_state, update.to_state, update.trigger, update.source)
-        self.rows[key] = self.rows.get(key, 0) + 1
-        if update.reason:
-            self.reasons[update.reason] += 1
+    def add(self, updates: Sequence[Update[Any]]) -> None:
+        """Count a tick's committed updates."""
+        self.rows.update(map(_key, updates))
 
     def question(self, _: Question[Any]) -> None:
         """Count an agent that went to ask the oracle."""

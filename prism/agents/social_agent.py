@@ -19,6 +19,7 @@ RELEVANCE_WEIGHTS: Final = {"topic_match": 0.2, "followed": 0.05, "popularity": 
 INTENTIONS: Final = (("like", 0.65), ("reshare", 0.2), ("reply", 0.15))
 """What a convinced person is about to do, and how often. Uncalibrated."""
 
+_COMPOSING: Final = AgentState.COMPOSING
 _TOPIC, _FOLLOWED, _POPULARITY, _APPEAL = RELEVANCE_WEIGHTS.values()
 _ACTIONS: Final = tuple(name for name, _ in INTENTIONS)
 _ACTION_WEIGHTS: Final = tuple(weight for _, weight in INTENTIONS)
@@ -120,7 +121,7 @@ class SocialAgent(StatefulAgent[AgentState]):
 
     def effect(self) -> str | None:
         """What a person who has begun to compose is about to do."""
-        return self.pending_action if self._state is AgentState.COMPOSING else None
+        return self.pending_action if self._state is _COMPOSING else None
 
 
 def _moved(persona: Persona, threshold: float) -> Persona:

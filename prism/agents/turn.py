@@ -7,7 +7,7 @@ same code runs in one task an agent, in a shared dispatcher, or in another proce
 from __future__ import annotations
 
 from enum import StrEnum, unique
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -34,6 +34,9 @@ class Source(StrEnum):
     CRASH = "crash"
     QUARANTINE = "quarantine"
 
+
+_RULE: Final[str] = Source.RULE.value
+"""What nearly every update says. A name of the module: looking a member up on its enum costs five times that."""
 
 MOVED = frozenset({Source.RULE, Source.ORACLE, Source.FALLBACK, Source.TIMEOUT})
 
@@ -101,16 +104,16 @@ def turn(
     """
     if trigger.decision is not None:
         return _settle(chart, agent, trigger, trigger.decision)
-    agent.tick = trigger.tick
-    row = chart.select(agent, trigger.name, trigger.context)
-    before = agent.state
+    tick, name, context = trigger.tick, trigger.name, trigger.context
+    agent.tick = tick
+    row = chart.select(agent, name, context)
     if isinstance(row, Choice):
         if ask and len(row.options) > 1:
-            return Question(trigger.tick, trigger.agent, trigger.name, before, row.targets, trigger.context)
+            return Question(tick, trigger.agent, name, row.source, row.targets, context)
         row = row.options[0]
-    if row is None or not chart.commit(agent, row, trigger.tick, trigger.context):
-        return Update(trigger.tick, trigger.agent, trigger.name, before, before, Source.NO_ROW)
-    return Update(trigger.tick, trigger.agent, trigger.name, before, agent.state, Source.RULE, agent.effect())
+    if row is None or row.target is None or not chart.commit(agent, row, tick, context):
+        return Update(tick, trigger.agent, name, agent.state, agent.state, Source.NO_ROW)
+    return Update(tick, trigger.agent, name, row.source, row.target, _RULE, agent.effect())
 
 
 def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], decision: Decision) -> Update[Any]:

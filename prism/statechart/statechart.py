@@ -43,11 +43,15 @@ class GuardErrors(msgspec.Struct):
 
 
 class _Rows(msgspec.Struct, Generic[S], frozen=True):
-    """The rows of one state and trigger: the guarded ones in order, then the else; and every concrete target."""
+    """The rows of one state and trigger: the guarded ones in order, then the else; and every concrete target.
+
+    `certain` is the row that is taken whatever agent and context are: most lookups end there.
+    """
 
     guarded: tuple[Transition[S], ...]
     otherwise: Transition[S] | None
     targets: tuple[S, ...]
+    certain: Transition[S] | None
 
 
 class Statechart(Generic[S]):
@@ -95,16 +99,22 @@ class Statechart(Generic[S]):
         rows = self._index[agent.state].get(trigger)
         if rows is None:
             return None
-        row = self._first(rows, agent, context) if rows.guarded else rows.otherwise
-        if row is None or not self.commit(agent, row, agent.tick if tick is None else tick, context):
+        row = rows.certain or self._first(rows, agent, context)
+        if row is None or (target := row.target) is None:
             return None
-        return row.target
+        # What `commit` does, without its check: the row was found by the state that the agent is in.
+        if row.action is not None:
+            row.action(agent, context)
+        agent.enter(target, trigger, agent.tick if tick is None else tick, context)
+        return target
 
     def select(self, agent: Stateful[S], trigger: str, context: Any = None) -> Transition[S] | Choice[S] | None:
         """What would happen: nothing, one row, or a choice to be put to the oracle."""
         rows = self._index[agent.state].get(trigger)
         if rows is None:
             return None
+        if rows.certain is not None:
+            return rows.certain
         enabled, marked = self._enabled(rows, agent, context)
         if not enabled:
             return None
@@ -198,11 +208,10 @@ def _rows(rows: list[Transition[S]]) -> _Rows[S]:
     for row in rows:
         if row.target is None and not targets:
             raise StatechartError(f"{row.name}: the oracle has nothing to choose from; add rows with a target")
-    return _Rows(
-        guarded=tuple(row for row in rows if row.guard is not None),
-        otherwise=rows[-1] if rows[-1].guard is None else None,
-        targets=targets,
-    )
+    guarded = tuple(row for row in rows if row.guard is not None)
+    otherwise = rows[-1] if rows[-1].guard is None else None
+    certain = None if guarded or otherwise is None or _is_ambiguous((otherwise,)) else otherwise
+    return _Rows(guarded, otherwise, targets, certain)
 
 
 def _is_ambiguous(enabled: tuple[Transition[S], ...]) -> bool:

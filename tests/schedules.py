@@ -1,0 +1,109 @@
+"""A seeded asyncio event loop: each step runs one ready handle, drawn at random, and time is virtual.
+
+Plain asyncio runs what is ready first in, first out, so a test sees one schedule however often it runs. A program must
+not care; here each seed is another schedule, and the same seed is the same one again. Timers fire in the order of their
+time, and only when nothing is ready: a wait costs nothing and is exact.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import heapq
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from random import Random
+from typing import Any, ParamSpec, TypeVar
+
+import anyio
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Result = TypeVar("Result")
+
+
+class DeadlockError(AssertionError):
+    """Every task waits and no timer is set, so nothing will ever happen again."""
+
+
+class ScheduledLoop(asyncio.SelectorEventLoop):
+    """A loop whose schedule follows from its seed. It watches no sockets and no threads."""
+
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._random = Random(seed)
+        self._now = 0.0
+        self.unhandled: list[dict[str, Any]] = []
+        """What asyncio would only have logged: errors in callbacks, and errors that nobody looked at."""
+
+    def time(self) -> float:
+        return self._now
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        self.unhandled.append(context)
+
+    def _run_once(self) -> None:
+        while not self._ready:
+            self._fire_next_timers()
+        # The stop of `run_until_complete` is a handle like any other: what it overtakes runs when the loop goes on.
+        position = self._random.randrange(len(self._ready))
+        handle = self._ready[position]
+        del self._ready[position]
+        if not handle.cancelled():
+            handle._run()
+
+    def _fire_next_timers(self) -> None:
+        if not self._scheduled:
+            raise DeadlockError(f"every task waits at {self._now} s: {asyncio.all_tasks(self)}")
+        self._now = max(self._now, self._scheduled[0].when())
+        while self._scheduled and self._scheduled[0].when() <= self._now:
+            timer = heapq.heappop(self._scheduled)
+            timer._scheduled = False  # type: ignore[attr-defined]  # what asyncio's own loop notes here
+            self._ready.append(timer)
+
+
+def run_scheduled(seed: int, async_fn: Callable[[], Awaitable[Result]]) -> Result:
+    """What the function returns in the schedule of this seed.
+
+    Raises:
+        DeadlockError: it can never end.
+        AssertionError: it left a task behind, or an error that nobody looked at.
+    """
+    loop = ScheduledLoop(seed)
+
+    async def main() -> Result:
+        result = await async_fn()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        # A task that is done counts until its callbacks have run; one that goes on waiting is a leak.
+        for _ in range(100):
+            left = {task for task in left if not task.done()}
+            if not left:
+                break
+            await asyncio.sleep(0)
+        assert not left, f"tasks were left behind: {left}"
+        return result
+
+    try:
+        result = anyio.run(main, backend="asyncio", backend_options={"loop_factory": lambda: loop})
+    except BaseException as error:
+        error.add_note(f"in the schedule of seed {seed}")
+        raise
+    assert not loop.unhandled, f"nobody looked at {loop.unhandled}"
+    return result
+
+
+def in_schedules(count: int) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Callable[P, None]]:
+    """Makes a plain test of an async one: it runs in the schedules of seeds 0 to count - 1."""
+
+    def decorate(test: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, None]:
+        @functools.wraps(test)
+        def run(*args: P.args, **kwargs: P.kwargs) -> None:
+            for seed in range(count):
+                run_scheduled(seed, functools.partial(test, *args, **kwargs))
+
+        return run
+
+    return decorate
