@@ -203,4 +203,4 @@ def _offsets(rows: Keys, size: int) -> Keys:
 
 
 def _misfit(key: str, problem: str) -> ConfigError:
-    return ConfigError("population.graph", problem, key=key)
+    return ConfigError("configuration", problem, key=f"population.graph.{key}")

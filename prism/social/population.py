@@ -62,7 +62,9 @@ def _graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
     """The graph that the follow lists of the profiles draw."""
     if not profiles:
         raise ConfigError(
-            "population.graph", "`profiles` takes the ties from population.profiles, which is not set", key="kind"
+            "configuration",
+            "`profiles` takes the ties from population.profiles, which is not set",
+            key="population.graph.kind",
         )
     number_of = {profile.key: number for number, profile in enumerate(profiles)}
     follower: list[int] = []
@@ -75,8 +77,8 @@ def _graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
     graph = FollowGraph(len(profiles), follower, followee, names=[profile.key for profile in profiles])
     if not graph.edges:
         raise ConfigError(
-            "population.graph",
+            "configuration",
             "`profiles` needs follow lists, and nobody follows anyone in population.profiles",
-            key="kind",
+            key="population.graph.kind",
         )
     return graph

@@ -219,7 +219,7 @@ def test_the_smallest_degree_still_joins_everyone() -> None:
 def test_parameters_that_do_not_fit_are_a_config_error(config: GraphConfig, size: int, key: str, problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         generate(config, size, 1)
-    assert str(caught.value) == f"population.graph: {key}: {problem}"
+    assert str(caught.value) == f"configuration: population.graph.{key}: {problem}"
 
 
 def draws_after(act: Any) -> tuple[list[tuple[int, int]], float]:

@@ -64,7 +64,7 @@ def test_follow_lists_without_profiles_are_a_config_error() -> None:
     with pytest.raises(ConfigError) as caught:
         build_population(FROM_PROFILES, 1)
     assert str(caught.value) == (
-        "population.graph: kind: `profiles` takes the ties from population.profiles, which is not set"
+        "configuration: population.graph.kind: `profiles` takes the ties from population.profiles, which is not set"
     )
 
 
@@ -72,7 +72,8 @@ def test_profiles_in_which_nobody_follows_anyone_are_a_config_error() -> None:
     with pytest.raises(ConfigError) as caught:
         build_population(FROM_PROFILES, 1, profiles=(profile("ada", self_follows=1), profile("bo")))
     assert str(caught.value) == (
-        "population.graph: kind: `profiles` needs follow lists, and nobody follows anyone in population.profiles"
+        "configuration: population.graph.kind: `profiles` needs follow lists, and nobody follows anyone in "
+        "population.profiles"
     )
 
 

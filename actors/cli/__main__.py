@@ -1,0 +1,5 @@
+"""`python -m actors.cli` is `prism`."""
+
+from actors.cli import main
+
+main()

@@ -1,0 +1,120 @@
+"""Every mistake in a configuration or an input file is one line, and exit code 3."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from actors.cli import main
+
+
+class Mistake(NamedTuple):
+    """A configuration, the files beside it, and the line that it earns; `{dir}` is where they stand."""
+
+    yaml: str
+    line: str
+    files: dict[str, str] | None = None
+    overrides: tuple[str, ...] = ()
+
+
+PEOPLE = json.dumps([{"realname": "Ada", "username": "ada", "interested_topics": ["science"]}])
+MISTAKES = {
+    "unknown_key": Mistake(
+        "population:\n  sise: 3\n", "{dir}/c.yaml:2: population.sise: unknown key; did you mean population.size?"
+    ),
+    "unknown_section": Mistake(
+        "populaton:\n  size: 3\n", "{dir}/c.yaml:1: populaton: unknown key; did you mean population?"
+    ),
+    "wrong_type": Mistake(
+        "simulation:\n  rounds: many\n", "{dir}/c.yaml:2: simulation.rounds: expected int 1 to 1000000000, got 'many'"
+    ),
+    "threshold_out_of_range": Mistake(
+        "population:\n  engagement_threshold: 1.5\n",
+        "{dir}/c.yaml:2: population.engagement_threshold: expected float 0 to 1, got 1.5",
+    ),
+    "negative_ticks": Mistake(
+        "simulation:\n  ticks_per_round: -1\n",
+        "{dir}/c.yaml:2: simulation.ticks_per_round: expected int 4 to 1000000, got -1",
+    ),
+    "empty_population": Mistake(
+        "population:\n  size: 0\n", "{dir}/c.yaml:2: population.size: expected int 1 to 10000000, got 0"
+    ),
+    "unknown_algorithm": Mistake(
+        "feed:\n  algorithm: magic\n",
+        "{dir}/c.yaml:2: feed.algorithm: expected one of: chronological, hot, interest, random, got 'magic'",
+    ),
+    "not_yaml": Mistake(
+        "simulation: [1,\n",
+        "{dir}/c.yaml:2: not valid YAML: while parsing a flow node, expected the node content, "
+        "but found '<stream end>'",
+    ),
+    "not_a_mapping": Mistake("- 1\n", "{dir}/c.yaml:1: expected sections at the top, got [1]"),
+    "duplicate_key": Mistake(
+        "simulation:\n  seed: 1\n  seed: 2\n", "{dir}/c.yaml:3: simulation.seed: stands twice, first in line 2"
+    ),
+    "bad_override": Mistake(
+        "", "--set: simulation.seed: expected int 0 to 9223372036854775807, got 'x'", overrides=("simulation.seed=x",)
+    ),
+    "missing_graph": Mistake(
+        "population: {graph: {path: '{dir}/none.txt'}}\n", "{dir}/none.txt: no such file in {dir}"
+    ),
+    "malformed_edge": Mistake(
+        "population: {graph: {path: '{dir}/g.txt'}}\n",
+        "{dir}/g.txt:3: expected two ids with spaces or a tab between them, got '3'",
+        files={"g.txt": "# ties\n1 2\n3\n"},
+    ),
+    "graph_without_edges": Mistake(
+        "population: {graph: {path: '{dir}/g.txt'}}\n",
+        "{dir}/g.txt: holds no ties: expected lines with two different ids",
+        files={"g.txt": "# nothing\n"},
+    ),
+    "unknown_graph_format": Mistake(
+        "population: {graph: {path: '{dir}/g.doc'}}\n",
+        "{dir}/g.doc: expected a graph in .txt, .csv, .tsv, .graphml (also .gz), got .doc",
+        files={"g.doc": "1 2\n"},
+    ),
+    "profile_without_a_name": Mistake(
+        "population: {profiles: '{dir}/p.json'}\n",
+        "{dir}/p.json: realname: profile 1 has no name: expected a text",
+        files={"p.json": json.dumps([{"username": "ada"}])},
+    ),
+    "duplicate_ids": Mistake(
+        "population: {profiles: '{dir}/p.json'}\n",
+        "{dir}/p.json: username: 'ada' is used by profiles 1 and 2",
+        files={"p.json": json.dumps(json.loads(PEOPLE) * 2)},
+    ),
+    "profiles_not_json": Mistake(
+        "population: {profiles: '{dir}/p.json'}\n",
+        "{dir}/p.json:2: bad JSON: Expecting ':' delimiter (column 13)",
+        files={"p.json": '[\n{"realname" 3}]'},
+    ),
+    "degree_over_size": Mistake(
+        "population: {size: 5, graph: {degree: 10}}\n",
+        "configuration: population.graph.degree: expected fewer than the 5 people in population.size, got 10",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["validate", "run"])
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_clear_line_and_exit_code_3(
+    name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mistake = MISTAKES[name]
+    config = tmp_path / "c.yaml"
+    config.write_text(mistake.yaml.replace("{dir}", str(tmp_path)))
+    for file, text in (mistake.files or {}).items():
+        (tmp_path / file).write_text(text)
+    arguments = [command, str(config), *(part for override in mistake.overrides for part in ("--set", override))]
+    monkeypatch.setattr("sys.argv", ["prism", *arguments])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    assert ended.value.code == 3
+    assert printed.out == ""
+    assert printed.err == "prism: " + mistake.line.replace("{dir}", str(tmp_path)) + "\n"
+    assert not (tmp_path / "runs").exists(), "a run that cannot start leaves no directory"

@@ -1,0 +1,125 @@
+"""`prism run`: what it prints and what it leaves."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.actors.cli.conftest import SMALL, Prism
+
+KEYS = {
+    "digest",
+    "ticks",
+    "agents",
+    "agents_by_state",
+    "states_visited",
+    "transitions_by_trigger",
+    "decisions_by_source",
+    "oracle_calls_per_1000_activations",
+    "posts",
+    "likes",
+    "replies",
+    "reshares",
+    "largest_cascade",
+    "fallback_share",
+    "wall_s",
+}
+
+
+def test_a_run_leaves_its_configuration_manifest_log_and_summary(prism: Prism, tmp_path: Path) -> None:
+    ended = prism("run", "small.yaml")
+    run = tmp_path / "runs" / "small-001"
+    assert ended.code == 0
+    assert sorted(path.name for path in run.iterdir()) == ["config.yaml", "log.jsonl", "manifest.json", "summary.json"]
+    assert json.loads((run / "manifest.json").read_text())["seed"] == 5
+
+
+def test_the_summary_says_what_the_run_came_to(prism: Prism, tmp_path: Path) -> None:
+    ended = prism("run", "small.yaml")
+    summary = json.loads((tmp_path / "runs" / "small-001" / "summary.json").read_text())
+    assert set(summary) >= KEYS
+    assert summary["status"] == "done"
+    assert summary["ticks"] == 72
+    assert sum(summary["agents_by_state"].values()) == summary["agents"] == 60
+    assert sum(summary["transitions_by_trigger"].values()) == summary["transitions"]
+    assert sum(summary["decisions_by_source"].values()) == summary["transitions"]
+    assert f"digest {summary['digest']}" in ended.out
+    for title in ("agents by state", "transitions by trigger", "decisions by source", "largest cascade"):
+        assert title in ended.out
+
+
+def test_the_start_says_plainly_that_the_oracle_is_embedded(prism: Prism) -> None:
+    ended = prism("run", "small.yaml")
+    assert ended.err.startswith(
+        "prism: 60 agents, 3 rounds, seed 5; oracle: embedded multinomial logit, no server; "
+        "its coefficients are uncalibrated\n"
+    )
+
+
+def test_quiet_prints_the_digest_and_nothing_else(prism: Prism, tmp_path: Path) -> None:
+    ended = prism("run", "small.yaml", "--quiet")
+    summary = json.loads((tmp_path / "runs" / "small-001" / "summary.json").read_text())
+    assert (ended.out, ended.err) == (summary["digest"] + "\n", "")
+
+
+def test_two_runs_get_a_directory_each_and_the_same_digest(prism: Prism, tmp_path: Path) -> None:
+    digests = {prism("run", "small.yaml", "-q").out, prism("run", "small.yaml", "-q").out}
+    assert len(digests) == 1
+    assert [path.name for path in sorted((tmp_path / "runs").iterdir())] == ["small-001", "small-002"]
+
+
+def test_the_resolved_configuration_runs_to_the_same_digest(prism: Prism, tmp_path: Path) -> None:
+    first = prism("run", "small.yaml", "-q", "--set", "feed.algorithm=hot", "--out", "one")
+    second = prism("run", "one/config.yaml", "-q", "--out", "two")
+    assert first.out == second.out
+
+
+def test_another_seed_gives_another_digest(prism: Prism) -> None:
+    assert prism("run", "small.yaml", "-q").out != prism("run", "small.yaml", "-q", "--set", "simulation.seed=6").out
+
+
+def test_without_the_oracle_every_decision_is_a_rule(prism: Prism, tmp_path: Path) -> None:
+    prism("run", "small.yaml", "-q", "--set", "statechart.oracle_enabled=false", "--out", "o")
+    summary = json.loads((tmp_path / "o" / "summary.json").read_text())
+    assert summary["oracle_calls"] == 0
+    assert summary["decisions_by_source"]["oracle"] == 0
+
+
+def test_a_directory_in_use_is_refused_and_left_alone(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    ended = prism("run", "small.yaml", "--out", "mine")
+    assert (ended.code, ended.err) == (2, "prism: mine: is not empty; a run needs a directory of its own\n")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_a_directory_that_cannot_be_made_is_one_line(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ended = prism("run", "small.yaml", "--out", "file/run")
+    assert (ended.code, ended.err) == (2, "prism: file/run: cannot be made a run directory: Not a directory\n")
+
+
+def test_a_missing_configuration_says_how_to_get_one(prism: Prism) -> None:
+    ended = prism("run", "none.yaml")
+    assert (ended.code, ended.err) == (
+        3,
+        "prism: none.yaml: no such file; write one to start from with: prism init DIR\n",
+    )
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL)
+
+    def no_file_over_500_bytes() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+
+    command = [sys.executable, "-m", "actors.cli", "run", "small.yaml", "-q", "--out", "out"]
+    ended = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=no_file_over_500_bytes, check=False
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == "prism: out/config.yaml: cannot be written: File too large\n"
+    assert list((tmp_path / "out").iterdir()) == []

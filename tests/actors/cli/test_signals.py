@@ -1,0 +1,86 @@
+"""Real signals to real processes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from tests.actors.cli.conftest import SMALL
+
+UNANSWERED = """
+import anyio, sys
+from actors.cli.run import _run
+from actors.domains import build_domain
+from actors.simulation import Simulation
+from prism.config import load_config
+from prism.statechart import Oracle
+
+class Silent(Oracle):
+    async def ask(self, agent, current_state, trigger, options, context=None):
+        print("asked", flush=True)
+        await anyio.sleep_forever()
+
+config = load_config(None, "-", environment={}, overrides=[
+    "population.size=60", "population.activity.mean=1", "population.ambiguity=0.5",
+    "oracle.lookahead_ticks=0", "oracle.deadline_s=600"])
+anyio.run(_run, Simulation(config, build_domain(config).domain, Silent()), True)
+"""
+
+
+def catches_sigterm(process: subprocess.Popen[str]) -> bool:
+    """Whether the process has its own handler for SIGTERM, which it has once the run is under way."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) & 1 << (signal.SIGTERM - 1))
+
+
+@contextmanager
+def running(*command: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+    """The process, once it listens for signals; killed at the end whatever happens."""
+    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        give_up = monotonic() + 20
+        while not catches_sigterm(process):
+            assert process.poll() is None, process.communicate()
+            assert monotonic() < give_up
+            sleep(0.01)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see signal handlers")
+
+
+@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals, code: int, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL)
+    command = (sys.executable, "-m", "actors.cli", "run", "small.yaml", "--set", "simulation.rounds=100000")
+    with running(*command, "--out", "out", cwd=tmp_path) as process:
+        process.send_signal(kind)
+        printed, _ = process.communicate(timeout=20)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert process.returncode == code
+    assert (summary["status"], summary["stopped_by"]) == ("stopped", kind.name)
+    assert sum(summary["agents_by_state"].values()) == 60
+    assert f"stopped by {kind.name} after tick {summary['ticks']:,}" in printed
+
+
+def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
+    with running(sys.executable, "-c", UNANSWERED, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "asked\n", "the tick cannot end: its question is never answered"
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 130

@@ -1,0 +1,49 @@
+"""People, posts and views that several tests share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prism.agents.social_agent import SocialAgent
+from prism.social.persona import Persona
+from prism.social.post import PostView
+from prism.statechart import AgentState
+
+
+def persona(**differences: Any) -> Persona:
+    """A person who likes tea and engages with what is relevant to them by half."""
+    return Persona(**{"name": "Ada", "interests": ("tea",), "personality": "calm", **differences})
+
+
+def person(state: AgentState = AgentState.EVALUATING, *, agent_id: int = 0, **differences: Any) -> SocialAgent:
+    """Ada in a state; differences are settings of the agent."""
+    return SocialAgent(agent_id, state=state, **{"persona": persona(), **differences})
+
+
+def view(**differences: Any) -> PostView:
+    """A post about nothing by a stranger."""
+    return PostView(
+        **{
+            "id": 1,
+            "author": 9,
+            "author_name": "Bo",
+            "text": "Hello",
+            "topics": (),
+            "age_ticks": 0,
+            "likes": 0,
+            "replies": 0,
+            "reshares": 0,
+            "velocity": 0.0,
+            "popularity": 0.0,
+            "followed": False,
+            "topic_match": 0.0,
+            "appeal": 0.0,
+            "fatigue": 0.0,
+            **differences,
+        }
+    )
+
+
+def relevant(share: float) -> PostView:
+    """A post of that relevance to anybody: 0 to 1."""
+    return view(topic_match=share, followed=share == 1.0, popularity=share, appeal=share)

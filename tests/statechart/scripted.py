@@ -1,0 +1,35 @@
+"""Someone who asks an oracle, and a chat client that answers from a script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from prism.statechart import AgentState
+
+OPTIONS = [AgentState.COMPOSING, AgentState.SCROLLING]
+
+
+class Asking(msgspec.Struct):
+    """Who asks; see `prism.statechart.Asker`."""
+
+    name: str = "Ada Novak"
+    interests: tuple[str, ...] = ("night trains", "tea")
+    personality: str = "curious and warm"
+    agent_id: int = 7
+    tick: int = 3
+
+
+class ScriptedClient:
+    """A chat client that gives the same answer, or raises the same error, every time, and keeps what it was asked."""
+
+    def __init__(self, answer: str | Exception) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
+        self.asked.append((prompt, schema))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer

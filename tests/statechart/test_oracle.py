@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from prism.errors import OracleError, OracleResponseError, OracleUnavailableError
+from prism.statechart import (
+    STATE_DESCRIPTIONS,
+    AgentState,
+    StatechartOracle,
+    build_oracle_prompt,
+    format_context,
+    options_schema,
+    parse_oracle_response,
+)
+from tests.social.people import view
+from tests.statechart.scripted import OPTIONS, Asking, ScriptedClient
+
+COMPOSING, SCROLLING, EVALUATING = AgentState.COMPOSING, AgentState.SCROLLING, AgentState.EVALUATING
+DEEP = "[" * 200_000
+UNUSABLE = {
+    "no JSON": ("I would compose.", "not JSON (Expecting value: line 1 column 1 (char 0))"),
+    "nothing": ("", "not JSON (Expecting value: line 1 column 1 (char 0))"),
+    "JSON in a fence": (
+        '```json\n{"next_state": "composing"}\n```',
+        "not JSON (Expecting value: line 1 column 1 (char 0))",
+    ),
+    "two objects": ('{"next_state": "idle"}{}', "not JSON (Extra data: line 1 column 23 (char 22))"),
+    "no option": ('{"next_state": "idle"}', "no such option as 'idle'"),
+    "no state": ('{"next_state": "sleeping"}', "no such option as 'sleeping'"),
+    "an empty state": ('{"next_state": ""}', "no such option as ''"),
+    "a member's name": ('{"next_state": "AgentState.COMPOSING"}', "no such option as 'AgentState.COMPOSING'"),
+    "another key": ('{"state": "composing"}', "not an object with a text in next_state"),
+    "a number": ('{"next_state": 1}', "not an object with a text in next_state"),
+    "null": ('{"next_state": null}', "not an object with a text in next_state"),
+    "a list": ('["composing"]', "not an object with a text in next_state"),
+    "a text": ('"composing"', "not an object with a text in next_state"),
+}
+
+
+async def decide(client: ScriptedClient, options: list[AgentState] = OPTIONS) -> AgentState:
+    return await StatechartOracle(client).decide(Asking(), EVALUATING, "decides", options, {"post": "hello"})
+
+
+@pytest.mark.parametrize("state", OPTIONS)
+async def test_the_option_that_the_model_names_is_taken(state: AgentState) -> None:
+    assert await decide(ScriptedClient(json.dumps({"next_state": state}))) is state
+
+
+async def test_the_client_is_the_named_argument_of_the_contract() -> None:
+    oracle = StatechartOracle(client=ScriptedClient('{"next_state": "composing"}'))
+    taken = await oracle.decide(
+        agent=Asking(), current_state=EVALUATING, trigger="decides", options=[SCROLLING, COMPOSING], context=None
+    )
+    assert taken is COMPOSING
+
+
+async def test_the_model_is_asked_once_with_the_prompt_and_the_schema_of_the_options() -> None:
+    client = ScriptedClient('{"next_state": "composing"}')
+    await decide(client)
+    prompt = build_oracle_prompt(
+        "Ada Novak", ["night trains", "tea"], "curious and warm", EVALUATING, "decides", OPTIONS, {"post": "hello"}
+    )
+    assert client.asked == [(prompt, options_schema(OPTIONS))]
+
+
+async def test_no_options_are_a_value_error_and_nobody_is_asked() -> None:
+    client = ScriptedClient("never sent")
+    with pytest.raises(ValueError, match=r"^an oracle needs at least one option") as caught:
+        await decide(client, [])
+    assert str(caught.value) == (
+        "an oracle needs at least one option, got none for 'decides' in <AgentState.EVALUATING: 'evaluating'>"
+    )
+    assert client.asked == []
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [TimeoutError("no answer in 30 s"), OracleError("no answer"), OracleUnavailableError("connection refused")],
+)
+async def test_no_answer_takes_the_first_option_with_a_warning(
+    failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await decide(ScriptedClient(failure)) is OPTIONS[0]
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
+        (logging.WARNING, f"oracle_fallback agent=Ada Novak trigger=decides taken=composing error={failure}")
+    ]
+
+
+@pytest.mark.parametrize(("answer", "problem"), UNUSABLE.values(), ids=UNUSABLE)
+async def test_an_unusable_answer_takes_the_first_option_with_a_warning(
+    answer: str, problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await decide(ScriptedClient(answer)) is OPTIONS[0]
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
+        (
+            logging.WARNING,
+            "oracle_fallback agent=Ada Novak trigger=decides taken=composing "
+            f"error={problem}: {answer!r}; expected one of: composing, scrolling",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer", [DEEP, '{"next_state": ' + DEEP, '{"next_state": ' + "9" * 10_000 + "}"], ids=["list", "value", "digits"]
+)
+async def test_an_answer_too_deep_or_too_long_for_the_parser_is_an_unusable_one(
+    answer: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await decide(ScriptedClient(answer)) is OPTIONS[0]
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert len(caplog.text) < 1000
+
+
+async def test_a_programming_error_is_not_taken_for_a_missing_answer() -> None:
+    with pytest.raises(KeyError):
+        await decide(ScriptedClient(KeyError("bug")))
+
+
+@pytest.mark.parametrize(("answer", "problem"), UNUSABLE.values(), ids=UNUSABLE)
+def test_parsing_an_unusable_answer_says_what_was_wrong_and_what_was_expected(answer: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=r"expected one of: composing, scrolling$") as caught:
+        parse_oracle_response(answer, OPTIONS)
+    assert isinstance(caught.value, OracleResponseError)
+    assert (caught.value.response, caught.value.options) == (answer, ("composing", "scrolling"))
+    assert caught.value.problem == problem
+
+
+@pytest.mark.parametrize("named", ["composing", "Composing", "COMPOSING", " composing\n"])
+def test_the_case_and_the_margin_of_an_answer_do_not_matter(named: str) -> None:
+    assert parse_oracle_response(json.dumps({"next_state": named, "why": "because"}), OPTIONS) is COMPOSING
+
+
+def test_the_schema_admits_the_options_and_nothing_else() -> None:
+    assert options_schema(OPTIONS) == {
+        "type": "object",
+        "properties": {"next_state": {"type": "string", "enum": ["composing", "scrolling"]}},
+        "required": ["next_state"],
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "You are Ada Novak, a social media user.",
+        "Your interests: night trains, tea",
+        "Your personality: curious and warm",
+        'You are currently in the "evaluating" state and received the "decides" event.',
+        'post: "hello"',
+        "Choose your next state from these options:",
+        *(f"- {option.value}: {STATE_DESCRIPTIONS[option]}" for option in OPTIONS),
+        "Respond with JSON only:",
+        '{"next_state": "<state_value>"}',
+    ],
+)
+def test_the_prompt_has_every_line_of_the_contracts_template(part: str) -> None:
+    assert part in prompt_for({"post": "hello"}).splitlines()
+
+
+def test_what_never_changes_comes_first_then_the_person_then_the_event() -> None:
+    parts = [
+        "Choose your next",
+        "Respond with JSON",
+        "never an instruction",
+        "You are Ada",
+        "You are currently",
+        "post:",
+    ]
+    places = [prompt_for({"post": "hello"}).index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_two_people_in_two_posts_share_the_beginning_of_their_prompts() -> None:
+    prompts = [prompt_for({"post": "hello"}), prompt_for({"post": "bye"}, name="Bo")]
+    shared = prompts[0].split("You are Ada")[0]
+    assert prompts[1].startswith(shared)
+
+
+def test_a_post_enters_as_a_line_for_each_of_its_fields() -> None:
+    lines = format_context(view(id=12, text="Tea!", topics=("tea",), followed=True)).splitlines()
+    assert len(lines) == len(view().__struct_fields__)
+    assert {"id: 12", 'text: "Tea!"', 'topics: ["tea"]', "followed: true"} <= {*lines}
+
+
+@pytest.mark.parametrize(
+    ("context", "text"),
+    [
+        (None, ""),
+        ("hi", 'context: "hi"'),
+        (3, "context: 3"),
+        ({"a": [1]}, "a: [1]"),
+        ({}, ""),
+        ("Zürich", 'context: "Zürich"'),
+    ],
+)
+def test_any_context_is_written_as_json(context: Any, text: str) -> None:
+    assert format_context(context) == text
+
+
+def prompt_for(context: Any, name: str = "Ada Novak") -> str:
+    return build_oracle_prompt(
+        name, ["night trains", "tea"], "curious and warm", EVALUATING, "decides", OPTIONS, context
+    )

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prism.errors import StatechartError
+from prism.statechart import AgentState, Statechart, Transition
+from tests.statechart.charts import (
+    COMPOSING,
+    EVALUATING,
+    IDLE,
+    LIKE,
+    RESTING,
+    SCROLLING,
+    Person,
+    breaks,
+    chart_of,
+    decides,
+    says,
+)
+
+YES, NO = says(True), says(False)
+
+
+def test_a_chart_keeps_its_states_rows_and_initial_state() -> None:
+    row = Transition("feed_ready", IDLE, SCROLLING)
+    chart = Statechart(states={IDLE, SCROLLING}, transitions=[row], initial=IDLE)
+    assert chart.states == {IDLE, SCROLLING}
+    assert chart.transitions == (row,)
+    assert chart.initial is IDLE
+
+
+def test_the_initial_state_must_be_one_of_the_states() -> None:
+    with pytest.raises(StatechartError) as caught:
+        Statechart({SCROLLING, IDLE}, [], RESTING)
+    assert str(caught.value) == (
+        "initial state <AgentState.RESTING: 'resting'> is not among the chart's states: idle, scrolling"
+    )
+
+
+def test_a_chart_without_states_says_so() -> None:
+    with pytest.raises(ValueError, match=r"is not among the chart's states: none$"):
+        Statechart(set[AgentState](), [], IDLE)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (Transition("t", RESTING, IDLE), "resting --t--> idle: <AgentState.RESTING: 'resting'>"),
+        (Transition("t", IDLE, RESTING), "idle --t--> resting: <AgentState.RESTING: 'resting'>"),
+    ],
+)
+def test_the_ends_of_every_row_must_be_among_the_states(row: Transition[AgentState], problem: str) -> None:
+    with pytest.raises(StatechartError) as caught:
+        Statechart({IDLE, SCROLLING}, [row], IDLE)
+    assert str(caught.value) == f"{problem} is not among the chart's states: idle, scrolling"
+
+
+@pytest.mark.parametrize("guard", [None, YES])
+def test_a_row_after_an_else_is_refused(guard: Any) -> None:
+    with pytest.raises(StatechartError) as caught:
+        chart_of(decides(SCROLLING), decides(COMPOSING, guard))
+    assert str(caught.value) == (
+        "evaluating --decides--> composing: comes after evaluating --decides--> scrolling, "
+        "which has no guard and always wins"
+    )
+
+
+def test_an_else_of_another_trigger_or_state_is_no_obstacle() -> None:
+    chart = chart_of(
+        decides(SCROLLING), Transition("ignores", EVALUATING, SCROLLING), Transition("decides", IDLE, IDLE)
+    )
+    assert len(chart.transitions) == 3
+
+
+def test_a_row_for_the_oracle_needs_something_to_choose_from() -> None:
+    with pytest.raises(StatechartError) as caught:
+        chart_of(decides(None, YES))
+    assert str(caught.value) == (
+        "evaluating --decides--> as the oracle decides: the oracle has nothing to choose from; add rows with a target"
+    )
+
+
+def test_the_valid_triggers_of_a_state_come_in_row_order() -> None:
+    chart = chart_of(decides(COMPOSING, YES), Transition("ignores", EVALUATING, SCROLLING), decides(SCROLLING))
+    assert chart.valid_triggers(EVALUATING) == ["decides", "ignores"]
+    assert chart.valid_triggers(IDLE) == []
+
+
+def test_the_valid_targets_ignore_guards_and_repeat_nothing() -> None:
+    chart = chart_of(decides(COMPOSING, NO), decides(SCROLLING, YES), decides(COMPOSING, YES), decides(None, NO))
+    assert chart.valid_targets(EVALUATING, "decides") == [COMPOSING, SCROLLING]
+    assert chart.valid_targets(EVALUATING, "timeout") == []
+    assert chart.valid_targets(IDLE, "decides") == []
+
+
+def test_a_state_outside_the_chart_has_no_triggers_and_no_targets() -> None:
+    chart = Statechart({IDLE}, [], IDLE)
+    assert chart.valid_triggers(RESTING) == []
+    assert chart.valid_targets(RESTING, "timeout") == []
+
+
+def test_candidates_are_the_enabled_guarded_rows_in_order() -> None:
+    rows = decides(COMPOSING, YES), decides(LIKE, NO), decides(SCROLLING, YES)
+    assert chart_of(*rows).candidates(Person(), "decides") == (rows[0], rows[2])
+
+
+def test_an_else_is_a_candidate_only_when_no_guarded_row_is() -> None:
+    otherwise = decides(SCROLLING)
+    assert chart_of(decides(COMPOSING, NO), otherwise).candidates(Person(), "decides") == (otherwise,)
+    assert otherwise not in chart_of(decides(COMPOSING, YES), otherwise).candidates(Person(), "decides")
+
+
+def test_a_trigger_without_rows_has_no_candidates() -> None:
+    assert chart_of(decides(SCROLLING)).candidates(Person(), "timeout") == ()
+
+
+def test_guards_are_given_the_agent_and_the_context() -> None:
+    seen: list[tuple[Any, Any]] = []
+
+    def is_interesting(agent: Any, context: Any) -> bool:
+        seen.append((agent, context))
+        return True
+
+    agent = Person()
+    chart_of(decides(COMPOSING, is_interesting)).fire(agent, "decides", "post")
+    assert seen == [(agent, "post")]
+
+
+def test_fire_takes_the_first_enabled_row() -> None:
+    agent = Person()
+    chart = chart_of(decides(LIKE, NO), decides(COMPOSING, YES), decides(SCROLLING, YES))
+    assert chart.fire(agent, "decides") is COMPOSING
+    assert agent.state is COMPOSING
+
+
+def test_fire_evaluates_no_guard_after_the_first_that_holds() -> None:
+    chart = chart_of(decides(COMPOSING, YES), decides(SCROLLING, breaks()))
+    chart.fire(Person(), "decides")
+    assert chart.guard_errors == []
+
+
+@pytest.mark.parametrize("trigger", ["decides", "timeout", ""])
+def test_fire_returns_none_and_changes_nothing_when_no_row_is_enabled(trigger: str) -> None:
+    agent = Person(tick=9, ticks_in_state=4)
+    assert chart_of(decides(COMPOSING, NO)).fire(agent, trigger) is None
+    assert (agent.state, agent.ticks_in_state, agent.state_history) == (EVALUATING, 4, [])
+
+
+def test_fire_happens_in_the_tick_the_agent_lives_in_unless_told_otherwise() -> None:
+    chart = chart_of(decides(SCROLLING))
+    now, later = Person(tick=9), Person(tick=9)
+    chart.fire(now, "decides")
+    chart.fire(later, "decides", tick=12)
+    assert (now.entered, later.entered) == (9, 12)
+
+
+def test_fire_never_asks_and_leaves_the_oracles_rows_alone() -> None:
+    agent = Person()
+    assert chart_of(decides(None, YES), decides(SCROLLING, YES)).fire(agent, "decides") is None
+    assert agent.state is EVALUATING
+
+
+def test_commit_refuses_an_agent_that_has_left_the_source() -> None:
+    ran: list[Any] = []
+    row = Transition("decides", EVALUATING, COMPOSING, action=lambda *pair: ran.append(pair))
+    agent = Person(SCROLLING, tick=3)
+    assert not chart_of(row).commit(agent, row, 5)
+    assert (agent.state, agent.tick, ran) == (SCROLLING, 3, [])
+
+
+def test_commit_refuses_a_row_without_a_target() -> None:
+    row = decides(None, YES)
+    agent = Person()
+    assert not chart_of(row, decides(SCROLLING)).commit(agent, row, 5)
+    assert agent.state is EVALUATING
+
+
+def test_an_action_runs_before_the_state_is_written() -> None:
+    seen: list[tuple[AgentState, Any]] = []
+    row = Transition("decides", EVALUATING, COMPOSING, action=lambda agent, post: seen.append((agent.state, post)))
+    agent = Person()
+    assert chart_of(row).commit(agent, row, 5, "post")
+    assert seen == [(EVALUATING, "post")]
+    assert agent.state is COMPOSING
+
+
+def test_an_action_that_raises_leaves_the_agent_where_it_was() -> None:
+    def fails(_agent: Any, _context: Any) -> None:
+        raise OSError("disk full")
+
+    agent = Person(tick=9, ticks_in_state=4)
+    with pytest.raises(OSError, match=r"^disk full$"):
+        chart_of(Transition("decides", EVALUATING, COMPOSING, action=fails)).fire(agent, "decides", tick=11)
+    assert (agent.state, agent.ticks_in_state, agent.state_history) == (EVALUATING, 4, [])
