@@ -1,0 +1,100 @@
+"""The adaptive limit against model servers that exist only as arithmetic: seeded, in virtual time."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from statistics import median
+
+import pytest
+
+from actors.concurrency import AdaptiveLimit, ConcurrencyLimit, FixedLimit
+from prism.rng import normal
+
+MOST = 64
+CALLS = 6_000
+
+
+def goodput(limit: ConcurrencyLimit, slots: int, slowdown: float, seed: int) -> float:
+    """Answers a second of a closed loop that keeps as many calls under way as the limit allows.
+
+    The server answers `slots` calls at a time, the others queue; a call takes a log-normal second, longer by
+    `slowdown` for each other call being served.
+    """
+    now, calls, busy, queued = 0.0, 0, 0, 0
+    done: list[tuple[float, int]] = []
+    ended = 0
+    halfway = (0.0, 0)
+    while ended < CALLS:
+        while busy + queued < limit.limit:
+            queued += 1
+        while queued and busy < slots:
+            queued, busy, calls = queued - 1, busy + 1, calls + 1
+            service = math.exp(0.5 * normal(seed, 0, calls, 1) - 0.125) * (1 + slowdown * (busy - 1))
+            heapq.heappush(done, (now + service, calls))
+        now, _ = heapq.heappop(done)
+        under_way = busy + queued
+        busy, ended = busy - 1, ended + 1
+        limit.ended(None, under_way, now)
+        if ended == CALLS // 3:
+            halfway = (now, ended)
+    return (ended - halfway[1]) / (now - halfway[0])
+
+
+@pytest.mark.parametrize(("slots", "slowdown"), [(1, 0.0), (4, 0.0), (32, 0.0), (32, 0.3)])
+def test_the_adaptive_limit_reaches_nine_tenths_of_the_best_fixed_one(slots: int, slowdown: float) -> None:
+    def over_seeds(make: Callable[[], ConcurrencyLimit]) -> float:
+        return median(goodput(make(), slots, slowdown, seed) for seed in range(3))
+
+    best = max(over_seeds(lambda fixed=fixed: FixedLimit(fixed)) for fixed in (1, 2, 4, 8, 16, 32, 64))
+    assert over_seeds(lambda: AdaptiveLimit(MOST)) >= 0.9 * best
+
+
+def test_the_adaptive_limit_does_not_pile_calls_onto_a_server_that_gains_nothing() -> None:
+    limit = AdaptiveLimit(MOST)
+    goodput(limit, 1, 0.0, 0)
+    assert limit.limit <= 8
+
+
+def test_an_overload_takes_a_third_off_once_for_all_calls_under_way() -> None:
+    limit = AdaptiveLimit(MOST, start=20)
+    for _ in range(20):
+        limit.ended("timeout", 20, 1.0)
+    assert limit.limit == 14
+
+
+def test_a_second_overload_after_those_calls_takes_another_third() -> None:
+    limit = AdaptiveLimit(MOST, start=20)
+    for _ in range(21):
+        limit.ended("server_error", 20, 1.0)
+    assert limit.limit == 10
+
+
+def test_it_never_goes_below_one_or_above_the_most() -> None:
+    low, high = AdaptiveLimit(MOST), AdaptiveLimit(6)
+    for number in range(200):
+        low.ended("deadline", 1, float(number))
+    goodput(high, 32, 0.0, 0)
+    assert low.limit == 1
+    assert high.limit <= 6
+
+
+def test_answers_that_make_no_sense_are_no_overload() -> None:
+    limit = AdaptiveLimit(MOST, start=20)
+    for number in range(100):
+        limit.ended("invalid_response", 20, float(number))
+    assert limit.limit == 20
+
+
+def test_a_loop_that_does_not_fill_the_limit_does_not_raise_it() -> None:
+    limit = AdaptiveLimit(MOST, start=4)
+    for number in range(1000):
+        limit.ended(None, 1, float(number))
+    assert limit.limit == 4
+
+
+def test_a_fixed_limit_stays() -> None:
+    limit = FixedLimit(7)
+    limit.ended("timeout", 7, 0.0)
+    assert limit.limit == 7
