@@ -47,11 +47,13 @@ class CircuitBreaker:
         self._until = 0.0
 
     def allows(self, now: float) -> bool:
-        """Whether a call may start. In the half-open state the first one asking is the probe."""
-        if self.state is BreakerState.OPEN and now >= self._until:
+        """Whether a call may start. After a pause one may, until it has `begun`."""
+        return self.state is BreakerState.CLOSED or (self.state is BreakerState.OPEN and now >= self._until)
+
+    def begun(self) -> None:
+        """A call has started. While the breaker is open it is the probe, and no other may start before it ends."""
+        if self.state is BreakerState.OPEN:
             self.state = BreakerState.HALF_OPEN
-            return True
-        return self.state is BreakerState.CLOSED
 
     def ended(self, reason: str | None, now: float) -> None:
         """Note how a call ended.

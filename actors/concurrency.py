@@ -40,9 +40,9 @@ class FixedLimit:
 class AdaptiveLimit:
     """A limit that climbs while climbing pays, and comes down while that costs nothing.
 
-    It watches goodput over windows of calls, tries a step of a quarter, and compares. A step up is kept, and the next one
-    tried, if goodput grows by UP_PAYS; a step down if it grows by DOWN_PAYS, as it does by chance where it is flat, so
-    there the limit sinks and latency with it. A step that does not pay is taken back, and after a rest the other
+    It watches goodput over windows of calls, tries a step of a quarter, and compares. A step up is kept, and the next
+    one tried, if goodput grows by UP_PAYS; a step down if it grows by DOWN_PAYS, as it does by chance where it is flat,
+    so there the limit sinks and latency with it. A step that does not pay is taken back, and after a rest the other
     direction is tried. A timeout or a 503 multiplies the limit by BACKOFF.
 
     Source: hill climbing on throughput, Heiss & Wagner, "Adaptive load control in transaction processing systems"

@@ -4,7 +4,8 @@ In tick t it sends each due agent one trigger, waits until each has answered onc
 applies them. Answers may arrive in any order; what is committed never depends on it.
 
 An ambiguous turn comes back as a question. The engine hands it to the oracle once the tick is committed and goes on:
-the decision takes effect in tick t + k, and the clock waits only if it is not there by then.
+the decision takes effect in tick t + k, and the clock waits only if it is not there by then. In real time it does not
+wait at all, and takes the first option instead.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import anyio
+
 from actors.digest import RunningDigest
 from actors.errors import BarrierError
 from actors.mailbox import Mailbox
 from actors.messages import Codec, Decided
 from actors.tally import Tally
-from prism.agents import Decision, Question, Trigger, Update
+from prism.agents import Decision, Question, Source, Trigger, Update
+from prism.config import Config
 from prism.domain import World
 
 CHUNK = 256
@@ -36,22 +40,21 @@ class EngineActor:
         codec: the domain's messages.
         agents: the agents' mailboxes, by number.
         oracle: the oracle's mailbox.
-        lookahead_ticks: ticks from a question to its effect.
+        config: lookahead, mode and pace.
         tally: counts what is committed.
     """
 
-    def __init__(  # noqa: PLR0913  # its neighbours, each of them once
+    def __init__(  # its neighbours, each of them once
         self,
         world: World,
         codec: Codec,
         agents: Sequence[Mailbox[bytes]],
         oracle: Mailbox[bytes],
         *,
-        lookahead_ticks: int,
+        config: Config,
         tally: Tally,
-        capacity: int,
     ) -> None:
-        self.inbox: Mailbox[bytes] = Mailbox("engine", capacity)
+        self.inbox: Mailbox[bytes] = Mailbox("engine", config.run.mailbox_capacity)
         self.digest = RunningDigest()
         self.tally = tally
         self.tick = 0
@@ -60,7 +63,11 @@ class EngineActor:
         self._codec = codec
         self._agents = agents
         self._oracle = oracle
-        self._lookahead = lookahead_ticks
+        self._lookahead = config.oracle.lookahead_ticks
+        self._waits = config.oracle.mode == "pace"
+        self._tick_s = config.run.tick_s
+        self.late = 0
+        """Decisions that were not there in time, in real time mode."""
         self._asked: dict[int, Question[Any]] = {}
         self._due: dict[int, list[int]] = {}
         """`{tick: agents whose decision takes effect in it}`, ascending."""
@@ -75,10 +82,13 @@ class EngineActor:
         Args:
             on_tick: called with the number of ticks committed, after each.
         """
+        begun, first = anyio.current_time(), self.tick
         while self.tick < ticks and not self._stopping:
             await self._step(self.tick)
             self.tick += 1
             on_tick(self.tick)
+            if self._tick_s:
+                await anyio.sleep_until(begun + (self.tick - first) * self._tick_s)
 
     def stop(self) -> None:
         """Finish the tick and run no other."""
@@ -94,7 +104,7 @@ class EngineActor:
         """Send triggers and matured decisions, wait for an answer to each, and commit the answers."""
         answers: list[Answer] = []
         await self._send(triggers, answers, tick)
-        while any(agent not in self._decided for agent in matured):
+        while self._waits and any(agent not in self._decided for agent in matured):
             await self._collect(answers, tick)
         await self._send([self._decision_for(agent, tick) for agent in matured], answers, tick)
         expected = len(triggers) + len(matured)
@@ -120,7 +130,9 @@ class EngineActor:
             message = decode(encoded)
             agent = message.agent
             if type(message) is Decided:
-                self._decided[agent] = message
+                question = self._asked.get(agent)
+                if question is not None and question.tick == message.asked:  # or it came too late
+                    self._decided[agent] = message
                 self._offer()
             elif message.tick == tick:
                 answers.append((agent, encoded, message))
@@ -155,6 +167,10 @@ class EngineActor:
             self._unsent.popleft()
 
     def _decision_for(self, agent: int, tick: int) -> Trigger[Any]:
-        question, decided = self._asked.pop(agent), self._decided.pop(agent)
-        decision = Decision(decided.state, decided.source, decided.asked, decided.reason)
+        question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
+        if decided is None:
+            self.late += 1
+            decision = Decision(question.options[0], Source.TIMEOUT, question.tick, "late")
+        else:
+            decision = Decision(decided.state, decided.source, decided.asked, decided.reason)
         return Trigger(tick, agent, question.trigger, question.context, decision)

@@ -12,7 +12,20 @@ PrismError
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from prism.errors import PrismError
+
+E = TypeVar("E", bound=BaseException)
+
+
+def first_of(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
+    """The first error of this kind in a group, however deep; None when there is none."""
+    found = group.subgroup(kind)
+    error: BaseException | None = found
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error if isinstance(error, kind) else None
 
 
 class ActorError(PrismError):

@@ -1,6 +1,6 @@
 """The oracle as an actor: the one place that decides when a question is asked, and what happens when no answer comes.
 
-    mailbox -> waiting questions -> gate (rate, concurrency) -> the oracle -> answer, or a recorded fallback
+    mailbox -> waiting questions -> breaker, spend cap, rate, concurrency -> the oracle -> answer, or recorded fallback
 
 Model servers queue without limit and push nobody back, so admission is done here. A question has a deadline from the
 moment it arrives, whether it waits or is being answered; past it, the first option is taken and recorded as `timeout`.
@@ -9,47 +9,32 @@ moment it arrives, whether it waits or is being answered; past it, the first opt
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import anyio
 import anyio.abc
 
+from actors.breaker import CircuitBreaker
+from actors.concurrency import AdaptiveLimit, ConcurrencyLimit, FixedLimit
+from actors.errors import first_of
+from actors.fair_queue import FairQueue
 from actors.gate import TokenBucket
 from actors.mailbox import Mailbox
 from actors.messages import Codec, Decided
+from actors.oracle_statistics import OracleStatistics
 from prism.agents import Question, Source, StatefulAgent
 from prism.config import OracleConfig
-from prism.errors import OracleError
+from prism.errors import OracleError, OracleUnavailableError
 from prism.statechart import Oracle
 
 
 class Waiting(NamedTuple):
-    """A question that has arrived."""
+    """A question that has arrived, and what identical questions have in common."""
 
     question: Question[Any]
     arrived: float
-
-
-class OracleStatistics:
-    """Counts of the oracle's work, for the summary and the progress display."""
-
-    def __init__(self) -> None:
-        self.answered = 0
-        self.fallbacks: dict[str, int] = {}
-        """`{reason: how often}`."""
-        self.concurrency_max = 0
-        self.latencies_s: deque[float] = deque(maxlen=10_000)
-        """The latest answers' latencies, from arrival to answer."""
-
-    def noted(self, decided: Decided) -> None:
-        """A question has been answered, one way or another."""
-        self.answered += 1
-        if decided.source == Source.ORACLE:
-            self.latencies_s.append(decided.latency_s)
-        else:
-            self.fallbacks[decided.reason] = self.fallbacks.get(decided.reason, 0) + 1
+    key: Hashable | None
 
 
 class OracleActor:
@@ -61,6 +46,7 @@ class OracleActor:
         codec: the domain's messages.
         engine: where answers go.
         config: the limits.
+        on_spent: called once when the spend cap is reached and the configuration says to stop.
     """
 
     def __init__(
@@ -70,17 +56,26 @@ class OracleActor:
         codec: Codec,
         engine: Mailbox[bytes],
         config: OracleConfig,
+        *,
+        on_spent: Callable[[], None] = lambda: None,
     ) -> None:
+        self.oracle = oracle
         self.statistics = OracleStatistics()
-        self._oracle = oracle
+        self.breaker = CircuitBreaker()
+        most = config.max_concurrency
+        self.limit: ConcurrencyLimit = AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)
         self._asker = asker
         self._codec = codec
         self._engine = engine
         self._config = config
+        self._on_spent = on_spent
+        self._spent = False
         self._bucket = TokenBucket(config.rate_per_s)
-        self._waiting: deque[Waiting] = deque()
-        self._open: dict[int, Waiting] = {}
-        """`{agent: its question}` from arrival until the answer is with the engine; survives a crash of this actor."""
+        self._waiting: FairQueue[Waiting] = FairQueue()
+        self._open: dict[tuple[int, int], Waiting] = {}
+        """`{(agent, tick): its question}` from arrival until its answer is sent; survives a crash of this actor."""
+        self._followers: dict[Hashable, list[Waiting]] = {}
+        """`{key of a question under way: the identical ones that wait for its answer}`."""
         self._calling = 0
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
@@ -96,84 +91,150 @@ class OracleActor:
         return self._calling
 
     async def run(self, mailbox: Mailbox[bytes]) -> None:
-        """Answer questions until the mailbox closes."""
-        self._waiting = deque(self._open.values())
-        self._calling = 0
+        """Answer questions until the mailbox closes.
+
+        Raises:
+            OracleUnavailableError: nobody can answer, now or later.
+        """
+        self._waiting, self._followers, self._calling = FairQueue(), {}, 0
+        for waiting in self._open.values():
+            self._queue(waiting)
         try:
             async with anyio.create_task_group() as calls:
                 self._pump(calls)
                 while batch := await mailbox.receive_all():
                     await self._admit(batch, calls)
+        except BaseExceptionGroup as group:
+            if (error := first_of(group, OracleUnavailableError)) is not None:
+                raise error from None
+            raise
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self.statistics.report(anyio.current_time())
 
     async def _admit(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
         """Queue what has arrived; past the queue's size, stop reading, so that the mailbox fills and says no."""
         now = anyio.current_time()
         for encoded in batch:
-            waiting = Waiting(self._codec.question(encoded), now)
-            self._open[waiting.question.agent] = waiting
-            self._waiting.append(waiting)
+            question = self._codec.question(encoded)
+            key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
+            waiting = Waiting(question, now, key)
+            self._open[question.agent, question.tick] = waiting
+            self._queue(waiting)
         self._pump(calls)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()
 
+    def _queue(self, waiting: Waiting) -> None:
+        """Wait for a turn, or for the answer to an identical question, where one answer may serve both."""
+        if waiting.key is not None and waiting.key in self._followers:
+            self._followers[waiting.key].append(waiting)
+            self.statistics.coalesced += 1
+            return
+        if waiting.key is not None:
+            self._followers[waiting.key] = []
+        self._waiting.put(waiting)
+
     def _pump(self, calls: anyio.abc.TaskGroup) -> None:
         """Start every call that may start now, and come back when the next one may."""
         now = anyio.current_time()
-        while self._waiting and self._calling < self._config.max_concurrency:
-            expired = self._waiting[0].arrived + self._config.deadline_s <= now
-            if not expired and (delay := self._bucket.delay(now)) > 0.0:
-                self._wake_after(min(delay, self._waiting[0].arrived + self._config.deadline_s - now), calls)
+        while (waiting := self._waiting.first()) is not None and self._calling < self.limit.limit:
+            if (refusal := self._refusal(waiting, now)) is not None:
+                calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
+                continue
+            if (delay := self._bucket.delay(now)) > 0.0:
+                self._wake_after(min(delay, waiting.arrived + self._config.deadline_s - now), calls)
                 break
-            if not expired:
-                self._bucket.take(now)
+            self._waiting.pop()
+            self._bucket.take(now)
+            self.breaker.begun()
             self._calling += 1
+            self.statistics.calls += 1
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
-            calls.start_soon(self._answer, self._waiting.popleft(), calls)
+            calls.start_soon(self._call, waiting, calls)
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
+
+    def _refusal(self, waiting: Waiting, now: float) -> Decided | None:
+        """The fallback of a question that may not be asked: too late, the backend is down, or the money is spent."""
+        if waiting.arrived + self._config.deadline_s <= now:
+            return _fallback(waiting, Source.TIMEOUT, "deadline", now)
+        if not self.breaker.allows(now):
+            return _fallback(waiting, Source.FALLBACK, "breaker_open", now)
+        if not self._is_spent():
+            return None
+        if not self._spent and self._config.when_spent == "stop":
+            self._on_spent()
+        self._spent = True
+        return _fallback(waiting, Source.FALLBACK, "spent", now)
+
+    def _is_spent(self) -> bool:
+        """Whether a further call would go over the spend cap. Tokens are known only once a call has ended."""
+        calls, tokens = self._config.max_calls, self._config.max_tokens
+        return (calls is not None and self.statistics.calls >= calls) or (
+            tokens is not None and self.oracle.tokens >= tokens
+        )
 
     def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(delay_s, self._pump, calls)
 
-    async def _answer(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
+    async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
+        """Ask the oracle, and tell everything that learns from how it went."""
+        under_way = self._calling
         decided = await self._decide(waiting)
+        now, failure = anyio.current_time(), decided.reason or None
         self._calling -= 1
-        self.statistics.noted(decided)
-        await self._engine.send(self._codec.encode(decided))
-        del self._open[decided.agent]
+        self.breaker.ended(failure, now)
+        self.limit.ended(failure, under_way, now)
+        await self._deliver(waiting, decided, calls)
+
+    async def _deliver(self, waiting: Waiting, decided: Decided, calls: anyio.abc.TaskGroup) -> None:
+        """Hand the engine the answer to a question and to those identical to it, and go on."""
+        followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
+        now = anyio.current_time()
+        for asked in (waiting, *followers):
+            answer = Decided(
+                asked.question.tick,
+                asked.question.agent,
+                decided.state,
+                decided.source,
+                decided.reason,
+                now - asked.arrived,
+            )
+            self.statistics.noted(answer, now)
+            await self._engine.send(self._codec.encode(answer))
+            del self._open[answer.agent, answer.asked]
         self._pump(calls)
 
     async def _decide(self, waiting: Waiting) -> Decided:
         """The oracle's answer, or the first option with the reason why there is none."""
-        question, arrived = waiting
+        question, arrived, _ = waiting
         agent = self._asker(question)
         options = [type(agent.state)(option) for option in question.options]
-        try:
-            with anyio.fail_after(max(0.0, arrived + self._config.deadline_s - anyio.current_time())):
-                state = await self._oracle.ask(agent, agent.state, question.trigger, options, question.context)
-        except TimeoutError:
-            return self._fallback(waiting, Source.TIMEOUT, "deadline")
-        except OracleError as error:
-            return self._fallback(waiting, Source.FALLBACK, error.reason)
-        except Exception as error:  # noqa: BLE001  # an oracle is foreign code: whatever it raises is no answer
-            return self._fallback(waiting, Source.FALLBACK, f"error: {type(error).__name__}")
-        if state not in options:
-            return self._fallback(waiting, Source.FALLBACK, "not an option")
-        return Decided(question.tick, question.agent, state, Source.ORACLE, latency_s=anyio.current_time() - arrived)
+        reason = ""
+        with anyio.move_on_after(max(0.0, arrived + self._config.deadline_s - anyio.current_time())) as late:
+            try:
+                state = await self.oracle.ask(agent, agent.state, question.trigger, options, question.context)
+                if state in options:
+                    return Decided(question.tick, question.agent, state, self.oracle.source)
+                reason = "not_an_option"
+            except TimeoutError:
+                reason = "timeout"
+            except OracleUnavailableError:
+                raise  # nobody can answer, now or later: a tape without the answer, a backend that is not there
+            except OracleError as error:
+                reason = error.reason
+            except Exception as error:  # noqa: BLE001  # an oracle is foreign code: whatever it raises is no answer
+                reason = f"error:{type(error).__name__}"
+        source = Source.TIMEOUT if late.cancelled_caught else Source.FALLBACK
+        return _fallback(waiting, source, "deadline" if late.cancelled_caught else reason, anyio.current_time())
 
-    def _fallback(self, waiting: Waiting, source: Source, reason: str) -> Decided:
-        question = waiting.question
-        return Decided(
-            question.tick,
-            question.agent,
-            question.options[0],
-            source,
-            reason,
-            anyio.current_time() - waiting.arrived,
-        )
+
+def _fallback(waiting: Waiting, source: Source, reason: str, now: float) -> Decided:
+    """The first option, which is what the chart's rules would have done, or the most passive of the options."""
+    question = waiting.question
+    return Decided(question.tick, question.agent, question.options[0], source, reason, now - waiting.arrived)

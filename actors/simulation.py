@@ -68,14 +68,15 @@ class Simulation:
             codec,
             self._agents,
             self._questions,
-            lookahead_ticks=config.oracle.lookahead_ticks,
+            config=config,
             tally=self.tally,
-            capacity=capacity,
         )
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         ask = config.statechart.oracle_enabled
         self.supervisor = Supervisor(domain, codec, self.engine.inbox, intensity, ask=ask)
-        self.oracle = OracleActor(oracle or domain.oracle(), domain.asker, codec, self.engine.inbox, config.oracle)
+        self.oracle = OracleActor(
+            oracle or domain.oracle(), domain.asker, codec, self.engine.inbox, config.oracle, on_spent=self.stop
+        )
         self._guards_logged = 0
 
     async def run(self, on_tick: Callable[[int], None] = lambda _: None) -> None:
@@ -116,7 +117,7 @@ class Simulation:
             oracle_in_flight=self.oracle.in_flight,
             oracle_latency_s_p50=percentile(latencies, 0.50),
             oracle_latency_s_p95=percentile(latencies, 0.95),
-            fallbacks=sum(self.oracle.statistics.fallbacks.values()),
+            fallbacks=sum(self.oracle.statistics.fallbacks.values()) + self.engine.late,
             quarantined=self.supervisor.quarantined,
         )
 

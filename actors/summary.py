@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
 
 from actors.simulation import Simulation, percentile
-from prism.agents import Source
+from prism.agents import DECIDED, FALLBACKS
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,7 +18,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
         status: `done`, or `stopped` by a signal.
         activations: triggers answered by agents.
-        decisions_by_source: transitions by what settled them: rule, oracle, fallback, timeout.
+        decisions_by_source: transitions by what settled them: rule, oracle, llm, fallback, timeout.
         unmoved_by_source: turns that moved nobody, by why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
         guard_errors: `{row: how often its guard raised}`.
@@ -67,7 +68,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     """
     tally, oracle = simulation.tally, simulation.oracle.statistics
     decisions = tally.decisions_by_source()
-    asked = sum(decisions[source] for source in (Source.ORACLE, Source.FALLBACK, Source.TIMEOUT))
+    asked = sum(count for source, count in decisions.items() if source in DECIDED)
     latencies = sorted(oracle.latencies_s)
     ticks = simulation.engine.tick
     return Summary(
@@ -87,8 +88,8 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         unmoved_by_source=tally.unmoved_by_source(),
         oracle_calls=tally.questions,
         oracle_calls_per_1000_activations=_ratio(1000 * tally.questions, tally.activations),
-        fallback_share=_ratio(decisions[Source.FALLBACK] + decisions[Source.TIMEOUT], asked),
-        fallbacks_by_reason=dict(sorted(oracle.fallbacks.items())),
+        fallback_share=_ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked),
+        fallbacks_by_reason=dict(sorted((oracle.fallbacks + Counter(late=simulation.engine.late)).items())),
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors={seen.row.name: seen.count for seen in simulation.domain.chart.guard_errors},

@@ -18,6 +18,7 @@ from actors.mailbox import Mailbox
 from actors.messages import Codec
 from prism.agents import Source, Update
 from prism.domain import Domain
+from prism.errors import OracleUnavailableError
 
 log = structlog.get_logger(__name__)
 
@@ -87,10 +88,13 @@ class Supervisor:
 
         Raises:
             RestartLimitError: it crashed too often.
+            OracleUnavailableError: there is nobody to ask, so that a restart would not help.
         """
         while True:
             try:
                 await run()
+            except OracleUnavailableError:
+                raise  # a restart would find the same: there is nobody to ask
             except Exception as error:
                 if self.intensity.exceeded(name, tick()):
                     raise RestartLimitError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from prism.agents import MOVED, Question, Source, Update
+from prism.agents import DECIDED, MOVED, Question, Source, Update
 from prism.statechart import Statechart
 
 _key = attrgetter("from_state", "to_state", "trigger", "source")
@@ -43,8 +43,7 @@ class Tally:
 
         An update that brings a decision back is the second half of a question, not another activation.
         """
-        decided = (Source.ORACLE, Source.FALLBACK, Source.TIMEOUT)
-        return self.questions + sum(count for (*_, source), count in self.rows.items() if source not in decided)
+        return self.questions + sum(count for (*_, source), count in self.rows.items() if source not in DECIDED)
 
     @property
     def transitions(self) -> int:
@@ -74,8 +73,8 @@ class Tally:
         return dict(sorted(counts.items()))
 
     def decisions_by_source(self) -> dict[str, int]:
-        """Transitions by what settled them: the chart's rules, the oracle, a fallback or a timeout."""
-        counts = dict.fromkeys((Source.RULE, Source.ORACLE, Source.FALLBACK, Source.TIMEOUT), 0)
+        """Transitions by what settled them: rules, the embedded oracle, a model, a fallback or a timeout."""
+        counts = dict.fromkeys((Source.RULE, Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT), 0)
         for (*_, source), count in self.rows.items():
             if source in MOVED:
                 counts[Source(source)] += count

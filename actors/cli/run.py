@@ -15,6 +15,7 @@ from actors.cli.options import read_config, with_settings
 from actors.cli.progress import show_progress
 from actors.cli.report import render
 from actors.domains import build_domain
+from actors.errors import first_of
 from actors.logs import logging_to
 from actors.run_directory import RunDirectory
 from actors.signals import EXIT_BASE, StopOnSignal
@@ -79,15 +80,9 @@ async def _run(simulation: Simulation, quiet: bool) -> Summary:
                 tasks.start_soon(show_progress, simulation.progress)
             await simulation.run()
             tasks.cancel_scope.cancel()
-    except* PrismError as group:
-        raise _first(group) from None
+    except BaseExceptionGroup as group:
+        if (error := first_of(group, PrismError)) is not None:
+            raise error from None
+        raise
     stopped_by = None if signals.received is None else signals.received.name
     return summarise(simulation, perf_counter() - begun, stopped_by)
-
-
-def _first(group: BaseExceptionGroup[PrismError]) -> PrismError:
-    """The first error of a group, however deep: one cause is what the user needs."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error  # type: ignore[return-value]  # the group holds PrismErrors only

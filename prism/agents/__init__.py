@@ -2,9 +2,11 @@
 
 from prism.agents.social_agent import SocialAgent
 from prism.agents.stateful import StatefulAgent
-from prism.agents.turn import MOVED, Decision, Question, Source, Trigger, Update, turn
+from prism.agents.turn import DECIDED, FALLBACKS, MOVED, Decision, Question, Source, Trigger, Update, turn
 
 __all__ = [
+    "DECIDED",
+    "FALLBACKS",
     "MOVED",
     "Decision",
     "Question",

@@ -24,10 +24,11 @@ E = TypeVar("E")
 
 @unique
 class Source(StrEnum):
-    """What settled a turn. The first four moved the agent; the rest left it where it was."""
+    """What settled a turn. The last three left the agent where it was; the others moved it."""
 
     RULE = "rule"
     ORACLE = "oracle"
+    LLM = "llm"
     FALLBACK = "fallback"
     TIMEOUT = "timeout"
     NO_ROW = "no_row"
@@ -38,7 +39,9 @@ class Source(StrEnum):
 _RULE: Final[str] = Source.RULE.value
 """What nearly every update says. A name of the module: looking a member up on its enum costs five times that."""
 
-MOVED = frozenset({Source.RULE, Source.ORACLE, Source.FALLBACK, Source.TIMEOUT})
+FALLBACKS = frozenset({Source.FALLBACK, Source.TIMEOUT})
+DECIDED = frozenset({Source.ORACLE, Source.LLM}) | FALLBACKS
+MOVED = DECIDED | {Source.RULE}
 
 
 class Decision(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import msgspec
 
@@ -23,7 +24,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_conflict(config: Config) -> Conflict | None:
     """The first conflict in a configuration."""
-    return next(_population_conflicts(config.population), None)
+    return next(chain(_population_conflicts(config.population), _oracle_conflicts(config)), None)
 
 
 def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
@@ -44,4 +45,23 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
         yield Conflict(
             keys=("population.graph.kind", "population.profiles", "population.graph.path"),
             problem="graph.kind is profiles, which needs a profile file in population.profiles, got null",
+        )
+
+
+def _oracle_conflicts(config: Config) -> Iterator[Conflict]:
+    oracle = config.oracle
+    if oracle.mode == "realtime" and not (config.run.tick_s and oracle.lookahead_ticks):
+        yield Conflict(
+            keys=("oracle.mode", "run.tick_s", "oracle.lookahead_ticks"),
+            problem="realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be too late",
+        )
+    if oracle.tape != "off" and oracle.backend == "choice":
+        yield Conflict(
+            keys=("oracle.tape", "oracle.backend"),
+            problem=f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice",
+        )
+    if oracle.tape == "replay" and oracle.tape_path is None:
+        yield Conflict(
+            keys=("oracle.tape", "oracle.tape_path"),
+            problem="replay needs the tape's file in oracle.tape_path, got null",
         )

@@ -139,7 +139,14 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
 class OracleConfig(Section, frozen=True, kw_only=True):
     """Who answers ambiguous choices, how often they may be asked and how long they may take."""
 
-    backend: Annotated[Literal["choice"], Meta(description="`choice`: embedded, no server")] = "choice"
+    backend: Annotated[
+        Literal["choice", "ollama", "openai"],
+        Meta(description="`choice`: embedded, no server; the others ask the model in `llm`"),
+    ] = "choice"
+    mode: Annotated[
+        Literal["pace", "realtime"],
+        Meta(description="`pace`: the clock waits for late answers; `realtime`: it does not, they are fallbacks"),
+    ] = "pace"
     lookahead_ticks: Annotated[
         int, Meta(ge=0, le=1000, description="ticks a person deliberates; 0 waits for the answer in the same tick")
     ] = 4
@@ -147,7 +154,27 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     rate_per_s: Annotated[
         Annotated[float, Meta(gt=0.0)] | None, Meta(description="most calls started a second; none is no limit")
     ] = None
+    concurrency: Annotated[
+        Literal["fixed", "adaptive"],
+        Meta(description="`adaptive`: climb while more calls at once bring more answers a second"),
+    ] = "fixed"
     max_concurrency: Annotated[int, Meta(ge=1, le=100_000, description="most calls under way at once")] = 64
+    max_calls: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="spend cap: calls in the whole run; none is no cap")
+    ] = None
+    max_tokens: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="spend cap: tokens in and out; checked before each call")
+    ] = None
+    when_spent: Annotated[
+        Literal["fallback", "stop"], Meta(description="past the cap: recorded fallbacks, or the run stops")
+    ] = "fallback"
+    tape: Annotated[
+        Literal["off", "record", "replay"],
+        Meta(description="`record` keeps every answer; `replay` answers from there and asks nobody"),
+    ] = "off"
+    tape_path: Annotated[
+        str | None, Meta(description="the tape's file; none records to tape.sqlite in the run's directory")
+    ] = None
     queue_size: Annotated[
         int, Meta(ge=1, le=10**7, description="most questions waiting; beyond it the engine holds them")
     ] = 10_000
@@ -158,6 +185,9 @@ class RunConfig(Section, frozen=True, kw_only=True):
     """How the actors run. A result depends on it only where an agent crashes."""
 
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
+    tick_s: Annotated[
+        float, Meta(ge=0.0, le=3600.0, description="wall seconds a tick takes at least; 0 runs as fast as it can")
+    ] = 0.0
     restart_intensity: Annotated[
         int, Meta(ge=0, description="crashes of one agent within the period before it is quarantined")
     ] = 3

@@ -41,6 +41,8 @@ class Network:
         self._next_id = 0
         self._timelines: dict[int, deque[int]] = {}
         self._seen: dict[int, deque[int]] = {}
+        # A post lives for its own round and the horizon. Whoever remembers that many feeds never sees a post twice.
+        self._memory = max(feed.memory, feed.size * (feed.horizon_rounds + 1))
         self._recent: deque[int] = deque(maxlen=RECENT_ORIGINALS)
 
     def publish(self, author: int, tick: int) -> Post:
@@ -99,7 +101,7 @@ class Network:
             (self.feed.size - outside, outside),
         )
         if shown:
-            seen = self._seen.setdefault(agent, deque(maxlen=self.feed.memory))
+            seen = self._seen.setdefault(agent, deque(maxlen=self._memory))
             seen.extend(self.posts[post_id].root for post_id in shown)
         return shown
 

@@ -8,8 +8,8 @@
     timeout        they rest, and come back for the rest of the feed
     round_ends     in its last tick, for everybody who is not idle
 
-What a session leaves unfinished in its last tick did not happen. Whoever deliberates at the round's end gets
-`round_ends` after that, and misses the round that has begun meanwhile.
+What a session leaves unfinished in its last tick did not happen. Whoever deliberates over the round's end still does
+what they then decide, or gets `round_ends` if that is to scroll on, and misses the round that has begun meanwhile.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class SocialWorld:
         self.entered: list[int] = [0] * population.size
         self.session_round: list[int] = [-1] * population.size
         """The round of each person's latest session."""
+        self.shown: list[int] = [0] * population.size
+        """How many posts the feed of each person's latest session has."""
         self.sessions: dict[int, list[int]] = {}
         """`{agent: ids of the posts still to be shown, last first}`."""
         self.current: dict[int, int] = {}
@@ -128,8 +130,7 @@ class SocialWorld:
         name = self.agenda.names[agent]
         if name not in _WITH_VIEW:
             return Trigger(tick, agent, name)
-        left = len(self.sessions.get(agent, ()))
-        fatigue = max(0.0, 1.0 - (left + 1) / self.config.feed.size)
+        fatigue = self._place(agent) / max(1, self.shown[agent])
         return Trigger(tick, agent, name, self.network.view(agent, self.current[agent], tick, fatigue))
 
     def _stay(self, update: Update[str]) -> None:
@@ -197,12 +198,17 @@ class SocialWorld:
         self.session_round[agent] = (tick + 1) // self.ticks_per_round
         if uniform(self.seed, agent, tick, Draw.PUBLISHES) < self.config.population.posts_per_session:
             self.network.publish(agent, tick)
-        self.sessions[agent] = self.network.feed_for(agent, tick)[::-1]
+        feed = self.network.feed_for(agent, tick)
+        self.shown[agent] = len(feed)
+        self.sessions[agent] = feed[::-1]
 
     def _attends(self, agent: int, tick: int) -> bool:
         """Whether they look closely: `attention` to the power of the post's place in the feed (position bias).
 
         Source: the examination hypothesis of click models, Craswell et al. (2008).
         """
-        place = self.config.feed.size - len(self.sessions.get(agent, ())) - 1
-        return uniform(self.seed, agent, tick, Draw.ATTENTION) < self.config.feed.attention ** max(0, place)
+        return uniform(self.seed, agent, tick, Draw.ATTENTION) < self.config.feed.attention ** self._place(agent)
+
+    def _place(self, agent: int) -> int:
+        """How many posts of the feed came before the one in view."""
+        return max(0, self.shown[agent] - len(self.sessions.get(agent, ())) - 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -60,7 +60,12 @@ class ChatClient(Protocol):
 
 
 class Oracle(ABC):
-    """Decides which of several possible states an agent enters next."""
+    """Decides which of several possible states an agent enters next.
+
+    `source` is what its answers are counted under: `oracle`, or `llm` for a language model.
+    """
+
+    source: str = "oracle"
 
     @abstractmethod
     async def ask(
@@ -72,6 +77,21 @@ class Oracle(ABC):
             OracleError: no usable answer.
             TimeoutError: no answer in time.
         """
+
+    @property
+    def tokens(self) -> int:
+        """Tokens it has used so far, in and out; 0 for an oracle without a model."""
+        return 0
+
+    def key(
+        self,
+        agent: Any,  # noqa: ARG002  # what a key may depend on
+        trigger: str,  # noqa: ARG002
+        options: Sequence[str],  # noqa: ARG002
+        context: Any = None,  # noqa: ARG002
+    ) -> Hashable | None:
+        """What is equal for questions that one answer may serve; None if each needs an answer of its own."""
+        return None
 
     async def decide(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None

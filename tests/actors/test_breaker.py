@@ -52,13 +52,14 @@ def test_after_a_pause_it_lets_one_probe_in() -> None:
     breaker = opened_at(100.0)
     assert not breaker.allows(100.0 + FIRST_PAUSE_S - 0.001)
     assert breaker.allows(100.0 + FIRST_PAUSE_S)
+    breaker.begun()
     assert breaker.state is BreakerState.HALF_OPEN
     assert not breaker.allows(100.0 + FIRST_PAUSE_S)
 
 
 def test_a_probe_that_is_answered_closes_it_with_a_clean_window() -> None:
     breaker = opened_at(0.0)
-    breaker.allows(FIRST_PAUSE_S)
+    breaker.begun()
     breaker.ended(None, 6.0)
     assert breaker.state is BreakerState.CLOSED
     breaker.ended("timeout", 6.0)
@@ -71,6 +72,7 @@ def test_each_failed_probe_doubles_the_pause_up_to_a_minute() -> None:
         begun = now
         while not breaker.allows(now):
             now += 0.5
+        breaker.begun()
         pauses.append(now - begun)
         breaker.ended("connection_error", now)
     assert pauses == [5.0, 10.0, 20.0, 40.0, LONGEST_PAUSE_S, LONGEST_PAUSE_S]

@@ -23,15 +23,15 @@ def refusal(text: str | None, environment: dict[str, str] | None = None, *overri
 
 
 VALUES = {
-    "int too small": ("population:\n  size: 0", "2: population.size: expected int >= 1, got 0"),
+    "int too small": ("population:\n  size: 0", "2: population.size: expected int 1 to 10000000, got 0"),
     "int too large": ("feed:\n\n  size: 1001", "3: feed.size: expected int 1 to 1000, got 1001"),
     "negative": ("simulation: {seed: -1}", "1: simulation.seed: expected int 0 to 9223372036854775807, got -1"),
-    "float for int": ("population: {size: 3.0}", "1: population.size: expected int >= 1, got 3.0"),
-    "bool for int": ("population: {size: true}", "1: population.size: expected int >= 1, got true"),
-    "text for int": ('population: {size: "5"}', "1: population.size: expected int >= 1, got '5'"),
-    "octal for int": ("population: {size: 0042}", "1: population.size: expected int >= 1, got '0042'"),
-    "null for int": ("population:\n  size:", "2: population.size: expected int >= 1, got null"),
-    "mapping for int": ("population: {size: {a: 1}}", "1: population.size: expected int >= 1, got a mapping"),
+    "float for int": ("population: {size: 3.0}", "1: population.size: expected int 1 to 10000000, got 3.0"),
+    "bool for int": ("population: {size: true}", "1: population.size: expected int 1 to 10000000, got true"),
+    "text for int": ('population: {size: "5"}', "1: population.size: expected int 1 to 10000000, got '5'"),
+    "octal for int": ("population: {size: 0042}", "1: population.size: expected int 1 to 10000000, got '0042'"),
+    "null for int": ("population:\n  size:", "2: population.size: expected int 1 to 10000000, got null"),
+    "mapping for int": ("population: {size: {a: 1}}", "1: population.size: expected int 1 to 10000000, got a mapping"),
     "int for text": ("population: {profiles: 3}", "1: population.profiles: expected text or none, got 3"),
     "list for text": ("population: {profiles: [a]}", "1: population.profiles: expected text or none, got ['a']"),
     "share above 1": ("population: {ambiguity: 1.5}", "1: population.ambiguity: expected float 0 to 1, got 1.5"),
@@ -48,8 +48,14 @@ VALUES = {
         "feed: {algorithm: hottest}",
         "1: feed.algorithm: expected one of: chronological, hot, interest, random, got 'hottest'",
     ),
-    "infinite": ("simulation: {tick_seconds: .inf}", "1: simulation.tick_seconds: expected float > 0, got .inf"),
-    "overflow": ("simulation: {tick_seconds: 1e999}", "1: simulation.tick_seconds: expected float > 0, got .inf"),
+    "infinite": (
+        "simulation: {tick_seconds: .inf}",
+        "1: simulation.tick_seconds: expected float > 0 and <= 86400, got .inf",
+    ),
+    "overflow": (
+        "simulation: {tick_seconds: 1e999}",
+        "1: simulation.tick_seconds: expected float > 0 and <= 86400, got .inf",
+    ),
     "minus infinity": ("oracle: {choice: {like: -.inf}}", "1: oracle.choice.like: expected float, got -.inf"),
     "not a number": ("oracle: {choice: {like: .nan}}", "1: oracle.choice.like: expected float, got .nan"),
     "not a number, listed": (

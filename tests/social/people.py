@@ -45,5 +45,6 @@ def view(**differences: Any) -> PostView:
 
 
 def relevant(share: float) -> PostView:
-    """A post of that relevance to anybody: 0 to 1."""
-    return view(topic_match=share, followed=share == 1.0, popularity=share, appeal=share)
+    """A stranger's post whose relevance to anybody is `share`: 0 to 0.95, the rest is for people they follow."""
+    part = share / 0.95
+    return view(topic_match=part, popularity=part, appeal=part)

@@ -95,12 +95,9 @@ async def test_an_unusable_answer_takes_the_first_option_with_a_warning(
     answer: str, problem: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert await decide(ScriptedClient(answer)) is OPTIONS[0]
+    error = f"{problem}: {answer!r}; expected one of: composing, scrolling"
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
-        (
-            logging.WARNING,
-            "oracle_fallback agent=Ada Novak trigger=decides taken=composing "
-            f"error={problem}: {answer!r}; expected one of: composing, scrolling",
-        )
+        (logging.WARNING, f"oracle_fallback agent=Ada Novak trigger=decides taken=composing error={error}")
     ]
 
 

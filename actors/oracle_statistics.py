@@ -1,0 +1,51 @@
+"""What the oracle has done, for the summary, the progress display and the log."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+import structlog
+
+from actors.messages import Decided
+from prism.agents import FALLBACKS
+
+log = structlog.get_logger(__name__)
+
+WARN_EVERY_S = 10.0
+LATENCIES_KEPT = 10_000
+
+
+class OracleStatistics:
+    """Counts of answers and fallbacks, and a warning about the latter now and then instead of one for each."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self.calls = 0
+        """Questions that were put to the oracle itself."""
+        self.coalesced = 0
+        """Questions that shared the answer of an identical one."""
+        self.fallbacks: Counter[str] = Counter()
+        """`{reason: how often}`."""
+        self.concurrency_max = 0
+        self.latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
+        """The latest answers' latencies, from arrival to answer; fallbacks do not count."""
+        self._unreported: Counter[str] = Counter()
+        self._reported_at = float("-inf")
+
+    def noted(self, decided: Decided, now: float) -> None:
+        """A question has been answered, one way or another."""
+        self.answered += 1
+        if decided.source not in FALLBACKS:
+            self.latencies_s.append(decided.latency_s)
+            return
+        self.fallbacks[decided.reason] += 1
+        self._unreported[decided.reason] += 1
+        if now - self._reported_at >= WARN_EVERY_S:
+            self.report(now)
+
+    def report(self, now: float) -> None:
+        """Log the fallbacks since the last report, if there were any: one line for all of them."""
+        if self._unreported:
+            log.warning("oracle_fallbacks", actor="oracle", **dict(sorted(self._unreported.items())))
+            self._unreported.clear()
+            self._reported_at = now

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import tracemalloc
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.agents import StatefulAgent
+from prism.clock import SimulatedClock
+from prism.statechart import AgentState
+
+IDLE, SCROLLING, RESTING = AgentState.IDLE, AgentState.SCROLLING, AgentState.RESTING
+MOVES = st.lists(st.tuples(st.sampled_from(AgentState), st.integers(0, 3)), max_size=30)
+
+
+def agent(**settings: Any) -> StatefulAgent[AgentState]:
+    return StatefulAgent(3, IDLE, **settings)
+
+
+def test_a_new_agent_has_just_entered_its_state_and_remembers_nothing() -> None:
+    new = agent(tick=8)
+    assert (new.agent_id, new.state, new.tick, new.entered, new.ticks_in_state) == (3, IDLE, 8, 8, 0)
+    assert (new.state_history, new.max_history_depth) == ([], 50)
+
+
+def test_ticks_in_state_count_from_the_tick_it_was_entered() -> None:
+    waiting = agent(tick=8)
+    waiting.tick = 11
+    assert waiting.ticks_in_state == 3
+
+
+def test_ticks_in_state_can_be_given_and_set() -> None:
+    waiting = agent(tick=8, ticks_in_state=5)
+    assert (waiting.ticks_in_state, waiting.entered) == (5, 3)
+    waiting.ticks_in_state = 0
+    assert (waiting.ticks_in_state, waiting.entered) == (0, 8)
+
+
+@pytest.mark.parametrize("ticks", [-1, -100])
+def test_ticks_in_state_are_never_negative(ticks: int) -> None:
+    with pytest.raises(ValueError, match=r"^ticks_in_state must be 0 or more, got ") as caught:
+        agent(ticks_in_state=ticks)
+    assert str(caught.value) == f"ticks_in_state must be 0 or more, got {ticks}"
+    with pytest.raises(ValueError, match=rf"got {ticks}$"):
+        agent().ticks_in_state = ticks
+
+
+def test_a_history_depth_is_never_negative() -> None:
+    with pytest.raises(ValueError, match=r"^max_history_depth must be 0 or more, got -1$"):
+        agent(max_history_depth=-1)
+
+
+def test_entering_a_state_restarts_the_count_and_is_remembered() -> None:
+    moving = agent(tick=2, ticks_in_state=2)
+    moving.enter(SCROLLING, "feed_ready", 5)
+    assert (moving.state, moving.tick, moving.ticks_in_state) == (SCROLLING, 5, 0)
+    (record,) = moving.state_history
+    assert (record.from_state, record.to_state, record.trigger, record.context) == (IDLE, SCROLLING, "feed_ready", None)
+
+
+def test_a_self_transition_restarts_the_count_and_is_not_remembered() -> None:
+    staying = agent(tick=2, ticks_in_state=2)
+    staying.enter(IDLE, "round_ends", 5)
+    assert (staying.ticks_in_state, staying.state_history) == (0, [])
+
+
+def test_a_dict_is_remembered_as_context_and_nothing_else_is() -> None:
+    moving = agent()
+    moving.enter(SCROLLING, "a", 1, {"post_id": 12})
+    moving.enter(IDLE, "b", 2, "post 12")
+    assert [record.context for record in moving.state_history] == [{"post_id": 12}, None]
+
+
+def test_a_timestamp_is_the_simulated_instant_in_utc() -> None:
+    east = timezone(timedelta(hours=2))
+    moving = agent(clock=SimulatedClock(datetime(2026, 1, 30, 12, tzinfo=east), tick_seconds=90.0))
+    moving.enter(SCROLLING, "feed_ready", 2)
+    (record,) = moving.state_history
+    assert record.timestamp == datetime(2026, 1, 30, 10, 3, tzinfo=UTC)
+    assert record.timestamp.tzinfo is UTC
+
+
+def test_the_oldest_record_goes_first() -> None:
+    moving = agent(max_history_depth=2)
+    for tick, state in enumerate((SCROLLING, RESTING, IDLE), start=1):
+        moving.enter(state, f"t{tick}", tick)
+    assert [record.trigger for record in moving.state_history] == ["t2", "t3"]
+
+
+def test_a_depth_of_zero_remembers_nothing() -> None:
+    moving = agent(max_history_depth=0)
+    moving.enter(SCROLLING, "feed_ready", 1)
+    assert moving.state_history == []
+
+
+def test_a_history_handed_out_is_a_copy() -> None:
+    moving = agent()
+    moving.enter(SCROLLING, "feed_ready", 1)
+    moving.state_history.clear()
+    assert len(moving.state_history) == 1
+
+
+def test_a_history_takes_no_memory_before_its_first_record() -> None:
+    def bytes_each(depth: int) -> float:
+        tracemalloc.start()
+        crowd = [agent(max_history_depth=depth) for _ in range(1000)]
+        taken, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return taken / len(crowd)
+
+    bytes_each(0)
+    assert abs(bytes_each(10**6) - bytes_each(0)) < 8
+
+
+def test_an_agent_of_any_enum_has_no_effect_beyond_its_state() -> None:
+    assert agent().effect() is None
+
+
+def test_an_export_names_the_agent_with_at_least_three_digits() -> None:
+    assert agent().to_json() == {
+        "agent_id": "agent_003",
+        "current_state": "idle",
+        "ticks_in_state": 0,
+        "state_history": [],
+    }
+    assert StatefulAgent(12345, IDLE).to_json()["agent_id"] == "agent_12345"
+
+
+@given(MOVES, st.integers(0, 5))
+def test_a_history_is_a_bounded_chain_of_changes_in_time(moves: list[tuple[AgentState, int]], depth: int) -> None:
+    moving, tick = agent(max_history_depth=depth), 0
+    for state, wait in moves:
+        tick += wait
+        moving.enter(state, "t", tick)
+        assert moving.ticks_in_state == 0
+    history = moving.state_history
+    assert len(history) <= depth
+    assert all(record.from_state != record.to_state for record in history)
+    assert all(before.to_state == after.from_state for before, after in pairwise(history))
+    assert [record.timestamp for record in history] == sorted(record.timestamp for record in history)
+    assert not history or history[-1].to_state is moving.state

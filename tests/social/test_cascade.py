@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from prism.social.cascade import Cascade, CascadeEdge, Cascades, CascadeSize, edge_of
+from prism.social.post import Post, PostKind
+
+
+def post(number: int, *, created: int = 0, parent: Post | None = None) -> Post:
+    return Post(
+        id=number,
+        author=number,
+        text="",
+        topics=(),
+        created=created,
+        root=number if parent is None else parent.root,
+        parent=None if parent is None else parent.id,
+        depth=0 if parent is None else parent.depth + 1,
+        kind=PostKind.ORIGINAL if parent is None else PostKind.REPLY,
+    )
+
+
+def test_an_original_is_a_cascade_of_one_post() -> None:
+    cascades = Cascades()
+    cascades.started(post(4, created=9))
+    assert cascades[4] == Cascade(root=4, touched=9, posts=1, depth=0, engagements=0)
+    assert (4 in cascades, 5 in cascades, len(cascades)) == (True, False, 1)
+
+
+def test_nothing_that_grew_is_the_largest_cascade_at_first() -> None:
+    cascades = Cascades()
+    cascades.started(post(4))
+    assert (cascades.largest, cascades.deepest, cascades.branched) == (CascadeSize(-1, 0, 0), 0, 0)
+
+
+def test_a_like_engages_a_cascade_and_does_not_grow_it() -> None:
+    cascades = Cascades()
+    cascades.started(post(4))
+    cascades[4].liked(12)
+    assert cascades[4] == Cascade(root=4, touched=12, posts=1, depth=0, engagements=1)
+
+
+def test_a_chain_grows_deep_and_a_star_grows_wide() -> None:
+    cascades, root = Cascades(), post(0)
+    cascades.started(root)
+    child = post(1, parent=root, created=1)
+    grandchild = post(2, parent=child, created=2)
+    for grown in (child, grandchild, post(3, parent=root, created=3)):
+        cascades.grown(grown)
+    assert cascades[0] == Cascade(root=0, touched=3, posts=4, depth=2, engagements=3)
+    assert (cascades.largest, cascades.deepest, cascades.branched) == (CascadeSize(0, 4, 2), 2, 1)
+
+
+def test_more_posts_make_a_larger_cascade_then_more_depth() -> None:
+    cascades = Cascades()
+    roots = [post(number) for number in (0, 10)]
+    for root in roots:
+        cascades.started(root)
+    first, second = (post(root.id + 1, parent=root) for root in roots)
+    cascades.grown(first)
+    cascades.grown(second)
+    assert cascades.largest.root == 0
+    cascades.grown(post(2, parent=roots[0]))
+    cascades.grown(post(12, parent=second))
+    assert cascades.largest == CascadeSize(10, 3, 2)
+
+
+def test_a_cascade_untouched_since_before_a_tick_is_forgotten_and_its_size_is_not() -> None:
+    cascades, old, new = Cascades(), post(0, created=0), post(1, created=5)
+    cascades.started(old)
+    cascades.started(new)
+    cascades.grown(post(2, parent=old, created=4))
+    cascades.retire(5)
+    assert (0 in cascades, 1 in cascades) == (False, True)
+    assert cascades.largest == CascadeSize(0, 2, 1)
+
+
+@pytest.mark.parametrize("kind", [PostKind.REPLY, PostKind.RESHARE])
+def test_an_edge_says_who_answers_whom_in_which_tree(kind: PostKind) -> None:
+    child = Post(id=7, author=1, text="", topics=(), created=3, root=2, parent=5, depth=2, kind=kind)
+    assert edge_of(child) == CascadeEdge(tick=3, root=2, parent=5, child=7, kind=kind)
+
+
+def test_an_original_adds_no_edge() -> None:
+    assert edge_of(post(1)) is None

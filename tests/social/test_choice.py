@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.config import ChoiceConfig
+from prism.social.choice import ChoiceOracle
+from prism.social.post import PostView
+from prism.statechart import AgentState
+from tests.social.people import person, persona, view
+
+SCROLLING, COMPOSING = AgentState.SCROLLING, AgentState.COMPOSING
+LIKE, REPLY, RESHARE = AgentState.ENGAGING_LIKE, AgentState.ENGAGING_REPLY, AgentState.ENGAGING_RESHARE
+TORN = [SCROLLING, LIKE, RESHARE, COMPOSING]
+CONFIG = ChoiceConfig()
+SHARE = st.floats(0.0, 1.0)
+VIEWS = st.builds(
+    lambda match, followed, popularity, fatigue: view(
+        topic_match=match, followed=followed, popularity=popularity, fatigue=fatigue
+    ),
+    SHARE,
+    st.booleans(),
+    SHARE,
+    SHARE,
+)
+
+
+def oracle(seed: int = 0, **coefficients: Any) -> ChoiceOracle:
+    return ChoiceOracle(msgspec.structs.replace(CONFIG, **coefficients), seed)
+
+
+def chance(option: AgentState, post: PostView, *, activity: float = 0.35, **coefficients: Any) -> float:
+    agent = person(persona=persona(activity=activity))
+    return oracle(**coefficients).probabilities(agent, TORN, post)[TORN.index(option)]
+
+
+@given(VIEWS, st.lists(st.sampled_from(AgentState), min_size=1, max_size=8, unique=True), st.floats(0.01, 10.0))
+def test_probabilities_are_positive_and_add_up_to_one(post: PostView, options: list[AgentState], scale: float) -> None:
+    chances = oracle(scale=scale).probabilities(person(), options, post)
+    assert math.fsum(chances) == pytest.approx(1.0)
+    assert all(0.0 <= each <= 1.0 for each in chances)
+
+
+def test_a_utility_is_the_sum_of_the_module_docstring() -> None:
+    post = view(topic_match=0.5, followed=True, popularity=0.4, fatigue=0.2)
+    ada = person(persona=persona(activity=0.5))
+    shared = 1.0 * 0.5 + 0.4 + 0.4 * 0.5 - 0.6 * 0.2
+    assert oracle().utility(ada, LIKE, post) == pytest.approx(-1.2 + shared + 0.5 * 0.4)
+    assert oracle().utility(ada, RESHARE, post) == pytest.approx(-1.9 + shared + 0.5 * 0.4)
+    assert oracle().utility(ada, COMPOSING, post) == pytest.approx(-1.7 + shared)
+    assert oracle().utility(ada, REPLY, post) == pytest.approx(-1.7 + shared)
+
+
+@pytest.mark.parametrize("option", [SCROLLING, AgentState.RESTING, AgentState.IDLE, AgentState.EVALUATING])
+def test_an_option_that_does_not_engage_is_the_reference(option: AgentState) -> None:
+    assert oracle().utility(person(), option, view(topic_match=1.0)) == 0.0
+
+
+def test_without_a_post_only_the_constants_count() -> None:
+    assert [oracle().utility(person(), option, None) for option in TORN] == [0.0, -1.2, -1.9, -1.7]
+
+
+def test_probabilities_follow_the_logit_by_hand() -> None:
+    weights = [1.0, math.exp(-1.2 / 0.5), math.exp(-1.9 / 0.5), math.exp(-1.7 / 0.5)]
+    expected = [weight / sum(weights) for weight in weights]
+    assert oracle().probabilities(person(), TORN, None) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("option", [LIKE, RESHARE, COMPOSING])
+@pytest.mark.parametrize(("field", "sign"), [("topic_match", 1), ("followed", 1), ("fatigue", -1)])
+def test_topic_and_tie_draw_people_in_and_fatigue_keeps_them_out(option: AgentState, field: str, sign: int) -> None:
+    assert sign * (chance(option, view(**{field: 1})) - chance(option, view())) > 0
+
+
+@pytest.mark.parametrize(("option", "sign"), [(LIKE, 1), (RESHARE, 1), (COMPOSING, -1)])
+def test_popularity_draws_likes_and_reshares_at_the_cost_of_words(option: AgentState, sign: int) -> None:
+    assert sign * (chance(option, view(popularity=1.0)) - chance(option, view())) > 0
+
+
+@pytest.mark.parametrize("option", [LIKE, RESHARE, COMPOSING])
+def test_active_people_engage_more(option: AgentState) -> None:
+    assert chance(option, view(), activity=0.9) > chance(option, view(), activity=0.1)
+
+
+@pytest.mark.parametrize(("name", "option"), [("like", LIKE), ("reshare", RESHARE), ("compose", COMPOSING)])
+def test_a_constant_makes_its_own_option_likelier(name: str, option: AgentState) -> None:
+    assert chance(option, view(), **{name: 0.0}) > chance(option, view())
+
+
+def test_a_small_scale_decides_and_a_large_one_levels() -> None:
+    assert chance(SCROLLING, view(), scale=0.01) > 0.999
+    assert chance(SCROLLING, view(), scale=100.0) == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_tiny_scale_does_not_overflow() -> None:
+    assert chance(LIKE, view(topic_match=1.0, followed=True), scale=1e-300) == pytest.approx(1.0)
+
+
+async def test_draws_come_as_often_as_the_probabilities_say() -> None:
+    post = view(topic_match=1.0, followed=True)
+    agents = [person(agent_id=number) for number in range(10_000)]
+    drawn = Counter([await oracle().ask(agent, agent.state, "decides", TORN, post) for agent in agents])
+    expected = [10_000 * share for share in oracle().probabilities(agents[0], TORN, post)]
+    statistic = sum((drawn[option] - wanted) ** 2 / wanted for option, wanted in zip(TORN, expected, strict=True))
+    assert min(expected) > 100
+    assert statistic < 16.27  # chi-square with 3 degrees of freedom, p = 0.001; the draws are fixed by the seed
+
+
+async def test_the_same_person_asked_twice_in_a_tick_says_the_same() -> None:
+    agent = person(tick=7)
+    answers = [await oracle(3).ask(agent, agent.state, "decides", TORN, view(topic_match=1.0)) for _ in range(2)]
+    assert answers[0] is answers[1]
+
+
+@pytest.mark.parametrize("change", ["seed", "agent", "tick"])
+async def test_seed_person_and_tick_each_change_the_draws(change: str) -> None:
+    async def answers(**other: int) -> list[AgentState]:
+        return [
+            await oracle(other.get("seed", 0)).ask(
+                person(agent_id=place + other.get("agent", 0), tick=other.get("tick", 0)), COMPOSING, "decides", TORN
+            )
+            for place in range(200)
+        ]
+
+    assert await answers() != await answers(**{change: 1000})
+
+
+async def test_the_order_in_which_people_ask_does_not_matter() -> None:
+    crowd = [person(agent_id=number) for number in range(50)]
+    forwards = [await oracle().ask(agent, COMPOSING, "decides", TORN, view()) for agent in crowd]
+    backwards = [await oracle().ask(agent, COMPOSING, "decides", TORN, view()) for agent in crowd[::-1]]
+    assert forwards == backwards[::-1]
+
+
+async def test_it_decides_like_any_oracle() -> None:
+    agent = person()
+    assert await oracle().decide(agent, agent.state, "decides", [COMPOSING], view()) is COMPOSING
+    with pytest.raises(ValueError, match=r"^an oracle needs at least one option, got none for 'decides' in "):
+        await oracle().decide(agent, agent.state, "decides", [], view())

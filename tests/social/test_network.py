@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prism.config import FeedConfig
+from prism.social.cascade import Cascade, CascadeEdge
+from prism.social.graph import FollowGraph
+from prism.social.network import RECENT_ORIGINALS, Network
+from prism.social.population import Population
+from prism.social.post import PostKind
+from tests.social.people import persona
+
+ADA, BO, CY, DI = range(4)
+TIES = [(BO, ADA), (CY, ADA), (DI, BO)]
+"""Bo and Cy follow Ada, Di follows Bo."""
+
+
+def network(**feed: Any) -> Network:
+    personas = tuple(persona(name=name, interests=("tea",)) for name in ("Ada", "Bo", "Cy", "Di"))
+    graph = FollowGraph(4, [tie[0] for tie in TIES], [tie[1] for tie in TIES])
+    settings = FeedConfig(**{"algorithm": "chronological", "out_of_network": 0.0, **feed})
+    return Network(Population(personas=personas, graph=graph), settings, seed=1, ticks_per_round=10)
+
+
+def test_an_original_is_about_an_interest_and_starts_a_cascade() -> None:
+    net = network()
+    post = net.publish(ADA, 3)
+    assert (post.author, post.created, post.kind, post.topics) == (ADA, 3, PostKind.ORIGINAL, ("tea",))
+    assert (post.root, post.parent, post.depth) == (post.id, None, 0)
+    assert post.text
+    assert net.cascades[post.id] == Cascade(root=post.id, touched=3)
+    assert net.counts == {"posts": 1, "likes": 0, "replies": 0, "reshares": 0}
+
+
+def test_a_person_without_interests_posts_about_nothing_in_particular() -> None:
+    lone = Population(personas=(persona(interests=()),), graph=FollowGraph(1, [], []))
+    assert Network(lone, FeedConfig(), seed=1, ticks_per_round=10).publish(0, 0).topics == ()
+
+
+def test_a_post_reaches_the_authors_followers_and_nobody_else() -> None:
+    net = network()
+    post = net.publish(ADA, 0)
+    assert [net.feed_for(person, 1) for person in (ADA, BO, CY, DI)] == [[], [post.id], [post.id], []]
+
+
+def test_a_like_counts_on_the_post_and_on_its_cascade_and_leaves_no_edge() -> None:
+    net = network()
+    post = net.publish(ADA, 0)
+    net.like(post.id, 4)
+    assert (post.likes, post.engagements) == (1, 1)
+    assert net.cascades[post.id] == Cascade(root=post.id, touched=4, engagements=1)
+    assert (net.counts["likes"], list(net.edges())) == (1, [])
+
+
+def test_a_reply_joins_the_cascade_and_reaches_the_author_of_the_post() -> None:
+    net = network()
+    post = net.publish(ADA, 0)
+    net.reply(BO, post.id, 4)
+    (edge,) = net.edges()
+    assert edge == CascadeEdge(tick=4, root=post.id, parent=post.id, child=edge.child, kind=PostKind.REPLY)
+    reply = net.posts[edge.child]
+    assert (reply.author, reply.depth, reply.topics) == (BO, 1, post.topics)
+    assert (post.replies, net.cascades[post.id].posts, net.counts["replies"]) == (1, 2, 1)
+    assert [net.feed_for(person, 5) for person in (ADA, DI)] == [[reply.id], []]
+
+
+def test_an_answer_to_oneself_is_not_delivered() -> None:
+    net = network()
+    post = net.publish(ADA, 0)
+    net.reply(ADA, post.id, 1)
+    assert post.replies == 1
+    assert net.feed_for(ADA, 2) == []
+
+
+def test_a_reshare_joins_the_cascade_and_reaches_the_followers_of_whoever_passed_it_on() -> None:
+    net = network()
+    post = net.publish(ADA, 0)
+    net.reshare(BO, post.id, 4)
+    (edge,) = net.edges()
+    assert edge == CascadeEdge(tick=4, root=post.id, parent=post.id, child=edge.child, kind=PostKind.RESHARE)
+    assert (post.reshares, net.cascades[post.id].posts, net.counts["reshares"]) == (1, 2, 1)
+    assert [net.feed_for(person, 5) for person in (ADA, DI)] == [[], [edge.child]]
+
+
+def test_a_tree_of_three_levels_leaves_its_edges_oldest_first() -> None:
+    net = network()
+    root = net.publish(ADA, 0)
+    net.reshare(BO, root.id, 1)
+    net.reply(DI, root.id + 1, 2)
+    net.like(root.id + 2, 3)
+    assert [(edge.parent, edge.child) for edge in net.edges()] == [(0, 1), (1, 2)]
+    assert net.cascades[root.id] == Cascade(root=root.id, touched=3, posts=3, depth=2, engagements=3)
+
+
+def test_nobody_is_shown_their_own_post() -> None:
+    net = network()
+    post = net.publish(ADA, 0)
+    net.reshare(BO, post.id, 1)
+    assert ADA not in [net.posts[shown].author for shown in net.feed_for(ADA, 2)]
+
+
+@pytest.mark.parametrize("settings", [{"memory": 50}, {"memory": 1, "out_of_network": 1.0, "size": 3}])
+def test_nobody_is_shown_a_cascade_twice(settings: dict[str, Any]) -> None:
+    net = network(**settings)
+    for tick in range(3):
+        net.publish(ADA, tick)
+    feeds = [net.feed_for(BO, tick) for tick in (5, 15, 25)]
+    assert feeds == [[2, 1, 0], [], []]
+    net.reshare(BO, 0, 26)
+    assert net.feed_for(DI, 27) != []
+    assert net.feed_for(BO, 28) == []
+
+
+def test_strangers_fill_their_share_of_a_feed() -> None:
+    net = network(out_of_network=0.5, size=2)
+    net.publish(ADA, 0)
+    net.publish(ADA, 1)
+    net.publish(CY, 2)
+    assert net.feed_for(BO, 3) == [2, 1]
+
+
+def test_a_feed_is_no_longer_than_its_size() -> None:
+    net = network(size=2)
+    for tick in range(5):
+        net.publish(ADA, tick)
+    assert net.feed_for(BO, 6) == [4, 3]
+
+
+def test_a_timeline_keeps_the_newest_posts() -> None:
+    net = network(memory=2, size=5)
+    for tick in range(5):
+        net.publish(ADA, tick)
+    assert net.feed_for(BO, 6) == [4, 3]
+
+
+def test_a_view_shows_a_post_as_this_person_sees_it() -> None:
+    net = network()
+    post = net.publish(ADA, 3)
+    net.like(post.id, 4)
+    net.reply(BO, post.id, 5)
+    seen = net.view(BO, post.id, 13, 0.4)
+    assert seen is not None
+    assert (seen.id, seen.author, seen.author_name, seen.text) == (post.id, ADA, "Ada", post.text)
+    assert (seen.age_ticks, seen.likes, seen.replies, seen.reshares) == (10, 1, 1, 0)
+    assert (seen.velocity, seen.popularity, seen.topic_match) == pytest.approx((2.0, 2 / 12, 1.0))
+    assert (seen.followed, seen.fatigue) == (True, 0.4)
+
+
+def test_taste_is_of_the_person_and_the_cascade_and_does_not_change() -> None:
+    net = network()
+    root = net.publish(ADA, 0)
+    net.reshare(BO, root.id, 1)
+    views = [net.view(person, number, tick, 0.0) for person, number, tick in ((DI, 0, 2), (DI, 1, 9), (CY, 0, 2))]
+    tastes = [seen.appeal for seen in views if seen is not None]
+    assert tastes[0] == tastes[1] != tastes[2]
+    assert all(0.0 <= taste < 1.0 for taste in tastes)
+
+
+def test_a_post_older_than_the_horizon_is_forgotten_and_stays_so() -> None:
+    net = network(horizon_rounds=2)
+    old, new = net.publish(ADA, 9), net.publish(ADA, 10)
+    net.retire(30)
+    assert list(net.posts) == [new.id]
+    assert net.view(BO, old.id, 30, 0.0) is None
+    assert net.feed_for(BO, 30) == [new.id]
+    net.like(old.id, 30)
+    net.reply(BO, old.id, 30)
+    net.reshare(BO, old.id, 30)
+    assert net.counts == {"posts": 2, "likes": 0, "replies": 0, "reshares": 0}
+
+
+def test_a_cascade_outlives_its_root_while_people_engage_with_it() -> None:
+    net = network(horizon_rounds=2)
+    root = net.publish(ADA, 0)
+    net.reshare(BO, root.id, 9)
+    net.retire(20)
+    reshare = root.id + 1
+    net.reply(DI, reshare, 20)
+    net.retire(30)
+    assert list(net.posts) == [reshare + 1]
+    assert net.cascades[root.id].posts == 3
+    assert net.view(BO, reshare + 1, 30, 0.0) is not None
+
+
+def test_memory_is_bounded_by_the_horizon_however_long_a_run_is() -> None:
+    net = network(horizon_rounds=2, memory=10)
+    sizes = []
+    for tick in range(5000):
+        if tick % 10 == 0:
+            net.retire(tick)
+            sizes.append((len(net.posts), len(net.cascades)))
+        net.publish(ADA, tick)
+        for shown in net.feed_for(BO, tick):
+            net.reply(BO, shown, tick)
+    assert max(posts for posts, _ in sizes) <= 2 * 10 * 2
+    assert max(cascades for _, cascades in sizes) <= 4 * 10
+    assert sizes[10:] == [sizes[10]] * len(sizes[10:])
+    assert net.counts["posts"] == 5000 > RECENT_ORIGINALS

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, uniform
+
+SEEDS = st.integers(0, 2**63 - 1)
+NUMBERS = st.integers(-1, 2**40)
+WEIGHTS = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=12)
+UNITS = st.floats(0.0, 1.0, exclude_max=True)
+
+
+@given(SEEDS, NUMBERS, NUMBERS, st.sampled_from(Draw), NUMBERS)
+def test_a_uniform_draw_is_in_the_half_open_unit_interval_and_repeats(
+    seed: int, agent: int, tick: int, draw: Draw, index: int
+) -> None:
+    drawn = uniform(seed, agent, tick, draw, index)
+    assert 0.0 <= drawn < 1.0
+    assert drawn == uniform(seed, agent, tick, draw, index)
+
+
+def test_draws_are_the_same_on_every_machine_and_in_every_release() -> None:
+    assert uniform(42, 7, 3, Draw.CHOICE) == 0.30344368983243573
+    assert uniform(42, WORLD, 0, Draw.GRAPH, 1) == 0.22870525906130803
+    assert integer(1000, 42, 7, 3, Draw.CHOICE) == 303
+    assert normal(42, 7, 3, Draw.CHOICE) == pytest.approx(-0.7771, abs=0.001)
+
+
+def test_each_argument_changes_the_draw() -> None:
+    base = (1, 2, 3, Draw.CHOICE, 4)
+    others = [(9, 2, 3, Draw.CHOICE, 4), (1, 9, 3, Draw.CHOICE, 4), (1, 2, 9, Draw.CHOICE, 4)]
+    others += [(1, 2, 3, Draw.APPEAL, 4), (1, 2, 3, Draw.CHOICE, 9), (1, 3, 2, Draw.CHOICE, 4)]
+    assert len({uniform(*key) for key in [base, *others]}) == 7
+
+
+def test_the_purposes_of_draws_have_numbers_of_their_own() -> None:
+    assert [draw.value for draw in Draw] == list(range(1, len(Draw) + 1))
+
+
+def test_uniform_draws_are_level_across_agents_ticks_and_indexes() -> None:
+    for key in ([(0, n, 0, 1, 0) for n in range(10_000)], [(0, 0, n, 1, 0) for n in range(10_000)]):
+        bins = Counter(int(uniform(*each) * 10) for each in key)
+        assert sum((bins[place] - 1000) ** 2 / 1000 for place in range(10)) < 27.9  # chi-square, 9 degrees, p = 0.001
+
+
+def test_neighbouring_agents_draw_independently() -> None:
+    draws = [uniform(0, agent, 0, Draw.CHOICE) - 0.5 for agent in range(10_000)]
+    correlation = sum(first * second for first, second in zip(draws, draws[1:], strict=False)) / len(draws) * 12
+    assert abs(correlation) < 0.04  # four standard deviations
+
+
+@given(st.integers(1, 2**64), SEEDS, NUMBERS)
+def test_an_integer_is_below_its_bound(bound: int, seed: int, agent: int) -> None:
+    assert 0 <= integer(bound, seed, agent, 0, Draw.TOPIC) < bound
+
+
+def test_integers_are_level() -> None:
+    counts = Counter(integer(7, 0, agent, 0, Draw.TOPIC) for agent in range(7000))
+    assert sum((counts[number] - 1000) ** 2 / 1000 for number in range(7)) < 22.5  # 6 degrees, p = 0.001
+
+
+@pytest.mark.parametrize("bound", [0, -1])
+def test_an_integer_below_nothing_is_refused(bound: int) -> None:
+    with pytest.raises(ValueError, match=r"^bound must be positive, got ") as caught:
+        integer(bound, 0, 0, 0, Draw.TOPIC)
+    assert str(caught.value) == f"bound must be positive, got {bound}"
+
+
+def test_normal_deviates_have_mean_zero_and_deviation_one() -> None:
+    drawn = [normal(0, agent, 0, Draw.ACTIVITY) for agent in range(10_000)]
+    assert abs(math.fsum(drawn) / len(drawn)) < 0.04
+    assert math.fsum(each * each for each in drawn) / len(drawn) == pytest.approx(1.0, abs=0.06)
+    assert sum(abs(each) < 1.96 for each in drawn) / len(drawn) == pytest.approx(0.95, abs=0.01)
+
+
+def test_two_normal_deviates_of_one_purpose_share_no_draw() -> None:
+    assert normal(0, 1, 0, Draw.ACTIVITY, 0) != normal(0, 1, 0, Draw.ACTIVITY, 1)
+
+
+@pytest.mark.parametrize(
+    ("unit", "index"), [(0.0, 0), (0.199, 0), (0.2, 2), (0.699, 2), (0.7, 3), (math.nextafter(1.0, 0.0), 3)]
+)
+def test_a_pick_is_where_the_unit_falls_on_the_weights_laid_end_to_end(unit: float, index: int) -> None:
+    assert pick([2.0, 0.0, 5.0, 3.0, 0.0], unit) == index
+
+
+@given(WEIGHTS, UNITS)
+def test_nothing_without_weight_is_ever_picked(weights: list[float], unit: float) -> None:
+    assume(math.fsum(weights) > 0.0)
+    assert weights[pick(weights, unit)] > 0.0
+
+
+@pytest.mark.parametrize("weights", [[], [0.0], [0.0, 0.0], [float("nan")]])
+def test_a_pick_from_nothing_is_refused(weights: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"^weights must have a positive sum, got ") as caught:
+        pick(weights, 0.5)
+    assert str(caught.value) == f"weights must have a positive sum, got {weights}"
+
+
+def test_a_generator_for_graphs_repeats_itself_from_its_seed() -> None:
+    def drawn(seed: int) -> list[float]:
+        source = GraphRandom(seed)
+        return [source.random(), source.randint(1, 6), source.gauss(5.0, 2.0), source.getrandbits(32)]
+
+    assert drawn(1) == drawn(1) != drawn(2)
+
+
+def test_a_generator_for_graphs_keeps_within_its_bounds() -> None:
+    source = GraphRandom(3)
+    assert {source.randint(1, 6) for _ in range(200)} == {1, 2, 3, 4, 5, 6}
+    assert all(0.0 <= source.random() < 1.0 for _ in range(200))
+    assert all(0 <= source.getrandbits(64) < 2**64 for _ in range(200))
+    assert source.getrandbits(0) == 0
+    levels = [source.gauss(5.0, 2.0) for _ in range(2000)]
+    assert math.fsum(levels) / len(levels) == pytest.approx(5.0, abs=0.2)
