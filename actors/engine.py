@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import anyio
@@ -30,6 +31,7 @@ CHUNK = 256
 """Triggers sent before the loop gets a turn: a millisecond or two of work, so timers and signals are never far off."""
 
 Answer = tuple[int, bytes, Update[Any] | Question[Any]]
+_agent = attrgetter("agent")
 
 
 class EngineActor:
@@ -55,6 +57,9 @@ class EngineActor:
         tally: Tally,
     ) -> None:
         self.inbox: Mailbox[bytes] = Mailbox("engine", config.run.mailbox_capacity)
+        """Where agents answer."""
+        self.decisions: Mailbox[bytes] = Mailbox("engine's decisions", config.run.mailbox_capacity)
+        """Where the oracle answers. Apart, because the engine never waits for both at once."""
         self.digest = RunningDigest()
         self.tally = tally
         self.tick = 0
@@ -104,12 +109,13 @@ class EngineActor:
         """Send triggers and matured decisions, wait for an answer to each, and commit the answers."""
         answers: list[Answer] = []
         await self._send(triggers, answers, tick)
+        self._note(self.decisions.take_all())
         while self._waits and any(agent not in self._decided for agent in matured):
-            await self._collect(answers, tick)
+            self._note(await self.decisions.receive_all())
         await self._send([self._decision_for(agent, tick) for agent in matured], answers, tick)
         expected = len(triggers) + len(matured)
         while len(answers) < expected:
-            await self._collect(answers, tick)
+            self._read(await self.inbox.receive_all(), answers, tick)
         self._commit(tick, answers)
 
     async def _send(self, triggers: Sequence[Trigger[Any]], answers: list[Answer], tick: int) -> None:
@@ -120,24 +126,22 @@ class EngineActor:
             await asyncio.sleep(0)
             self._read(self.inbox.take_all(), answers, tick)
 
-    async def _collect(self, answers: list[Answer], tick: int) -> None:
-        self._read(await self.inbox.receive_all(), answers, tick)
-
     def _read(self, batch: list[bytes], answers: list[Answer], tick: int) -> None:
-        """Sort a batch into answers of this tick and decisions for a later one."""
-        decode = self._codec.answer
+        """Decode a batch of answers, each of which must be to this tick."""
+        messages = self._codec.answers(batch)
+        for message in messages:
+            if message.tick != tick:
+                raise BarrierError(message.agent, tick, message.tick)
+        answers.extend(zip(map(_agent, messages), batch, messages, strict=True))
+
+    def _note(self, batch: list[bytes]) -> None:
+        """Keep the decisions in a batch until they take effect, but those that came too late in real time."""
         for encoded in batch:
-            message = decode(encoded)
-            agent = message.agent
-            if type(message) is Decided:
-                question = self._asked.get(agent)
-                if question is not None and question.tick == message.asked:  # or it came too late
-                    self._decided[agent] = message
-                self._offer()
-            elif message.tick == tick:
-                answers.append((agent, encoded, message))
-            else:
-                raise BarrierError(agent, tick, message.tick)
+            decided = self._codec.decided(encoded)
+            question = self._asked.get(decided.agent)
+            if question is not None and question.tick == decided.asked:
+                self._decided[decided.agent] = decided
+        self._offer()
 
     def _commit(self, tick: int, answers: list[Answer]) -> None:
         """Apply the answers in the order of agents, record them, and ask what they asked."""

@@ -63,7 +63,6 @@ class Mailbox(Generic[T]):
     """
 
     __slots__ = (
-        "_closed",
         "_depth_max",
         "_dropped",
         "_new_future",
@@ -72,6 +71,7 @@ class Mailbox(Generic[T]):
         "_taken",
         "_waiting",
         "capacity",
+        "closed",
         "name",
         "overflow",
         "pending",
@@ -89,7 +89,8 @@ class Mailbox(Generic[T]):
         self._reader: asyncio.Future[None] | None = None
         self._waiting: list[tuple[asyncio.Future[None], T]] | None = None
         self._taken = self._refused = self._dropped = self._depth_max = 0
-        self._closed = False
+        self.closed = False
+        """Whether it takes no more."""
 
     def put(self, message: T) -> bool:
         """True once the message is in; False, at once, when there is no room or somebody waits for room.
@@ -98,7 +99,7 @@ class Mailbox(Generic[T]):
             MailboxClosedError: it is closed.
         """
         messages = self.pending
-        if len(messages) >= self.capacity or self._waiting or self._closed:
+        if len(messages) >= self.capacity or self._waiting or self.closed:
             return self._refuse()
         messages.append(message)
         reader = self._reader
@@ -147,7 +148,7 @@ class Mailbox(Generic[T]):
         if self._new_future is None:  # looking the loop up each time costs as much as the future itself
             self._new_future = get_running_loop().create_future
         reader = self._new_future()
-        if self.pending or self._closed:
+        if self.pending or self.closed:
             reader.set_result(None)
         else:
             self._reader = reader
@@ -158,9 +159,11 @@ class Mailbox(Generic[T]):
         messages = self.pending
         if not messages:
             return None
+        self._taken += 1
+        if len(messages) == 1 and not self._waiting:
+            return messages.pop()
         # A mailbox is deepest right before a take, so `put` need not look.
         self._depth_max = max(self._depth_max, len(messages))
-        self._taken += 1
         message = messages.pop(0)
         if self._waiting:
             self._admit()
@@ -179,13 +182,13 @@ class Mailbox(Generic[T]):
 
     async def receive_all(self) -> list[T]:
         """Every message as soon as there is one; empty only when the mailbox is closed and drained."""
-        while not self.pending and not self._closed:
+        while not self.pending and not self.closed:
             await self.ready()
         return self.take_all()
 
     def close(self) -> None:
         """Take no more. The reader drains what is there and then ends; waiting senders get an error."""
-        self._closed = True
+        self.closed = True
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
         for sender, _ in self._waiting or ():
@@ -193,27 +196,22 @@ class Mailbox(Generic[T]):
                 sender.set_exception(MailboxClosedError(self.name))
         self._waiting = None
 
-    @property
-    def closed(self) -> bool:
-        """Whether it takes no more."""
-        return self._closed
-
     def statistics(self) -> MailboxStatistics:
         """Its counts now."""
         depth = len(self.pending)
         return MailboxStatistics(
             capacity=self.capacity,
             depth=depth,
-            depth_max=max(self._depth_max, depth),
+            depth_max=max(self._depth_max, depth, min(1, self._taken)),
             accepted=self._taken + depth,
             refused=self._refused,
             dropped=self._dropped,
             waiting_senders=len(self._waiting or ()),
-            closed=self._closed,
+            closed=self.closed,
         )
 
     def _refuse(self) -> bool:
-        if self._closed:
+        if self.closed:
             raise MailboxClosedError(self.name)
         self._refused += 1
         return False

@@ -13,6 +13,7 @@ journaled as they are: encoded once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -51,4 +52,12 @@ class Codec:
         self.encode = msgspec.msgpack.Encoder().encode
         self.trigger = msgspec.msgpack.Decoder(Trigger[context_type]).decode
         self.question = msgspec.msgpack.Decoder(Question[context_type]).decode
-        self.answer = msgspec.msgpack.Decoder(Update[effect_type] | Question[context_type] | Decided).decode
+        self.decided = msgspec.msgpack.Decoder(Decided).decode
+        self._answers = msgspec.msgpack.Decoder(list[Update[effect_type] | Question[context_type]]).decode
+
+    def answers(self, batch: Sequence[bytes]) -> list[Update[Any] | Question[Any]]:
+        """The agents' answers in a batch, in its order.
+
+        They are decoded as one array: that saves a third of the time of decoding each by itself.
+        """
+        return self._answers(b"\xdd" + len(batch).to_bytes(4, "big") + b"".join(batch))

@@ -75,7 +75,7 @@ class Simulation:
         ask = config.statechart.oracle_enabled
         self.supervisor = Supervisor(domain, codec, self.engine.inbox, intensity, ask=ask)
         self.oracle = OracleActor(
-            oracle or domain.oracle(), domain.asker, codec, self.engine.inbox, config.oracle, on_spent=self.stop
+            oracle or domain.oracle(), domain.asker, codec, self.engine.decisions, config.oracle, on_spent=self.stop
         )
         self._guards_logged = 0
 

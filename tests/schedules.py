@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import heapq
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from random import Random
@@ -56,7 +57,9 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
             handle._run()
 
     def _fire_next_timers(self) -> None:
-        if not self._scheduled:
+        while self._scheduled and self._scheduled[0].cancelled():
+            heapq.heappop(self._scheduled)
+        if not self._scheduled or math.isinf(self._scheduled[0].when()):
             raise DeadlockError(f"every task waits at {self._now} s: {asyncio.all_tasks(self)}")
         self._now = max(self._now, self._scheduled[0].when())
         while self._scheduled and self._scheduled[0].when() <= self._now:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
@@ -25,10 +26,10 @@ def test_a_uniform_draw_is_in_the_half_open_unit_interval_and_repeats(
 
 
 def test_draws_are_the_same_on_every_machine_and_in_every_release() -> None:
-    assert uniform(42, 7, 3, Draw.CHOICE) == 0.30344368983243573
-    assert uniform(42, WORLD, 0, Draw.GRAPH, 1) == 0.22870525906130803
-    assert integer(1000, 42, 7, 3, Draw.CHOICE) == 303
-    assert normal(42, 7, 3, Draw.CHOICE) == pytest.approx(-0.7771, abs=0.001)
+    assert uniform(42, 7, 3, Draw.CHOICE) == 0.37933079873857456
+    assert uniform(42, WORLD, 0, Draw.GRAPH, 1) == 0.5238440339615759
+    assert integer(1000, 42, 7, 3, Draw.CHOICE) == 379
+    assert normal(42, 7, 3, Draw.CHOICE) == pytest.approx(0.9738951764201463, rel=1e-12)
 
 
 def test_each_argument_changes_the_draw() -> None:
@@ -38,8 +39,10 @@ def test_each_argument_changes_the_draw() -> None:
     assert len({uniform(*key) for key in [base, *others]}) == 7
 
 
-def test_the_purposes_of_draws_have_numbers_of_their_own() -> None:
-    assert [draw.value for draw in Draw] == list(range(1, len(Draw) + 1))
+def test_a_purpose_keeps_its_number_for_good() -> None:
+    kept = "PERSONA ACTIVITY THRESHOLD INTERESTS NAME PERSONALITY GRAPH ONLINE ARRIVAL PUBLISHES TOPIC TEXT INTENTION"
+    kept += " ATTENTION FEED_POOL FEED_ORDER CHOICE APPEAL"
+    assert [Draw[name].value for name in kept.split()] == list(range(1, 19))
 
 
 def test_uniform_draws_are_level_across_agents_ticks_and_indexes() -> None:
@@ -50,7 +53,7 @@ def test_uniform_draws_are_level_across_agents_ticks_and_indexes() -> None:
 
 def test_neighbouring_agents_draw_independently() -> None:
     draws = [uniform(0, agent, 0, Draw.CHOICE) - 0.5 for agent in range(10_000)]
-    correlation = sum(first * second for first, second in zip(draws, draws[1:], strict=False)) / len(draws) * 12
+    correlation = sum(first * second for first, second in pairwise(draws)) / len(draws) * 12
     assert abs(correlation) < 0.04  # four standard deviations
 
 

@@ -92,7 +92,7 @@ class StatefulAgent(Generic[S]):
         return context if isinstance(context, dict) else None
 
     def effect(self) -> Any:
-        """What the transition just committed does beyond the state, for the world to carry out; None for nothing."""
+        """What the action just run is to do beyond the state, for the world to carry out; None for nothing."""
         return None
 
     def to_json(self) -> dict[str, Any]:

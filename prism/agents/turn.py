@@ -116,7 +116,8 @@ def turn(
         row = row.options[0]
     if row is None or row.target is None or not chart.commit(agent, row, tick, context):
         return Update(tick, trigger.agent, name, agent.state, agent.state, Source.NO_ROW)
-    return Update(tick, trigger.agent, name, row.source, row.target, _RULE, agent.effect())
+    effect = None if row.action is None else agent.effect()
+    return Update(tick, trigger.agent, name, row.source, row.target, _RULE, effect)
 
 
 def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], decision: Decision) -> Update[Any]:
@@ -135,6 +136,6 @@ def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any]
         before,
         agent.state,
         decision.source,
-        agent.effect(),
+        None if row.action is None else agent.effect(),
         decision.reason,
     )

@@ -1,0 +1,112 @@
+"""A social simulation without any actor: triggers, turns and updates by hand, with the embedded oracle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from prism.agents import Decision, Question, Source, Trigger, Update, turn
+from prism.config import ActivityConfig, Config, FeedConfig, OracleConfig, PopulationConfig, SimulationConfig
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.social.post import PostView
+from prism.statechart import AgentState
+
+SMALL = Config(
+    simulation=SimulationConfig(rounds=12, seed=5),
+    population=PopulationConfig(
+        size=60, posts_per_session=0.5, ambiguity=0.3, activity=ActivityConfig(mean=0.8, sigma=0.3)
+    ),
+    feed=FeedConfig(horizon_rounds=20),
+)
+"""Sixty lively people for twelve rounds in which nothing is forgotten."""
+
+Answer = Callable[[Question[PostView]], str] | None
+
+
+class Run:
+    """A domain, its people, and everything that happened so far.
+
+    Args:
+        config: the run's configuration.
+        answer: settles questions; by default the embedded oracle does.
+    """
+
+    def __init__(self, config: Config = SMALL, answer: Answer = None) -> None:
+        self.config = config
+        self.domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
+        self.world = self.domain.world
+        self.people = [self.domain.agent(number) for number in range(self.domain.size)]
+        self.tick = 0
+        self.triggers: list[list[Trigger[PostView]]] = []
+        self.updates: list[Update[str]] = []
+        self.questions: list[Question[PostView]] = []
+        self._answer = answer
+        self._oracle = self.domain.oracle()
+        self._decided: dict[int, list[Trigger[PostView]]] = {}
+
+    async def advance(self, ticks: int) -> Run:
+        """This run, so many ticks later."""
+        for _ in range(ticks):
+            happening = self.world.triggers(self.tick)
+            self.triggers.append([*happening])
+            for trigger in sorted([*happening, *self._decided.pop(self.tick, ())], key=lambda each: each.agent):
+                await self._take(turn(self.domain.chart, self.people[trigger.agent], trigger))
+            self.tick += 1
+        return self
+
+    async def _take(self, answer: Update[Any] | Question[Any]) -> None:
+        if isinstance(answer, Update):
+            self.updates.append(answer)
+            self.world.apply(answer)
+            return
+        self.questions.append(answer)
+        self.world.deliberates(answer)
+        options = [AgentState(option) for option in answer.options]
+        asker = self.domain.asker(answer)
+        state = self._answer and self._answer(answer)
+        chosen = state or await self._oracle.ask(asker, asker.state, answer.trigger, options, answer.context)
+        due = answer.tick + self.config.oracle.lookahead_ticks
+        decision = Decision(chosen, Source.ORACLE, answer.tick)
+        decided = Trigger[PostView](due, answer.agent, answer.trigger, answer.context, decision)
+        self._decided.setdefault(due, []).append(decided)
+
+
+async def whole(config: Config = SMALL, answer: Answer = None) -> Run:
+    """A run to the end of its last round."""
+    return await Run(config, answer).advance(config.simulation.rounds * config.simulation.ticks_per_round)
+
+
+def moves(updates: Sequence[Update[str]]) -> Counter[tuple[str, str]]:
+    """How often each trigger was answered from each state."""
+    return Counter((update.from_state, update.trigger) for update in updates)
+
+
+def with_lookahead(ticks: int, config: Config = SMALL) -> Config:
+    """The configuration with another lookahead."""
+    return Config(
+        simulation=config.simulation,
+        population=config.population,
+        feed=config.feed,
+        statechart=config.statechart,
+        oracle=OracleConfig(lookahead_ticks=ticks),
+    )
+
+
+class Shown(NamedTuple):
+    """Somebody had a post in view."""
+
+    agent: int
+    tick: int
+    view: PostView
+
+
+def shown(run: Run, name: str = "sees_post") -> list[Shown]:
+    """The triggers of that name and the posts they came with."""
+    return [
+        Shown(trigger.agent, trigger.tick, trigger.context)
+        for happening in run.triggers
+        for trigger in happening
+        if trigger.name == name and trigger.context is not None
+    ]

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import msgspec
+import pytest
+
+from prism.agents import Source, Update
+from prism.config import FeedConfig, PopulationConfig, SimulationConfig
+from prism.social.domain import SocialDomain
+from prism.statechart import AgentState, agents_in_state
+from tests.social.driver import SMALL, Run, moves, shown, whole, with_lookahead
+
+ROUND = SMALL.simulation.ticks_per_round
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A whole run, which tests only look at."""
+    return asyncio.run(whole())
+
+
+def test_every_state_is_visited(run: Run) -> None:
+    assert {update.to_state for update in run.updates} == {state.value for state in AgentState}
+
+
+def test_world_and_people_agree_on_who_is_where(run: Run) -> None:
+    assert run.world.states == [person.state for person in run.people]
+    assert run.world.entered == [person.entered for person in run.people]
+    assert sum(agents_in_state(state, run.people) for state in AgentState) == run.domain.size
+
+
+def test_everybody_goes_on_from_where_they_were(run: Run) -> None:
+    last = dict.fromkeys(range(run.domain.size), "idle")
+    for update in run.updates:
+        assert update.from_state == last[update.agent]
+        last[update.agent] = update.to_state
+
+
+def test_every_trigger_moves_somebody(run: Run) -> None:
+    assert {update.source for update in run.updates} == {Source.RULE, Source.ORACLE}
+
+
+def test_triggers_come_in_the_order_of_agents_and_one_each(run: Run) -> None:
+    for tick, happening in enumerate(run.triggers):
+        agents = [trigger.agent for trigger in happening]
+        assert all(first < second for first, second in pairwise(agents))
+        assert all(trigger.tick == tick for trigger in happening)
+
+
+def test_nobody_who_deliberates_gets_a_trigger(run: Run) -> None:
+    for question in run.questions:
+        until = question.tick + SMALL.oracle.lookahead_ticks
+        meanwhile = run.triggers[question.tick + 1 : until + 1]
+        assert question.agent not in [trigger.agent for happening in meanwhile for trigger in happening]
+
+
+def test_likes_replies_and_reshares_are_the_actions_done(run: Run) -> None:
+    done, totals = moves(run.updates), run.world.totals()
+    assert totals["likes"] == done["engaging_like", "action_done"] > 0
+    assert totals["replies"] == done["engaging_reply", "action_done"] > 0
+    assert totals["reshares"] == done["engaging_reshare", "action_done"] > 0
+
+
+def test_totals_agree_with_the_posts_and_cascades_they_sum(run: Run) -> None:
+    network, totals = run.world.network, run.world.totals()
+    assert len(network.posts) == totals["posts"] + totals["replies"] + totals["reshares"]
+    assert len([*network.edges()]) == totals["replies"] + totals["reshares"]
+    assert sum(post.likes for post in network.posts.values()) == totals["likes"]
+    assert totals["largest_cascade"]["size"] == max(
+        network.cascades[post.root].posts for post in network.posts.values()
+    )
+    assert totals["deepest_cascade"] == max(post.depth for post in network.posts.values())
+
+
+def test_no_post_and_no_cascade_is_shown_to_anybody_twice(run: Run) -> None:
+    seen = [(each.agent, each.view.id) for each in shown(run)]
+    roots = [(each.agent, run.world.network.posts[each.view.id].root) for each in shown(run)]
+    assert len(seen) > 500
+    assert len(set(seen)) == len(seen)
+    assert len(set(roots)) == len(roots)
+
+
+def test_nobody_is_shown_a_post_of_their_own(run: Run) -> None:
+    assert all(each.view.author != each.agent for each in shown(run))
+
+
+def test_a_session_tires_from_nothing_towards_its_last_post(run: Run) -> None:
+    assert {round(each.view.fatigue, 2) for each in shown(run)} >= {0.0, 0.2, 0.4, 0.6, 0.8}
+    assert max(each.view.fatigue for each in shown(run)) < 1.0
+
+
+def test_the_last_tick_of_a_round_only_ends_it(run: Run) -> None:
+    for tick in range(ROUND - 1, len(run.triggers), ROUND):
+        assert {trigger.name for trigger in run.triggers[tick]} == {"round_ends"}
+
+
+def test_after_a_rounds_end_only_those_with_a_decision_are_not_idle(run: Run) -> None:
+    decided = {update.agent for update in run.updates if update.tick == run.tick - 1 and update.trigger == "decides"}
+    awake = {number for number, state in enumerate(run.world.states) if state is not AgentState.IDLE}
+    assert awake <= decided | {*run.world.deliberating}
+
+
+def test_sessions_begin_in_the_first_half_of_a_round(run: Run) -> None:
+    first_of_round: dict[tuple[int, int], int] = {}
+    for trigger in (each for happening in run.triggers for each in happening if each.name == "feed_ready"):
+        first_of_round.setdefault((trigger.agent, trigger.tick // ROUND), trigger.tick % ROUND)
+    assert max(first_of_round.values()) < ROUND // 2
+
+
+async def test_the_same_configuration_gives_the_same_run(run: Run) -> None:
+    assert (await whole()).updates == run.updates
+
+
+async def test_another_seed_gives_another_run(run: Run) -> None:
+    simulation = msgspec.structs.replace(SMALL.simulation, seed=6)
+    assert (await whole(msgspec.structs.replace(SMALL, simulation=simulation))).updates != run.updates
+
+
+async def test_whoever_deliberates_over_the_end_of_a_round_and_scrolls_on_gets_round_ends_next() -> None:
+    later = await whole(with_lookahead(8), lambda _: "scrolling")
+    over = [asked for asked in later.questions if asked.tick // ROUND < (asked.tick + 8) // ROUND]
+    ends = {(update.agent, update.tick) for update in later.updates if update.trigger == "round_ends"}
+    finished = [asked for asked in over if asked.tick + 9 < later.tick]
+    assert len(finished) > 10
+    assert all((asked.agent, asked.tick + 9) in ends for asked in finished)
+
+
+async def test_a_late_like_still_counts_and_ends_the_session() -> None:
+    later = await whole(with_lookahead(8), lambda _: "engaging_like")
+    assert later.world.totals()["likes"] == moves(later.updates)["engaging_like", "action_done"]
+    late = [each for each in later.questions if each.tick % ROUND in range(ROUND - 8, ROUND - 1)]
+    after = {(update.agent, update.tick): update for update in later.updates}
+    done = [after[asked.agent, asked.tick + 9] for asked in late if (asked.agent, asked.tick + 9) in after]
+    assert {update.trigger for update in done} == {"action_done"}
+    back = [after[each.agent, each.tick + 2] for each in done if (each.agent, each.tick + 2) in after]
+    assert {(update.to_state, update.trigger) for update in back} == {("idle", "timeout")}
+    assert all(after.get((each.agent, each.tick + 1), each).trigger != "feed_ready" for each in back)
+
+
+async def test_quarantine_ends_all_triggers() -> None:
+    run = await Run().advance(ROUND // 2)
+    agent = next(trigger.agent for trigger in run.triggers[-1] if trigger.name == "sees_post")
+    state = run.world.states[agent]
+    run.world.apply(Update(run.tick, agent, "decides", state, state, Source.QUARANTINE))
+    await run.advance(3 * ROUND)
+    later = [trigger.agent for happening in run.triggers[ROUND // 2 :] for trigger in happening]
+    assert agent not in later
+    assert len(later) > 100
+    assert run.world.states[agent] is state
+
+
+@pytest.mark.parametrize("source", [Source.NO_ROW, Source.CRASH])
+async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source) -> None:
+    run = await Run().advance(5)
+    agent, entered = next((a, run.world.entered[a]) for a in range(60) if run.world.states[a] is AgentState.SCROLLING)
+    run.world.apply(Update(5, agent, "sees_post", "scrolling", "scrolling", source))
+    assert (run.world.agenda.names[agent], run.world.agenda.ticks[agent]) == ("timeout", max(6, entered + 5))
+    await run.advance(6)
+    freed = [(each.trigger, each.to_state) for each in run.updates if each.agent == agent and each.tick >= 5]
+    assert freed[0] == ("timeout", "resting")
+
+
+def test_an_idle_person_whose_turn_failed_misses_the_round() -> None:
+    world = Run().world
+    world.apply(Update(0, 3, "feed_ready", "idle", "idle", Source.CRASH))
+    assert world.agenda.ticks[3] == -1
+
+
+@pytest.mark.parametrize("size", [1, 3, 40])
+async def test_the_first_post_of_a_feed_finds_a_fresh_reader_however_short_the_feed_is(size: int) -> None:
+    lone = SimulationConfig(rounds=4, seed=5)
+    config = msgspec.structs.replace(SMALL, simulation=lone, feed=FeedConfig(size=size))
+    run = await whole(config)
+    firsts: dict[tuple[int, int], float] = {}
+    for each in shown(run):
+        firsts.setdefault((each.agent, each.tick // ROUND), each.view.fatigue)
+    assert firsts
+    assert set(firsts.values()) == {0.0}
+
+
+@pytest.mark.parametrize(("attention", "fatigues"), [(1.0, {0.0, 0.2, 0.4, 0.6, 0.8}), (0.0, {0.0})])
+async def test_attention_decides_how_far_down_a_feed_people_consider_posts(
+    attention: float, fatigues: set[float]
+) -> None:
+    run = await whole(msgspec.structs.replace(SMALL, feed=FeedConfig(attention=attention)))
+    full_feeds = [each.view.fatigue for each in shown(run, "decides") if run.world.shown[each.agent] == 5]
+    assert {round(fatigue, 2) for fatigue in full_feeds} >= fatigues
+    assert (moves(run.updates)["evaluating", "ignores"] == 0) is (attention == 1.0)
+    assert {each.view.fatigue > 0.0 for each in shown(run, "ignores")} <= {True}
+
+
+def test_a_domain_hands_out_a_person_as_their_last_update_left_them(run: Run) -> None:
+    for number, person in enumerate(run.people):
+        again = run.domain.agent(number)
+        assert (again.state, again.entered, again.persona) == (person.state, person.entered, person.persona)
+        assert again.state_history == []
+
+
+def test_whoever_asks_is_shown_as_they_were_at_the_question(run: Run) -> None:
+    question = run.questions[0]
+    asker = run.domain.asker(question)
+    assert (asker.agent_id, asker.state, asker.tick) == (question.agent, AgentState.EVALUATING, question.tick)
+
+
+@pytest.mark.parametrize(("depth", "people", "kept"), [(None, 60, 50), (3, 60, 3), (0, 60, 0)])
+def test_how_much_people_remember_is_configured(depth: int | None, people: int, kept: int) -> None:
+    chart = msgspec.structs.replace(SMALL.statechart, max_history_depth=depth)
+    assert Run(msgspec.structs.replace(SMALL, statechart=chart)).people[0].max_history_depth == kept
+
+
+def test_a_large_population_keeps_no_histories_unless_asked() -> None:
+    big = msgspec.structs.replace(SMALL, population=PopulationConfig(size=10_001))
+    domain = SocialDomain(big, Run().domain.population)
+    assert domain.agent(0).max_history_depth == 50
+    assert Run(big).people[0].max_history_depth == 0
