@@ -93,8 +93,12 @@ class SocialAgent(StatefulAgent[AgentState]):
 
     @property
     def engagement_threshold(self) -> float:
-        """The relevance at which they engage; 0 to 1."""
+        """The relevance at which they engage; 0 to 1. Setting it moves the band around it in which they are torn."""
         return self.persona.engagement_threshold
+
+    @engagement_threshold.setter
+    def engagement_threshold(self, value: float) -> None:
+        self.persona = _moved(self.persona, value)
 
     def relevance(self, view: PostView) -> float:
         """How much a post matters to them: the weighted sum of RELEVANCE_WEIGHTS; 0 to 1."""

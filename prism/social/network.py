@@ -97,7 +97,7 @@ class Network:
             self.feed.algorithm,
             reader,
             self._candidates(agent, self._timelines.get(agent, ())),
-            self._candidates(agent, self._pool(agent, tick) if outside else ()),
+            self._strangers(agent, self._candidates(agent, self._pool(agent, tick) if outside else ())),
             (self.feed.size - outside, outside),
         )
         if shown:
@@ -185,6 +185,11 @@ class Network:
             recent[integer(len(recent), self.seed, agent, tick, Draw.FEED_POOL, index)]
             for index in range(self.feed.pool)
         ]
+
+    def _strangers(self, agent: int, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates whose authors the agent does not follow: the others belong in its timeline."""
+        follows = self.population.graph.follows
+        return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
 
     def _candidates(
         self, agent: int, post_ids: Iterator[int] | deque[int] | list[int] | tuple[int, ...]

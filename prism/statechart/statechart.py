@@ -10,6 +10,7 @@ priority (SCXML 3.13), and several enabled rows are a conflict (UML 2.5.1, 14.2.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Any, Generic, Protocol
 
 import msgspec
@@ -52,6 +53,14 @@ class _Rows(msgspec.Struct, Generic[S], frozen=True):
     otherwise: Transition[S] | None
     targets: tuple[S, ...]
     certain: Transition[S] | None
+
+
+class _ByState(dict[S, dict[str, _Rows[S]]]):
+    """Rows by state and trigger. A state that the chart does not have is an error, at no cost to the others."""
+
+    def __missing__(self, state: S) -> dict[str, _Rows[S]]:
+        known = ", ".join(sorted(self))
+        raise StatechartError(f"the agent is in state {state!r}, which is not among the chart's states: {known}")
 
 
 class Statechart(Generic[S]):
@@ -181,21 +190,25 @@ class Statechart(Generic[S]):
 
     def _check_states(self) -> None:
         known = ", ".join(sorted(self.states)) or "none"
+        stated: tuple[object, ...] = (self.initial, *self.states)
+        for state in stated:
+            if not isinstance(state, StrEnum):
+                raise StatechartError(f"a chart's states must be members of a StrEnum, got {state!r}")
         if self.initial not in self.states:
             raise StatechartError(f"initial state {self.initial!r} is not among the chart's states: {known}")
         for row in self.transitions:
-            for state in (row.source, row.target):
-                if state is not None and state not in self.states:
-                    raise StatechartError(f"{row.name}: {state!r} is not among the chart's states: {known}")
+            for end in (row.source, row.target):
+                if end is not None and end not in self.states:
+                    raise StatechartError(f"{row.name}: {end!r} is not among the chart's states: {known}")
 
-    def _indexed(self) -> dict[S, dict[str, _Rows[S]]]:
+    def _indexed(self) -> _ByState[S]:
         groups: dict[S, dict[str, list[Transition[S]]]] = {state: {} for state in self.states}
         for row in self.transitions:
             groups[row.source].setdefault(row.trigger, []).append(row)
-        return {
-            state: {trigger: _rows(rows) for trigger, rows in by_trigger.items()}
+        return _ByState(
+            (state, {trigger: _rows(rows) for trigger, rows in by_trigger.items()})
             for state, by_trigger in groups.items()
-        }
+        )
 
 
 def _rows(rows: list[Transition[S]]) -> _Rows[S]:

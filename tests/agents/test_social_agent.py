@@ -15,6 +15,15 @@ from tests.social.people import person, persona, relevant, view
 SHARE = st.floats(0.0, 1.0)
 
 
+def test_setting_the_engagement_threshold_moves_the_band_and_is_checked() -> None:
+    agent = SocialAgent()
+    agent.engagement_threshold = 0.7
+    assert agent.engagement_threshold == 0.7
+    assert (round(agent.persona.low_threshold, 9), round(agent.persona.high_threshold, 9)) == (0.65, 0.75)
+    with pytest.raises(ValueError, match="engagement_threshold"):
+        agent.engagement_threshold = 1.5
+
+
 def test_a_person_has_the_contracts_defaults() -> None:
     ada = SocialAgent()
     assert (ada.state, ada.state_history, ada.ticks_in_state) == (AgentState.IDLE, [], 0)

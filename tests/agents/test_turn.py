@@ -100,9 +100,8 @@ def test_a_decision_selects_its_rows_as_of_the_tick_of_the_question() -> None:
         decides(AgentState.COMPOSING, lambda agent, _: agent.ticks_in_state == 2),
         decides(AgentState.SCROLLING, says(True)),
     )
-    agent = Person(tick=4)
-    question = turn(chart, agent, trigger("decides", tick=6))
-    assert isinstance(question, Question)
+    assert isinstance(turn(chart, Person(tick=4), trigger("decides", tick=6)), Question)
+    agent = Person(tick=10, ticks_in_state=6)
     answer = turn(chart, agent, trigger("decides", tick=10, decision=Decision("composing", Source.ORACLE, 6)))
     assert isinstance(answer, Update)
     assert (answer.to_state, answer.tick, agent.entered) == ("composing", 10, 10)

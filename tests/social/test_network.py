@@ -66,12 +66,13 @@ def test_a_reply_joins_the_cascade_and_reaches_the_author_of_the_post() -> None:
     assert [net.feed_for(person, 5) for person in (ADA, DI)] == [[reply.id], []]
 
 
-def test_an_answer_to_oneself_is_not_delivered() -> None:
-    net = network()
+def test_an_answer_to_oneself_takes_no_place_in_ones_timeline() -> None:
+    net = network(memory=1)
     post = net.publish(ADA, 0)
-    net.reply(ADA, post.id, 1)
-    assert post.replies == 1
-    assert net.feed_for(ADA, 2) == []
+    net.reply(BO, post.id, 1)
+    net.reply(ADA, post.id, 2)
+    assert post.replies == 2
+    assert [net.posts[shown].author for shown in net.feed_for(ADA, 3)] == [BO]
 
 
 def test_a_reshare_joins_the_cascade_and_reaches_the_followers_of_whoever_passed_it_on() -> None:
@@ -94,6 +95,13 @@ def test_a_tree_of_three_levels_leaves_its_edges_oldest_first() -> None:
     assert net.cascades[root.id] == Cascade(root=root.id, touched=3, posts=3, depth=2, engagements=3)
 
 
+def test_the_pool_offers_strangers_only_so_a_full_timeline_keeps_what_it_dropped() -> None:
+    net = network(memory=1, out_of_network=1.0, size=3)
+    for tick in range(3):
+        net.publish(ADA, tick)
+    assert (net.feed_for(BO, 5), net.feed_for(DI, 5)) == ([2], [2, 1, 0])
+
+
 def test_nobody_is_shown_their_own_post() -> None:
     net = network()
     post = net.publish(ADA, 0)
@@ -101,13 +109,22 @@ def test_nobody_is_shown_their_own_post() -> None:
     assert ADA not in [net.posts[shown].author for shown in net.feed_for(ADA, 2)]
 
 
-@pytest.mark.parametrize("settings", [{"memory": 50}, {"memory": 1, "out_of_network": 1.0, "size": 3}])
-def test_nobody_is_shown_a_cascade_twice(settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("reader", "settings"), [(BO, {"memory": 50}), (DI, {"memory": 1, "out_of_network": 1.0, "size": 3})]
+)
+def test_nobody_is_shown_a_cascade_twice(reader: int, settings: dict[str, Any]) -> None:
     net = network(**settings)
     for tick in range(3):
         net.publish(ADA, tick)
-    feeds = [net.feed_for(BO, tick) for tick in (5, 15, 25)]
+    feeds = [net.feed_for(reader, tick) for tick in (5, 15, 25)]
     assert feeds == [[2, 1, 0], [], []]
+
+
+def test_a_reshare_of_a_cascade_one_has_seen_is_not_shown_again() -> None:
+    net = network()
+    for tick in range(3):
+        net.publish(ADA, tick)
+    assert net.feed_for(BO, 5) == [2, 1, 0]
     net.reshare(BO, 0, 26)
     assert net.feed_for(DI, 27) != []
     assert net.feed_for(BO, 28) == []

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from prism.agents import SocialAgent
 from prism.errors import StatechartError
 from prism.statechart import AgentState, Statechart, Transition
 from tests.statechart.charts import (
@@ -21,6 +22,17 @@ from tests.statechart.charts import (
 )
 
 YES, NO = says(True), says(False)
+
+
+def test_states_that_are_plain_strings_are_refused() -> None:
+    with pytest.raises(ValueError, match="a chart's states must be members of a StrEnum, got 'idle'"):
+        Statechart(states=list(AgentState), transitions=[], initial="idle")  # type: ignore[type-var]
+
+
+def test_an_agent_in_a_state_outside_the_chart_is_an_error_that_names_it() -> None:
+    chart = Statechart(states=[AgentState.IDLE], transitions=[], initial=AgentState.IDLE)
+    with pytest.raises(ValueError, match=r"in state <AgentState.RESTING: 'resting'>, which is not among .*: idle"):
+        chart.fire(SocialAgent(state=AgentState.RESTING), "timeout")
 
 
 def test_a_chart_keeps_its_states_rows_and_initial_state() -> None:

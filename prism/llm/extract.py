@@ -1,0 +1,23 @@
+"""Finding a JSON object in what a model said around it."""
+
+from __future__ import annotations
+
+import json
+
+_TRIES = 100
+"""Braces tried: deeply nested text that is never closed would otherwise be read once for each of its braces."""
+
+_decoder = json.JSONDecoder()
+
+
+def extract_object(text: str) -> str | None:
+    """The first balanced JSON object in the text, or None."""
+    start = text.find("{")
+    for _ in range(_TRIES):
+        if start < 0:
+            break
+        try:
+            return text[start : _decoder.raw_decode(text, start)[1]]
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+    return None

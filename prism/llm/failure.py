@@ -1,0 +1,50 @@
+"""A call to a language model that failed: the closed set of reasons, and the exception that carries one."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from prism.errors import OracleError
+
+Reason = Literal["timeout", "server_error", "connection_error", "invalid_response", "client_error"]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+"""Why a call failed. `client_error` means that the same request fails again; every other reason may pass."""
+
+_DETAIL_CHARS = 300
+
+
+class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
+    """A call that gave no usable answer.
+
+    Args:
+        reason: one of `REASONS`.
+        attempts: how often it was tried.
+        component: who asked: agent, engine, ollama, ...
+        status_code: what the server answered with, where it answered at all.
+        detail: what happened, in words; cut to one short line.
+        latency_s: how long the last attempt took.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the contract's four facts, and two of ours
+        self,
+        reason: Reason,
+        attempts: int = 1,
+        component: str = "llm",
+        status_code: int | None = None,
+        detail: str = "",
+        latency_s: float = 0.0,
+    ) -> None:
+        self.reason: Reason = reason
+        self.attempts = attempts
+        self.component = component
+        self.status_code = status_code
+        self.detail = one_line(detail)
+        self.latency_s = latency_s
+        facts = f"attempts={attempts}" if status_code is None else f"attempts={attempts}, status={status_code}"
+        super().__init__(f"{component}: {reason} ({facts})" + (f": {self.detail}" if self.detail else ""))
+
+
+def one_line(text: str) -> str:
+    """The text on one line of at most 300 characters: a server's words go into logs and messages."""
+    line = " ".join(text.split())
+    return line if len(line) <= _DETAIL_CHARS else f"{line[: _DETAIL_CHARS - 3]}..."

@@ -1,0 +1,126 @@
+"""One HTTP call: its deadline, and how every way it can fail becomes one of the five reasons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from time import perf_counter
+from urllib.parse import urlsplit
+
+import anyio
+import httpx
+
+from prism.errors import OracleUnavailableError
+from prism.llm.failure import LLMFailureException, Reason
+
+# Cancelling a call under a full pool wedges httpcore, so the pool has no limit: whoever asks limits the calls.
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+
+_EXPECTED = (
+    httpx.HTTPError,  # timeouts, cut and reset connections, replies that are not HTTP
+    OSError,  # TimeoutError of the deadline, and ConnectionError, into which `ollama` turns httpx.ConnectError
+    ValueError,  # not JSON, not the promised fields
+    TypeError,  # JSON of another shape, as `ollama` trips over it
+    RecursionError,  # JSON nested thousands deep
+)
+
+
+class StatusError(Exception):
+    """A response whose status is not 2xx."""
+
+    def __init__(self, status: int, body: str) -> None:
+        self.status = status
+        self.body = body
+        super().__init__(error_text(body) or f"HTTP {status}")
+
+
+async def refuse_errors(response: httpx.Response) -> None:
+    """A response hook: it raises `StatusError` before `ollama`, which cannot read every error body, sees it."""
+    if not response.is_success:
+        await response.aread()
+        raise StatusError(response.status_code, response.text)
+
+
+@contextmanager
+def one_call(component: str, deadline_s: float, key: str | None = None) -> Iterator[None]:
+    """Bound one call, to its last byte; a server that drips bytes would defeat any timeout between two reads.
+
+    Raises:
+        LLMFailureException: the call failed. A `ValueError` from within means that its answer is unusable.
+    """
+    started_s = perf_counter()
+    try:
+        with anyio.fail_after(deadline_s):
+            yield
+    except (StatusError, *_EXPECTED) as error:
+        detail = f"no whole answer within {deadline_s:g} s" if _reason(error) == "timeout" else str(error)
+        raise LLMFailureException(
+            _reason(error),
+            component=component,
+            status_code=error.status if isinstance(error, StatusError) else None,
+            detail=_without(key, detail or type(error).__name__),
+            latency_s=perf_counter() - started_s,
+        ) from error
+
+
+def _reason(error: BaseException) -> Reason:
+    match error:
+        case StatusError(status=status):
+            # 429 is the server asking for a pause, as 503 is: it says nothing against the request.
+            return "server_error" if status == 429 or status >= 500 else "client_error"
+        case TimeoutError() | httpx.TimeoutException():
+            return "timeout"
+        case OSError() | httpx.TransportError():
+            return "connection_error"
+    return "invalid_response"
+
+
+def error_text(body: str) -> str:
+    """The server's own words in an error body: Ollama's `error`, OpenAI's `error.message`, or the body."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return body
+    error = found.get("error", found) if isinstance(found, dict) else found
+    text = error.get("message", error) if isinstance(error, dict) else error
+    return text if isinstance(text, str) else json.dumps(text)
+
+
+def _without(key: str | None, text: str) -> str:
+    """The text without the key, which some servers repeat in their refusals."""
+    return text.replace(key, "***") if key else text
+
+
+def read_key(environment: Mapping[str, str], variable: str) -> str | None:
+    """The key in the environment, None where there is none.
+
+    Raises:
+        OracleUnavailableError: no header can carry it. httpx would say so with the key in its message.
+    """
+    key = environment.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        message = f"the key in ${variable} has characters that no HTTP header may carry; set it again"
+        raise OracleUnavailableError(message)
+    return key or None
+
+
+def checked_host(host: str) -> str:
+    """The host as an address that may be shown: with a scheme, without a path's last slash.
+
+    Raises:
+        OracleUnavailableError: it is no address, or carries a password, which would end up in messages.
+    """
+    address = host if "://" in host else f"http://{host}"
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        message = f"llm.host is not an address such as http://127.0.0.1:11434: {host!r}"
+        raise OracleUnavailableError(message)
+    if "@" in parts.netloc:
+        message = "llm.host must not carry a user or password; put the key in the environment (llm.api_key_env)"
+        raise OracleUnavailableError(message)
+    return address.rstrip("/")
