@@ -38,7 +38,7 @@ class AgentActor:
         self.engine = engine
         self.ask = ask
         self.handling: Trigger[Any] | None = None
-        """The trigger being answered. After a crash the supervisor answers it in the actor's place."""
+        """The trigger being answered, if any. After a crash the supervisor answers it in the actor's place."""
 
     async def run(self, mailbox: Mailbox[bytes]) -> None:
         """Answer triggers until the mailbox closes. An error ends the loop: the supervisor decides what follows.
@@ -59,3 +59,4 @@ class AgentActor:
             answer = encode(turn(chart, agent, trigger, ask=ask))
             if not put(answer):
                 await engine.send(answer)
+            self.handling = None

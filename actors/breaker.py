@@ -55,6 +55,11 @@ class CircuitBreaker:
         if self.state is BreakerState.OPEN:
             self.state = BreakerState.HALF_OPEN
 
+    def abandoned(self) -> None:
+        """Whoever made the calls under way has crashed. A probe among them will not end; the next call is one."""
+        if self.state is BreakerState.HALF_OPEN:
+            self.state = BreakerState.OPEN
+
     def ended(self, reason: str | None, now: float) -> None:
         """Note how a call ended.
 

@@ -79,6 +79,8 @@ class EngineActor:
         self._decided: dict[int, Decided] = {}
         self._unsent: deque[bytes] = deque()
         """Questions that the oracle's full mailbox has refused so far; one an agent at most."""
+        self._frame: list[bytes] = []
+        """What this tick has committed so far, as the agents encoded it."""
         self._stopping = False
 
     async def run(self, ticks: int, on_tick: Callable[[int], None] = lambda _: None) -> None:
@@ -100,23 +102,33 @@ class EngineActor:
         self._stopping = True
 
     async def _step(self, tick: int) -> None:
-        await self._exchange(tick, self._world.triggers(tick), self._due.pop(tick, []))
-        # Without lookahead, what was asked in this tick is decided in this tick too.
-        if matured := self._due.pop(tick, []):
-            await self._exchange(tick, (), matured)
+        """One tick, in two waves: what happens to agents, then the decisions that are due.
 
-    async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]], matured: list[int]) -> None:
-        """Send triggers and matured decisions, wait for an answer to each, and commit the answers."""
-        answers: list[Answer] = []
-        await self._send(triggers, answers, tick)
+        The first wave is committed, and its questions asked, before anything waits for a decision: so the oracle has a
+        whole tick's questions more to work on while the clock waits for the slowest answer of k ticks ago.
+        """
+        await self._exchange(tick, self._world.triggers(tick))
+        if due := self._due.pop(tick, None):  # without lookahead, what was asked in this tick
+            await self._decisions_of(due)
+            await self._exchange(tick, [self._decision_for(agent, tick) for agent in due])
+        self.digest.add(tick, self._frame)
+        self._frame = []
+
+    async def _decisions_of(self, agents: list[int]) -> None:
+        """Wait until there is a decision for each of these agents. In real time nobody waits."""
         self._note(self.decisions.take_all())
-        while self._waits and any(agent not in self._decided for agent in matured):
+        while self._waits and any(agent not in self._decided for agent in agents):
             self._note(await self.decisions.receive_all())
-        await self._send([self._decision_for(agent, tick) for agent in matured], answers, tick)
-        expected = len(triggers) + len(matured)
-        while len(answers) < expected:
+
+    async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:
+        """Send triggers, wait for an answer to each, and commit the answers."""
+        answers: list[Answer] = []
+        if not triggers:
+            await asyncio.sleep(0)  # nobody to wait for, but the loop must get its turn: a stop is not to be missed
+        await self._send(triggers, answers, tick)
+        while len(answers) < len(triggers):
             self._read(await self.inbox.receive_all(), answers, tick)
-        self._commit(tick, answers)
+        self._commit(answers)
 
     async def _send(self, triggers: Sequence[Trigger[Any]], answers: list[Answer], tick: int) -> None:
         agents, encode = self._agents, self._codec.encode
@@ -143,7 +155,7 @@ class EngineActor:
                 self._decided[decided.agent] = decided
         self._offer()
 
-    def _commit(self, tick: int, answers: list[Answer]) -> None:
+    def _commit(self, answers: list[Answer]) -> None:
         """Apply the answers in the order of agents, record them, and ask what they asked."""
         answers.sort()  # by agent, of which there is one each, so nothing else is ever compared
         apply, updates = self._world.apply, []
@@ -153,9 +165,8 @@ class EngineActor:
                 updates.append(answer)
             else:
                 self._ask(answer, encoded)
-        if answers:
-            self.tally.add(updates)
-            self.digest.add(tick, [encoded for _, encoded, _ in answers])
+        self.tally.add(updates)
+        self._frame.extend([encoded for _, encoded, _ in answers])
         self._offer()
 
     def _ask(self, question: Question[Any], encoded: bytes) -> None:

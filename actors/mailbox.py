@@ -130,7 +130,7 @@ class Mailbox(Generic[T]):
         try:
             await entry[0]
         except asyncio.CancelledError:
-            if entry in self._waiting:
+            if self._waiting and entry in self._waiting:  # none wait any more once it has closed
                 self._waiting.remove(entry)
             raise
         return True

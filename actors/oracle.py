@@ -97,6 +97,7 @@ class OracleActor:
             OracleUnavailableError: nobody can answer, now or later.
         """
         self._waiting, self._followers, self._calling = FairQueue(), {}, 0
+        self.breaker.abandoned()
         for waiting in self._open.values():
             self._queue(waiting)
         try:
@@ -116,11 +117,10 @@ class OracleActor:
     async def _admit(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
         """Queue what has arrived; past the queue's size, stop reading, so that the mailbox fills and says no."""
         now = anyio.current_time()
-        for encoded in batch:
-            question = self._codec.question(encoded)
-            key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
-            waiting = Waiting(question, now, key)
-            self._open[question.agent, question.tick] = waiting
+        arrived = [Waiting(self._codec.question(encoded), now, None) for encoded in batch]
+        # They are open before the domain or the oracle looks at any: a crash over one must not lose the others.
+        self._open.update({(each.question.agent, each.question.tick): each for each in arrived})
+        for waiting in arrived:
             self._queue(waiting)
         self._pump(calls)
         while len(self._waiting) >= self._config.queue_size:
@@ -129,6 +129,9 @@ class OracleActor:
 
     def _queue(self, waiting: Waiting) -> None:
         """Wait for a turn, or for the answer to an identical question, where one answer may serve both."""
+        question = waiting.question
+        key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
+        waiting = waiting._replace(key=key)
         if waiting.key is not None and waiting.key in self._followers:
             self._followers[waiting.key].append(waiting)
             self.statistics.coalesced += 1
@@ -222,16 +225,27 @@ class OracleActor:
                 if state in options:
                     return Decided(question.tick, question.agent, state, self.oracle.source)
                 reason = "not_an_option"
-            except TimeoutError:
-                reason = "timeout"
             except OracleUnavailableError:
                 raise  # nobody can answer, now or later: a tape without the answer, a backend that is not there
-            except OracleError as error:
-                reason = error.reason
-            except Exception as error:  # noqa: BLE001  # an oracle is foreign code: whatever it raises is no answer
-                reason = f"error:{type(error).__name__}"
+            except (Exception, asyncio.CancelledError) as error:  # foreign code: it is no answer
+                if _is_cancelled(error):
+                    raise
+                reason = _reason(error)
         source = Source.TIMEOUT if late.cancelled_caught else Source.FALLBACK
         return _fallback(waiting, source, "deadline" if late.cancelled_caught else reason, anyio.current_time())
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    """Whether it is we who are cancelled; an oracle may also await something of its own that was."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _reason(error: BaseException) -> str:
+    """The word under which a fallback is counted."""
+    if isinstance(error, TimeoutError):
+        return "timeout"
+    return error.reason if isinstance(error, OracleError) else f"error:{type(error).__name__}"
 
 
 def _fallback(waiting: Waiting, source: Source, reason: str, now: float) -> Decided:

@@ -79,6 +79,7 @@ class Supervisor:
                 answer = self._answer_for(actor, error)
                 await self.engine.send(self.codec.encode(answer))
                 if answer.source == Source.QUARANTINE:
+                    mailbox.close()  # a world that still sends here gets an error, where nobody would ever answer
                     return
             else:
                 return
@@ -110,14 +111,15 @@ class Supervisor:
         assert trigger is not None  # noqa: S101  # run_agent checked
         agent_id, state = trigger.agent, actor.agent.state
         gone = self.intensity.exceeded(f"agent {agent_id}", trigger.tick)
-        reason = f"{type(error).__name__}: {error}"[:200]
+        # Only the kind is recorded. The text may hold an address, and a record is the same in every process.
+        kind = type(error).__name__
         log.error(
             "agent_quarantined" if gone else "agent_restarted",
             actor=agent_id,
             tick=trigger.tick,
             trigger=trigger.name,
-            error=reason,
+            error=f"{kind}: {error}"[:200],
         )
         self.quarantined += gone
         source = Source.QUARANTINE if gone else Source.CRASH
-        return Update(trigger.tick, agent_id, trigger.name, state, state, source, None, reason)
+        return Update(trigger.tick, agent_id, trigger.name, state, state, source, None, kind)

@@ -1,0 +1,90 @@
+"""Oracles that tests ask: real ones, with an answer, a duration or a fault of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Any
+
+import anyio
+
+from prism.rng import uniform
+from prism.statechart import Oracle
+
+Answer = Callable[[Any, Sequence[Any]], Awaitable[Any]]
+
+
+class ScriptedOracle(Oracle):
+    """Answers as it is told to, and keeps a record of it.
+
+    Args:
+        answer: `(agent, options)` -> the answer; by default the last option, at once.
+        coalesces: whether all questions are one and the same.
+    """
+
+    def __init__(self, answer: Answer | None = None, *, coalesces: bool = False) -> None:
+        self._answer = answer or last_option
+        self._coalesces = coalesces
+        self.asked: list[tuple[float, int]] = []
+        """`(time, agent)` of every call."""
+        self.under_way = self.under_way_max = 0
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        self.asked.append((anyio.current_time(), agent.agent_id))
+        self.under_way += 1
+        self.under_way_max = max(self.under_way_max, self.under_way)
+        try:
+            return await self._answer(agent, options)
+        finally:
+            self.under_way -= 1
+
+    def key(self, agent: Any, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
+        return trigger if self._coalesces else None
+
+
+class SlowOracle(Oracle):
+    """Another oracle's answers, each after a random virtual time that follows from the seed.
+
+    Args:
+        oracle: who knows.
+        seed: of the durations.
+        longest_s: no answer takes longer.
+    """
+
+    def __init__(self, oracle: Oracle, seed: int, longest_s: float) -> None:
+        self._oracle = oracle
+        self._seed = seed
+        self._longest_s = longest_s
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        await anyio.sleep(self._longest_s * uniform(self._seed, agent.agent_id, agent.tick, 1_000_000))
+        return await self._oracle.ask(agent, current_state, trigger, options, context)
+
+
+async def last_option(agent: Any, options: Sequence[Any]) -> Any:
+    return options[-1]
+
+
+def after(seconds: float) -> Answer:
+    async def answer(agent: Any, options: Sequence[Any]) -> Any:
+        await anyio.sleep(seconds)
+        return options[-1]
+
+    return answer
+
+
+async def never(agent: Any, options: Sequence[Any]) -> Any:
+    await anyio.Event().wait()
+
+
+def failing(error: BaseException) -> Answer:
+    async def answer(agent: Any, options: Sequence[Any]) -> Any:
+        raise error
+
+    return answer
+
+
+def saying(what: object) -> Answer:
+    async def answer(agent: Any, options: Sequence[Any]) -> Any:
+        return what
+
+    return answer
