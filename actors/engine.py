@@ -107,7 +107,9 @@ class EngineActor:
         The first wave is committed, and its questions asked, before anything waits for a decision: so the oracle has a
         whole tick's questions more to work on while the clock waits for the slowest answer of k ticks ago.
         """
-        await self._exchange(tick, self._world.triggers(tick))
+        triggers = self._world.triggers(tick)
+        self.tally.triggered(len(triggers))
+        await self._exchange(tick, triggers)
         if due := self._due.pop(tick, None):  # without lookahead, what was asked in this tick
             await self._decisions_of(due)
             await self._exchange(tick, [self._decision_for(agent, tick) for agent in due])

@@ -17,6 +17,7 @@ import anyio.abc
 
 from actors.breaker import CircuitBreaker
 from actors.concurrency import AdaptiveLimit, ConcurrencyLimit, FixedLimit
+from actors.consultation import Verdict, consult, fallback
 from actors.errors import first_of
 from actors.fair_queue import FairQueue
 from actors.gate import TokenBucket
@@ -25,7 +26,7 @@ from actors.messages import Codec, Decided
 from actors.oracle_statistics import OracleStatistics
 from prism.agents import Question, Source, StatefulAgent
 from prism.config import OracleConfig
-from prism.errors import OracleError, OracleUnavailableError
+from prism.errors import OracleUnavailableError
 from prism.statechart import Oracle
 
 
@@ -51,7 +52,7 @@ class OracleActor:
 
     def __init__(
         self,
-        oracle: Oracle,
+        oracle: Oracle[Any],
         asker: Callable[[Question[Any]], StatefulAgent[Any]],
         codec: Codec,
         engine: Mailbox[bytes],
@@ -160,18 +161,18 @@ class OracleActor:
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
 
-    def _refusal(self, waiting: Waiting, now: float) -> Decided | None:
+    def _refusal(self, waiting: Waiting, now: float) -> Verdict | None:
         """The fallback of a question that may not be asked: too late, the backend is down, or the money is spent."""
         if waiting.arrived + self._config.deadline_s <= now:
-            return _fallback(waiting, Source.TIMEOUT, "deadline", now)
+            return fallback(waiting.question, Source.TIMEOUT, "deadline")
         if not self.breaker.allows(now):
-            return _fallback(waiting, Source.FALLBACK, "breaker_open", now)
+            return fallback(waiting.question, Source.FALLBACK, "breaker_open")
         if not self._is_spent():
             return None
         if not self._spent and self._config.when_spent == "stop":
             self._on_spent()
         self._spent = True
-        return _fallback(waiting, Source.FALLBACK, "spent", now)
+        return fallback(waiting.question, Source.FALLBACK, "spent")
 
     def _is_spent(self) -> bool:
         """Whether a further call would go over the spend cap. Tokens are known only once a call has ended."""
@@ -187,68 +188,30 @@ class OracleActor:
 
     async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and tell everything that learns from how it went."""
-        under_way = self._calling
-        decided = await self._decide(waiting)
-        now, failure = anyio.current_time(), decided.reason or None
+        begun, under_way = anyio.current_time(), self._calling
+        within_s = waiting.arrived + self._config.deadline_s - begun
+        verdict = await consult(self.oracle, self._asker(waiting.question), waiting.question, within_s)
+        now, failure = anyio.current_time(), verdict.reason or None
+        if failure == "deadline" and within_s < self._config.deadline_s / 2:
+            failure = "waited"  # it had waited so long that little time was left, which says nothing of the backend
         self._calling -= 1
         self.breaker.ended(failure, now)
         self.limit.ended(failure, under_way, now)
-        await self._deliver(waiting, decided, calls)
+        await self._deliver(waiting, verdict, calls)
 
-    async def _deliver(self, waiting: Waiting, decided: Decided, calls: anyio.abc.TaskGroup) -> None:
+    async def _deliver(self, waiting: Waiting, verdict: Verdict, calls: anyio.abc.TaskGroup) -> None:
         """Hand the engine the answer to a question and to those identical to it, and go on."""
         followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
+        if verdict.source == Source.TIMEOUT:
+            for follower in followers:  # they came later, so they may still have time
+                self._queue(follower)
+            followers = []
         now = anyio.current_time()
         for asked in (waiting, *followers):
-            answer = Decided(
-                asked.question.tick,
-                asked.question.agent,
-                decided.state,
-                decided.source,
-                decided.reason,
-                now - asked.arrived,
-            )
-            self.statistics.noted(answer, now)
+            question = asked.question
+            latency_s = now - asked.arrived
+            answer = Decided(question.tick, question.agent, verdict.state, verdict.source, verdict.reason, latency_s)
+            self.statistics.noted(answer, now, verdict.detail)
             await self._engine.send(self._codec.encode(answer))
-            del self._open[answer.agent, answer.asked]
+            del self._open[question.agent, question.tick]
         self._pump(calls)
-
-    async def _decide(self, waiting: Waiting) -> Decided:
-        """The oracle's answer, or the first option with the reason why there is none."""
-        question, arrived, _ = waiting
-        agent = self._asker(question)
-        options = [type(agent.state)(option) for option in question.options]
-        reason = ""
-        with anyio.move_on_after(max(0.0, arrived + self._config.deadline_s - anyio.current_time())) as late:
-            try:
-                state = await self.oracle.ask(agent, agent.state, question.trigger, options, question.context)
-                if state in options:
-                    return Decided(question.tick, question.agent, state, self.oracle.source)
-                reason = "not_an_option"
-            except OracleUnavailableError:
-                raise  # nobody can answer, now or later: a tape without the answer, a backend that is not there
-            except (Exception, asyncio.CancelledError) as error:  # foreign code: it is no answer
-                if _is_cancelled(error):
-                    raise
-                reason = _reason(error)
-        source = Source.TIMEOUT if late.cancelled_caught else Source.FALLBACK
-        return _fallback(waiting, source, "deadline" if late.cancelled_caught else reason, anyio.current_time())
-
-
-def _is_cancelled(error: BaseException) -> bool:
-    """Whether it is we who are cancelled; an oracle may also await something of its own that was."""
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-
-
-def _reason(error: BaseException) -> str:
-    """The word under which a fallback is counted."""
-    if isinstance(error, TimeoutError):
-        return "timeout"
-    return error.reason if isinstance(error, OracleError) else f"error:{type(error).__name__}"
-
-
-def _fallback(waiting: Waiting, source: Source, reason: str, now: float) -> Decided:
-    """The first option, which is what the chart's rules would have done, or the most passive of the options."""
-    question = waiting.question
-    return Decided(question.tick, question.agent, question.options[0], source, reason, now - waiting.arrived)

@@ -30,22 +30,26 @@ class OracleStatistics:
         self.latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
         """The latest answers' latencies, from arrival to answer; fallbacks do not count."""
         self._unreported: Counter[str] = Counter()
+        self._detail = ""
         self._reported_at = float("-inf")
 
-    def noted(self, decided: Decided, now: float) -> None:
-        """A question has been answered, one way or another."""
+    def noted(self, decided: Decided, now: float, detail: str = "") -> None:
+        """A question has been answered, one way or another; `detail` says more of a failure."""
         self.answered += 1
         if decided.source not in FALLBACKS:
             self.latencies_s.append(decided.latency_s)
             return
         self.fallbacks[decided.reason] += 1
         self._unreported[decided.reason] += 1
+        self._detail = detail or self._detail
         if now - self._reported_at >= WARN_EVERY_S:
             self.report(now)
 
     def report(self, now: float) -> None:
         """Log the fallbacks since the last report, if there were any: one line for all of them."""
         if self._unreported:
-            log.warning("oracle_fallbacks", actor="oracle", **dict(sorted(self._unreported.items())))
+            latest = {"latest": self._detail[:200]} if self._detail else {}
+            log.warning("oracle_fallbacks", actor="oracle", **dict(sorted(self._unreported.items())), **latest)
             self._unreported.clear()
+            self._detail = ""
             self._reported_at = now

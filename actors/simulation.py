@@ -51,10 +51,10 @@ class Simulation:
     Args:
         config: the run's configuration.
         domain: the world and its people.
-        oracle: who answers; by default the one the configuration names.
+        oracle: who answers; by default the domain's embedded one.
     """
 
-    def __init__(self, config: Config, domain: Domain, oracle: Oracle | None = None) -> None:
+    def __init__(self, config: Config, domain: Domain, oracle: Oracle[Any] | None = None) -> None:
         self.config = config
         self.domain = domain
         self.ticks = config.simulation.rounds * config.simulation.ticks_per_round
@@ -100,6 +100,7 @@ class Simulation:
                 for mailbox in self._agents:
                     mailbox.close()
             services.cancel_scope.cancel()
+        gc.unfreeze()  # or what one run froze would be there for the rest of the process
 
     def stop(self) -> None:
         """Finish the tick, then end."""

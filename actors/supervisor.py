@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from actors.agent import AgentActor
-from actors.errors import RestartLimitError
+from actors.errors import RestartLimitError, first_of
 from actors.mailbox import Mailbox
 from actors.messages import Codec
 from prism.agents import Source, Update
@@ -98,8 +98,9 @@ class Supervisor:
                 raise  # a restart would find the same: there is nobody to ask
             except Exception as error:
                 if self.intensity.exceeded(name, tick()):
+                    cause = first_of(error, Exception) if isinstance(error, BaseExceptionGroup) else error
                     raise RestartLimitError(
-                        name, self.intensity.limit + 1, self.intensity.period_ticks, error
+                        name, self.intensity.limit + 1, self.intensity.period_ticks, cause or error
                     ) from error
                 log.exception("actor_restarted", actor=name)
             else:

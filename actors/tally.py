@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from prism.agents import DECIDED, MOVED, Question, Source, Update
+from prism.agents import MOVED, Question, Source, Update
 from prism.statechart import Statechart
 
 _key = attrgetter("from_state", "to_state", "trigger", "source")
@@ -27,23 +27,21 @@ class Tally:
         self._size = size
         self.rows: Counter[tuple[str, str, str, str]] = Counter()
         """`{(from_state, to_state, trigger, source): updates}`."""
+        self.activations = 0
+        """Triggers sent. A decision that comes back is the second half of one, not another."""
         self.questions = 0
 
     def add(self, updates: Sequence[Update[Any]]) -> None:
         """Count a tick's committed updates."""
         self.rows.update(map(_key, updates))
 
+    def triggered(self, count: int) -> None:
+        """Count triggers sent to agents."""
+        self.activations += count
+
     def question(self, _: Question[Any]) -> None:
         """Count an agent that went to ask the oracle."""
         self.questions += 1
-
-    @property
-    def activations(self) -> int:
-        """Triggers answered: every update that settles a trigger by itself, and every question.
-
-        An update that brings a decision back is the second half of a question, not another activation.
-        """
-        return self.questions + sum(count for (*_, source), count in self.rows.items() if source not in DECIDED)
 
     @property
     def transitions(self) -> int:

@@ -54,7 +54,7 @@ CHART = Statechart(
 )
 
 
-class LatencyLaw(Oracle):
+class LatencyLaw(Oracle[Any]):
     """Takes the time that the law says, drawn for the agent and tick, and answers with the first option."""
 
     def __init__(self, seed: int) -> None:

@@ -94,7 +94,7 @@ class BenchmarkDomain:
         """Nobody asks."""
         return self.agent(question.agent)
 
-    def oracle(self) -> Oracle:
+    def oracle(self) -> Oracle[Any]:
         """The embedded oracle, which nobody asks."""
         return ChoiceOracle(OracleConfig().choice, 0)
 

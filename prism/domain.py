@@ -16,12 +16,16 @@ from prism.statechart import Oracle, Statechart
 class World(Protocol):
     """The state of everything, and the only thing the engine writes to.
 
-    Both calls that change it are made by the engine alone, in the order of agent numbers, so a world needs no locks
-    and must not depend on anything but what it is told.
+    The calls that change it are made by the engine alone: in each tick first for the triggers, then for the decisions
+    that are due, each time in the order of agent numbers. So a world needs no locks, and must not depend on anything
+    but what it is told.
     """
 
     def triggers(self, tick: int) -> Sequence[Trigger[Any]]:
-        """What happens to whom in this tick: ascending by agent, at most one each, none for those who deliberate."""
+        """What happens to whom in this tick: ascending by agent, at most one each.
+
+        None for those who deliberate, and none for those whose last update says `quarantine`: nobody would answer.
+        """
 
     def apply(self, update: Update[Any]) -> None:
         """An agent took its turn: carry out what it did, and plan what happens to it next."""
@@ -62,5 +66,5 @@ class Domain(Protocol):
     def asker(self, question: Question[Any]) -> StatefulAgent[Any]:
         """Who asks a question, as an oracle may see them: their persona, state and tick."""
 
-    def oracle(self) -> Oracle:
-        """The oracle that the configuration names."""
+    def oracle(self) -> Oracle[Any]:
+        """The embedded oracle, which needs no server."""

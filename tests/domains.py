@@ -25,7 +25,7 @@ class TrafficLight(StatefulAgent[Light]):
         return self.tick
 
 
-class GreenWave(Oracle):
+class GreenWave(Oracle[Any]):
     """Lets traffic run wherever it may."""
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
@@ -98,5 +98,5 @@ class TrafficDomain:
     def asker(self, question: Question[int]) -> TrafficLight:
         return TrafficLight(question.agent, Light(question.state), tick=question.tick)
 
-    def oracle(self) -> Oracle:
+    def oracle(self) -> Oracle[Any]:
         return GreenWave()

@@ -24,7 +24,7 @@ from prism.social.post import PostView
 from prism.statechart import AgentState, Oracle
 
 
-class ChoiceOracle(Oracle):
+class ChoiceOracle(Oracle[AgentState]):
     """An oracle that draws the option from a multinomial logit with the agent's own random stream.
 
     Args:

@@ -54,7 +54,7 @@ class SocialDomain:
         """The person who asks, at the tick of the question."""
         return self._person(question.agent, AgentState(question.state), question.tick)
 
-    def oracle(self) -> Oracle:
+    def oracle(self) -> Oracle[AgentState]:
         """The embedded oracle."""
         return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed)
 

@@ -10,12 +10,12 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 import msgspec
 
 from prism.errors import OracleError, OracleResponseError
-from prism.statechart.states import STATE_DESCRIPTIONS, AgentState
+from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class ChatClient(Protocol):
         """The model's answer."""
 
 
-class Oracle(ABC):
+class Oracle(ABC, Generic[S]):
     """Decides which of several possible states an agent enters next.
 
     `source` is what its answers are counted under: `oracle`, or `llm` for a language model.
@@ -68,9 +68,7 @@ class Oracle(ABC):
     source: str = "oracle"
 
     @abstractmethod
-    async def ask(
-        self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
-    ) -> AgentState:
+    async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
         """The chosen option.
 
         Raises:
@@ -93,9 +91,7 @@ class Oracle(ABC):
         """What is equal for questions that one answer may serve; None if each needs an answer of its own."""
         return None
 
-    async def decide(
-        self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
-    ) -> AgentState:
+    async def decide(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
         """The chosen option, or the first option, with a warning logged, when there is no usable answer.
 
         Args:
@@ -119,7 +115,7 @@ class Oracle(ABC):
             return options[0]
 
 
-class StatechartOracle(Oracle):
+class StatechartOracle(Oracle[AgentState]):
     """An oracle that asks a chat model.
 
     Args:

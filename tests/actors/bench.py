@@ -26,7 +26,7 @@ class Bench:
 
     def __init__(
         self,
-        oracle: Oracle,
+        oracle: Oracle[Any],
         config: OracleConfig | None = None,
         *,
         asker: Callable[[Question[Any]], StatefulAgent[Any]] | None = None,

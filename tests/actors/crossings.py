@@ -43,7 +43,7 @@ class CrossingRun:
     """A simulation of some traffic lights, and what became of each."""
 
     def __init__(
-        self, settings: Config | None = None, domain: TrafficDomain | None = None, oracle: Oracle | None = None
+        self, settings: Config | None = None, domain: TrafficDomain | None = None, oracle: Oracle[Any] | None = None
     ) -> None:
         self.domain = domain or TrafficDomain()
         self.world: Crossing = self.domain.world

@@ -13,7 +13,7 @@ from prism.statechart import Oracle
 Answer = Callable[[Any, Sequence[Any]], Awaitable[Any]]
 
 
-class ScriptedOracle(Oracle):
+class ScriptedOracle(Oracle[Any]):
     """Answers as it is told to, and keeps a record of it.
 
     Args:
@@ -41,7 +41,7 @@ class ScriptedOracle(Oracle):
         return trigger if self._coalesces else None
 
 
-class SlowOracle(Oracle):
+class SlowOracle(Oracle[Any]):
     """Another oracle's answers, each after a random virtual time that follows from the seed.
 
     Args:
@@ -50,7 +50,7 @@ class SlowOracle(Oracle):
         longest_s: no answer takes longer.
     """
 
-    def __init__(self, oracle: Oracle, seed: int, longest_s: float) -> None:
+    def __init__(self, oracle: Oracle[Any], seed: int, longest_s: float) -> None:
         self._oracle = oracle
         self._seed = seed
         self._longest_s = longest_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -23,7 +24,7 @@ SMALL = Config(
 )
 """Thirty-two lively and undecided people for three rounds, and an oracle that is never late."""
 
-Ask = Callable[[Oracle], Oracle]
+Ask = Callable[[Oracle[Any]], Oracle[Any]]
 
 
 def with_oracle(config: Config = SMALL, **settings: float) -> Config:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PRINT_DIGEST = "from tests.actors.runs import digest_of; print(digest_of())"
 
 
-def slow(oracle: Oracle, seed: int) -> Oracle:
+def slow(oracle: Oracle[Any], seed: int) -> Oracle[Any]:
     return SlowOracle(oracle, seed, longest_s=20.0)
 
 
