@@ -9,6 +9,7 @@ moment it arrives, whether it waits or is being answered; past it, the first opt
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
@@ -70,6 +71,7 @@ class OracleActor:
         self._engine = engine
         self._config = config
         self._on_spent = on_spent
+        self._deadline_s = config.deadline_s if oracle.waits else math.inf
         self._spent = False
         self._bucket = TokenBucket(config.rate_per_s)
         self._waiting: FairQueue[Waiting] = FairQueue()
@@ -99,11 +101,9 @@ class OracleActor:
         """
         self._waiting, self._followers, self._calling = FairQueue(), {}, 0
         self.breaker.abandoned()
-        for waiting in self._open.values():
-            self._queue(waiting)
         try:
             async with anyio.create_task_group() as calls:
-                self._pump(calls)
+                self._start(list(self._open.values()), calls)
                 while batch := await mailbox.receive_all():
                     await self._admit(batch, calls)
         except BaseExceptionGroup as group:
@@ -121,12 +121,28 @@ class OracleActor:
         arrived = [Waiting(self._codec.question(encoded), now, None) for encoded in batch]
         # They are open before the domain or the oracle looks at any: a crash over one must not lose the others.
         self._open.update({(each.question.agent, each.question.tick): each for each in arrived})
-        for waiting in arrived:
-            self._queue(waiting)
-        self._pump(calls)
+        self._start(arrived, calls)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()
+
+    def _start(self, arrived: list[Waiting], calls: anyio.abc.TaskGroup) -> None:
+        """Replay what is on a tape, which needs no admission, and queue what has to be asked."""
+        for waiting in arrived:
+            if self.oracle.replays:
+                calls.start_soon(self._replay, waiting, calls)
+            else:
+                self._queue(waiting)
+        self._pump(calls)
+
+    async def _replay(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
+        question = waiting.question
+        forgone = await self.oracle.forgone(self._codec.encode(question))
+        if forgone is not None:
+            verdict = Verdict(question.options[0], *forgone)
+        else:
+            verdict = await consult(self.oracle, self._asker(question), question, math.inf)
+        await self._deliver(waiting, verdict, calls)
 
     def _queue(self, waiting: Waiting) -> None:
         """Wait for a turn, or for the answer to an identical question, where one answer may serve both."""
@@ -149,7 +165,7 @@ class OracleActor:
                 calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
                 continue
             if (delay := self._bucket.delay(now)) > 0.0:
-                self._wake_after(min(delay, waiting.arrived + self._config.deadline_s - now), calls)
+                self._wake_after(min(delay, waiting.arrived + self._deadline_s - now), calls)
                 break
             self._waiting.pop()
             self._bucket.take(now)
@@ -163,7 +179,7 @@ class OracleActor:
 
     def _refusal(self, waiting: Waiting, now: float) -> Verdict | None:
         """The fallback of a question that may not be asked: too late, the backend is down, or the money is spent."""
-        if waiting.arrived + self._config.deadline_s <= now:
+        if waiting.arrived + self._deadline_s <= now:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
         if not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
@@ -189,10 +205,10 @@ class OracleActor:
     async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and tell everything that learns from how it went."""
         begun, under_way = anyio.current_time(), self._calling
-        within_s = waiting.arrived + self._config.deadline_s - begun
+        within_s = waiting.arrived + self._deadline_s - begun
         verdict = await consult(self.oracle, self._asker(waiting.question), waiting.question, within_s)
         now, failure = anyio.current_time(), verdict.reason or None
-        if failure == "deadline" and within_s < self._config.deadline_s / 2:
+        if failure == "deadline" and within_s < self._deadline_s / 2:
             failure = "waited"  # it had waited so long that little time was left, which says nothing of the backend
         self._calling -= 1
         self.breaker.ended(failure, now)
@@ -212,6 +228,8 @@ class OracleActor:
             latency_s = now - asked.arrived
             answer = Decided(question.tick, question.agent, verdict.state, verdict.source, verdict.reason, latency_s)
             self.statistics.noted(answer, now, verdict.detail)
+            if verdict.reason:
+                await self.oracle.forgo(self._codec.encode(question), verdict.source, verdict.reason)
             await self._engine.send(self._codec.encode(answer))
             del self._open[question.agent, question.tick]
         self._pump(calls)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,8 @@ from prism.config import Config
 
 PACKAGES = ("prism-sim", "anyio", "igraph", "msgspec", "numpy", "xxhash")
 """The packages whose versions could change a result."""
+
+WRITTEN_BEFORE_THE_START = ("config.yaml", "manifest.json", "log.jsonl", "tape.sqlite")
 
 
 class RunDirectory:
@@ -67,6 +70,15 @@ class RunDirectory:
             "inputs": inputs,
         }
         self.write("manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+    def discard_unless_begun(self) -> None:
+        """Remove what a run that could not start has written; a log with something in it stays."""
+        if self.log.exists() and self.log.stat().st_size:
+            return
+        for name in WRITTEN_BEFORE_THE_START:
+            (self.path / name).unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else's file is in it, or it is where the user stands
+            self.path.rmdir()
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file so that a crash leaves the old one or the new one, never half of it.

@@ -8,6 +8,7 @@ cancelled tasks linger in reference cycles until the garbage collector finds the
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -75,8 +76,15 @@ class Simulation:
         ask = config.statechart.oracle_enabled
         self.supervisor = Supervisor(domain, codec, self.engine.inbox, intensity, ask=ask)
         self.oracle = OracleActor(
-            oracle or domain.oracle(), domain.asker, codec, self.engine.decisions, config.oracle, on_spent=self.stop
+            oracle or domain.oracle(),
+            domain.asker,
+            codec,
+            self.engine.decisions,
+            config.oracle,
+            on_spent=self._stop_spent,
         )
+        self.is_spent = False
+        """Whether the spend cap has ended the run."""
         self._guards_logged = 0
 
     async def run(self, on_tick: Callable[[int], None] = lambda _: None) -> None:
@@ -106,6 +114,10 @@ class Simulation:
         """Finish the tick, then end."""
         self.engine.stop()
 
+    def _stop_spent(self) -> None:
+        self.is_spent = True
+        self.stop()
+
     def progress(self) -> Progress:
         """Where it is now."""
         latencies = sorted(self.oracle.statistics.latencies_s)
@@ -131,8 +143,8 @@ class Simulation:
 
 
 def percentile(ordered: list[float], share: float) -> float:
-    """The value below which `share` of the ascending values lie (nearest rank); 0 for none."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+    """The smallest of the ascending values that at least `share` of them do not exceed (nearest rank); 0 for none."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
 @contextmanager

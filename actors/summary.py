@@ -9,6 +9,24 @@ import msgspec
 
 from actors.simulation import Simulation, percentile
 from prism.agents import DECIDED, FALLBACKS
+from prism.llm import ModelOracle
+
+
+class LLMSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What the language model was asked, in this run or, from a tape, in the one that recorded it.
+
+    Args:
+        calls: calls by outcome: ok, or why they failed.
+        prompt_tokens: what it read; `completion_tokens`: what it wrote.
+        latency_s_p50: of the calls that were answered; p95 and p99 likewise.
+    """
+
+    calls: dict[str, int]
+    prompt_tokens: int
+    completion_tokens: int
+    latency_s_p50: float
+    latency_s_p95: float
+    latency_s_p99: float
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,8 +34,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
-        status: `done`, or `stopped` by a signal.
+        status: `done`, or `stopped` by a signal or the spend cap, as `stopped_by` says.
         activations: triggers answered by agents.
+        oracle_questions: choices that were ambiguous. `oracle_calls`: those that were put to the oracle; the others
+            shared the answer of an identical one (`oracle_coalesced`), came from a tape, or were not asked at all.
         decisions_by_source: transitions by what settled them: rule, oracle, llm, fallback, timeout.
         unmoved_by_source: turns that moved nobody, by why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
@@ -40,7 +60,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     transitions_by_trigger: dict[str, int]
     decisions_by_source: dict[str, int]
     unmoved_by_source: dict[str, int]
+    oracle_questions: int
     oracle_calls: int
+    oracle_coalesced: int
     oracle_calls_per_1000_activations: float
     fallback_share: float
     fallbacks_by_reason: dict[str, int]
@@ -49,6 +71,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     guard_errors: dict[str, int]
     latency_s_p50: float
     latency_s_p95: float
+    llm: LLMSummary | None
     wall_s: float
     world: dict[str, Any]
 
@@ -86,8 +109,10 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         transitions_by_trigger=tally.transitions_by_trigger(),
         decisions_by_source=decisions,
         unmoved_by_source=tally.unmoved_by_source(),
-        oracle_calls=tally.questions,
-        oracle_calls_per_1000_activations=_ratio(1000 * tally.questions, tally.activations),
+        oracle_questions=tally.questions,
+        oracle_calls=oracle.calls,
+        oracle_coalesced=oracle.coalesced,
+        oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, tally.activations),
         fallback_share=_ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked),
         fallbacks_by_reason=dict(sorted((oracle.fallbacks + Counter(late=simulation.engine.late)).items())),
         crashes=simulation.supervisor.intensity.crashes,
@@ -95,8 +120,23 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         guard_errors={seen.row.name: seen.count for seen in simulation.domain.chart.guard_errors},
         latency_s_p50=percentile(latencies, 0.50),
         latency_s_p95=percentile(latencies, 0.95),
+        llm=_llm(simulation),
         wall_s=round(wall_s, 3),
         world=simulation.domain.world.totals(),
+    )
+
+
+def _llm(simulation: Simulation) -> LLMSummary | None:
+    if not isinstance(simulation.oracle.oracle, ModelOracle):
+        return None
+    counts = simulation.oracle.oracle.statistics()
+    return LLMSummary(
+        calls={str(outcome): count for outcome, count in counts.calls.items()},
+        prompt_tokens=counts.prompt_tokens,
+        completion_tokens=counts.completion_tokens,
+        latency_s_p50=round(counts.latency_s_p50, 6),
+        latency_s_p95=round(counts.latency_s_p95, 6),
+        latency_s_p99=round(counts.latency_s_p99, 6),
     )
 
 

@@ -20,8 +20,9 @@ EPILOG = """\b
 Exit codes:
   0    done
   1    the run failed
-  2    wrong usage
+  2    wrong usage, or a directory or file that cannot be written
   3    a configuration or input file that cannot be run
+  4    stopped at the spend cap
   5    the oracle's backend cannot be reached
   130  stopped by SIGINT, 143 by SIGTERM, after the tick was finished
 """

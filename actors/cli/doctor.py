@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from importlib.metadata import version
+from pathlib import Path
 from time import perf_counter
 
 import anyio
@@ -12,9 +13,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from actors.backends import make_model
+from actors.cli.options import read_config
 from prism.agents import SocialAgent
-from prism.config import ChoiceConfig
+from prism.config import ChoiceConfig, Config, load_config
 from prism.errors import OracleError
+from prism.llm import Health
 from prism.social.choice import ChoiceOracle
 from prism.statechart import AgentState
 
@@ -22,11 +26,24 @@ PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama
 
 
 @click.command()
-def doctor() -> None:
+@click.argument("config", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Override one setting, as in --set oracle.backend=ollama. May be repeated; the last one wins.",
+)
+def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     """Show what is installed, what this machine has, and whether the oracle answers.
 
+    With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes.
     Exit code 5 means that the oracle does not answer.
     """
+    if config is None:
+        settings = load_config(None, "defaults", environment=os.environ, overrides=overrides)
+    else:
+        settings = read_config(config, overrides)
     table = Table(show_header=False, box=None)
     table.add_row("python", f"{platform.python_version()} ({platform.python_implementation()})")
     table.add_row("machine", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")
@@ -34,9 +51,29 @@ def doctor() -> None:
         table.add_row(package, version(package))
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))
     table.add_row("environment", ", ".join(overriding) or "no PRISM_ variables")
-    state, latency_s = anyio.run(_ask_embedded_oracle)
-    table.add_row("oracle choice", f"embedded, no server; answered {state.value!r} in {latency_s * 1e6:.0f} us")
     Console().print(table)
+    Console().print(_oracle(settings))
+
+
+def _oracle(settings: Config) -> Table:
+    """What the oracle says of itself.
+
+    Raises:
+        OracleUnavailableError: it does not answer.
+    """
+    table = Table(show_header=False, box=None)
+    if settings.oracle.backend == "choice":
+        state, latency_s = anyio.run(_ask_embedded_oracle)
+        table.add_row("oracle choice", f"embedded, no server; answered {state.value!r} in {latency_s * 1e6:.0f} us")
+        return table
+    health = anyio.run(_check_model, settings)
+    table.add_row("oracle", f"{health.backend} {health.version} at {settings.llm.host}")
+    table.add_row("model", health.model)
+    table.add_row("answers by", health.dialect)
+    table.add_row("latency", f"{health.latency_s:.3f} s")
+    if health.note:
+        table.add_row("note", health.note)
+    return table
 
 
 async def _ask_embedded_oracle() -> tuple[AgentState, float]:
@@ -47,3 +84,11 @@ async def _ask_embedded_oracle() -> tuple[AgentState, float]:
     if state not in options:
         raise OracleError(f"the embedded oracle answered {state!r}, which is not an option")
     return state, perf_counter() - begun
+
+
+async def _check_model(settings: Config) -> Health:
+    model = make_model(settings)
+    try:
+        return await model.check()
+    finally:
+        await model.aclose()

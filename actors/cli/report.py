@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.progress import duration
-from actors.summary import Summary
+from actors.summary import LLMSummary, Summary
 
 BAR_WIDTH = 24
 
@@ -34,6 +34,13 @@ def render(summary: Summary, directory: str) -> RenderableType:
         parts.append(_counts("turns that moved nobody", summary.unmoved_by_source))
     if summary.fallbacks_by_reason:
         parts.append(_counts("fallbacks by reason", summary.fallbacks_by_reason))
+    if summary.llm is not None:
+        parts.append(_counts("model calls by outcome", {name: n for name, n in summary.llm.calls.items() if n}))
+        parts.append(_model(summary.llm))
+    if summary.crashes:
+        parts.append(
+            Text(f"{summary.crashes:,} crashes, {summary.agents_quarantined:,} agents quarantined", style="bold red")
+        )
     parts.extend((_world(summary), Text(), _footer(summary, directory)))
     return Group(*parts)
 
@@ -65,10 +72,18 @@ def _world(summary: Summary) -> RenderableType:
     return table
 
 
+def _model(llm: LLMSummary) -> Text:
+    return Text(
+        f"  tokens: {llm.prompt_tokens:,} in, {llm.completion_tokens:,} out; latency p50 {llm.latency_s_p50:.3f} s, "
+        f"p95 {llm.latency_s_p95:.3f} s, p99 {llm.latency_s_p99:.3f} s"
+    )
+
+
 def _footer(summary: Summary, directory: str) -> Text:
     return Text(
         f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f} "
-        f"({summary.oracle_calls:,} calls, {summary.fallback_share:.1%} fallbacks)\n"
+        f"({summary.oracle_questions:,} questions, {summary.oracle_calls:,} calls, "
+        f"{summary.fallback_share:.1%} fallbacks)\n"
         f"digest {summary.digest}\n"
         f"files in {directory}"
     )

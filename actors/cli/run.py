@@ -11,6 +11,7 @@ import anyio
 import click
 from rich.console import Console
 
+from actors.backends import open_oracle
 from actors.cli.options import read_config, with_settings
 from actors.cli.progress import show_progress
 from actors.cli.report import render
@@ -21,9 +22,12 @@ from actors.run_directory import RunDirectory
 from actors.signals import EXIT_BASE, StopOnSignal
 from actors.simulation import Simulation
 from actors.summary import Summary, summarise
-from prism.errors import PrismError
+from prism.config import Config
+from prism.domain import Domain
+from prism.errors import OracleUnavailableError, PrismError
 
-ORACLES = {"choice": "embedded multinomial logit, no server; its coefficients are uncalibrated"}
+SPEND_CAP = "spend_cap"
+EXIT_SPENT = 4
 
 
 @click.command()
@@ -47,42 +51,58 @@ def run(config: Path, overrides: Sequence[str], out: Path | None, *, quiet: bool
       manifest.json  versions, seed and the SHA-256 of every input file
       log.jsonl      warnings and errors, a JSON object a line
       summary.json   what the run came to, with its digest
+      tape.sqlite    the model's answers, with oracle.tape=record
     """
     settings = read_config(config, overrides)
     domain, inputs = build_domain(settings)
     directory = RunDirectory.create(out, config.stem)
     directory.write_config(settings)
     directory.write_manifest(settings, inputs)
-    if not quiet:
-        click.echo(
-            f"prism: {domain.size:,} agents, {settings.simulation.rounds:,} rounds, seed {settings.simulation.seed}; "
-            f"oracle: {ORACLES[settings.oracle.backend]}",
-            err=True,
-        )
     with logging_to(directory.log):
-        summary = anyio.run(_run, Simulation(settings, domain), quiet)
+        try:
+            summary = anyio.run(_run, settings, domain, directory, quiet)
+        except OracleUnavailableError:
+            directory.discard_unless_begun()
+            raise
     directory.write("summary.json", summary.to_json())
     if quiet:
         click.echo(summary.digest)
     else:
         Console().print(render(summary, str(directory.path)))
+    if summary.stopped_by == SPEND_CAP:
+        sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
         sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
 
 
-async def _run(simulation: Simulation, quiet: bool) -> Summary:
-    signals = StopOnSignal(simulation.stop)
-    begun = perf_counter()
+async def _run(settings: Config, domain: Domain, directory: RunDirectory, quiet: bool) -> Summary:
+    """Open the oracle, say what is run, and run it."""
     try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(signals.run)
+        async with open_oracle(settings, domain, directory.path) as opened:
             if not quiet:
-                tasks.start_soon(show_progress, simulation.progress)
-            await simulation.run()
-            tasks.cancel_scope.cancel()
+                click.echo(
+                    f"prism: {domain.size:,} agents, {settings.simulation.rounds:,} rounds, "
+                    f"seed {settings.simulation.seed}; oracle: {opened.description}",
+                    err=True,
+                )
+            return await simulate(Simulation(settings, domain, opened.oracle), quiet=quiet)
     except BaseExceptionGroup as group:
         if (error := first_of(group, PrismError)) is not None:
             raise error from None
         raise
+
+
+async def simulate(simulation: Simulation, *, quiet: bool) -> Summary:
+    """Run a simulation to its end or to the first signal, showing progress unless told not to."""
+    signals = StopOnSignal(simulation.stop)
+    begun = perf_counter()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(signals.run)
+        if not quiet:
+            tasks.start_soon(show_progress, simulation.progress)
+        await simulation.run()
+        tasks.cancel_scope.cancel()
     stopped_by = None if signals.received is None else signals.received.name
+    if stopped_by is None and simulation.is_spent:
+        stopped_by = SPEND_CAP
     return summarise(simulation, perf_counter() - begun, stopped_by)

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from prism.llm.config import LLMConfig
+
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Positive = Annotated[int, Meta(ge=1)]
 
@@ -202,4 +204,5 @@ class Config(Section, frozen=True, kw_only=True):
     feed: FeedConfig = FeedConfig()
     statechart: StatechartConfig = StatechartConfig()
     oracle: OracleConfig = OracleConfig()
+    llm: LLMConfig = LLMConfig()
     run: RunConfig = RunConfig()

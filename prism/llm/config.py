@@ -17,7 +17,9 @@ class LLMConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     host: Annotated[
         str,
-        Meta(min_length=1, description="address of the server; for OpenAI-compatible ones such as http://127.0.0.1:8000"),
+        Meta(
+            min_length=1, description="address of the server; for OpenAI-compatible ones such as http://127.0.0.1:8000"
+        ),
     ] = "http://127.0.0.1:11434"
     model: Annotated[str, Meta(min_length=1, description="name of the model, as the server lists it")] = "llama3.2"
     temperature: Annotated[
@@ -34,7 +36,9 @@ class LLMConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     timeout_s: Annotated[float, Meta(gt=0.0, le=3600.0, description="longest a call may take, to its last byte")] = 60.0
     api_key_env: Annotated[
         str,
-        Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="environment variable with the key; never the key itself"),
+        Meta(
+            pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="environment variable with the key; never the key itself"
+        ),
     ] = "PRISM_LLM_API_KEY"
     systemone: Annotated[
         Literal["auto", "off"], Meta(description="auto: ask ollama for probabilities where it offers them; off: chat")

@@ -25,7 +25,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         latency_s: how long the last attempt took.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the contract's four facts, and two of ours
+    def __init__(
         self,
         reason: Reason,
         attempts: int = 1,

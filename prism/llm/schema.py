@@ -6,6 +6,10 @@ from typing import Any
 
 import msgspec
 
+_LISTS = ("anyOf", "prefixItems")
+_SINGLES = ("items", "additionalProperties", "propertyNames")
+"""The keys of a schema that hold schemas, as far as msgspec writes them."""
+
 
 def schema_of(model: type[msgspec.Struct]) -> dict[str, Any]:
     """The model's JSON schema without `$ref`, which several servers do not follow.
@@ -16,22 +20,27 @@ def schema_of(model: type[msgspec.Struct]) -> dict[str, Any]:
         TypeError: the model contains itself, so that no finite schema says what it is.
     """
     schema = msgspec.json.schema(model)
-    resolved = _resolve(schema, schema.get("$defs", {}), ())
-    assert isinstance(resolved, dict)
-    return resolved
+    return _resolve(schema, schema.get("$defs", {}), ())
 
 
-def _resolve(node: Any, definitions: dict[str, Any], above: tuple[str, ...]) -> Any:
-    if isinstance(node, list):
-        return [_resolve(item, definitions, above) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if isinstance(node.get("$ref"), str):
+def _resolve(node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
+    if "$ref" in node:
         name = node["$ref"].removeprefix("#/$defs/")
         if name in above:
             message = f"a response model must not contain itself, as {name} does"
             raise TypeError(message)
         rest = {key: value for key, value in node.items() if key not in ("$ref", "$defs")}
         return {**_resolve(definitions[name], definitions, (*above, name)), **rest}
-    closed = {"additionalProperties": False} if "properties" in node else {}
-    return {**{key: _resolve(value, definitions, above) for key, value in node.items() if key != "$defs"}, **closed}
+    resolved: dict[str, Any] = {}
+    for key, value in node.items():
+        if key == "properties":  # by name: a field may be called "$ref" or "properties"
+            resolved[key] = {name: _resolve(inner, definitions, above) for name, inner in value.items()}
+        elif key in _LISTS:
+            resolved[key] = [_resolve(inner, definitions, above) for inner in value]
+        elif key in _SINGLES and isinstance(value, dict):
+            resolved[key] = _resolve(value, definitions, above)
+        else:
+            resolved[key] = value
+    if "properties" in resolved:
+        resolved["additionalProperties"] = False
+    return resolved

@@ -1,4 +1,4 @@
-"""What every adapter does at start: ask a question with a schema, be patient with a busy server, and say what is wrong."""
+"""What adapters do at start: ask with a schema, be patient with a busy server, and say what is wrong."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def patiently(ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool]
     Raises:
         LLMFailureException: there is none; a client error and a second timeout end it at once.
     """
-    timeouts, unusable, failure = 0, 0, None
+    timeouts, unusable, failure = 0, 0, LLMFailureException("invalid_response")
     for pause_s in _PAUSES_S:
         await anyio.sleep(pause_s)
         try:
@@ -70,7 +70,6 @@ async def patiently(ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool]
         failure = LLMFailureException("invalid_response", detail=f"it answered {text[:80]!r}")
         if unusable == _UNUSABLE_TRIES:
             break
-    assert failure is not None
     raise failure
 
 

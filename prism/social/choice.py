@@ -32,6 +32,8 @@ class ChoiceOracle(Oracle[AgentState]):
         seed: the run's seed.
     """
 
+    waits = False
+
     def __init__(self, coefficients: ChoiceConfig, seed: int) -> None:
         self._coefficients = coefficients
         self._seed = seed

@@ -27,6 +27,10 @@ class Asker(Protocol):
     """What an oracle may know of the agent that asks."""
 
     @property
+    def state(self) -> AgentState:
+        """The state it is in."""
+
+    @property
     def agent_id(self) -> int:
         """Its number."""
 
@@ -66,6 +70,9 @@ class Oracle(ABC, Generic[S]):
     """
 
     source: str = "oracle"
+    waits: bool = True
+    """Whether answers come from outside and may be late. One that computes its answers has no deadline: a slow machine
+    must not change a result."""
 
     @abstractmethod
     async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
@@ -89,6 +96,18 @@ class Oracle(ABC, Generic[S]):
         context: Any = None,  # noqa: ARG002
     ) -> Hashable | None:
         """What is equal for questions that one answer may serve; None if each needs an answer of its own."""
+        return None
+
+    @property
+    def replays(self) -> bool:
+        """Whether its answers are recorded ones, which cost nothing and are never late."""
+        return False
+
+    async def forgo(self, question: bytes, source: str, reason: str) -> None:  # most keep no record
+        """Note that a question was settled by a fallback, so that a replay settles it in the same way."""
+
+    async def forgone(self, question: bytes) -> tuple[str, str] | None:  # noqa: ARG002  # most keep no record
+        """In a replay, source and reason of the fallback that settled a question; None if it was answered."""
         return None
 
     async def decide(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:

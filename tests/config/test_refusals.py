@@ -10,7 +10,7 @@ POPULATION = (
     "posts_per_session, activity, graph"
 )
 GRAPH = "kind, path, directed, degree, blocks, mixing, rewiring"
-TOP = "simulation, population, feed, statechart, oracle, run"
+TOP = "simulation, population, feed, statechart, oracle, llm, run"
 FEED = "algorithm, size, out_of_network, memory, pool, attention, horizon_rounds"
 EPOCH = "expected date and time with UTC offset"
 UNCLOSED = "while parsing a flow sequence, expected ',' or ']', but got '<stream end>'"

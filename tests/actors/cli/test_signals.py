@@ -16,8 +16,9 @@ import pytest
 from tests.actors.cli.conftest import SMALL
 
 UNANSWERED = """
-import anyio, sys
-from actors.cli.run import _run
+import anyio
+from functools import partial
+from actors.cli.run import simulate
 from actors.domains import build_domain
 from actors.simulation import Simulation
 from prism.config import load_config
@@ -31,7 +32,7 @@ class Silent(Oracle):
 config = load_config(None, "-", environment={}, overrides=[
     "population.size=60", "population.activity.mean=1", "population.ambiguity=0.5",
     "oracle.lookahead_ticks=0", "oracle.deadline_s=600"])
-anyio.run(_run, Simulation(config, build_domain(config).domain, Silent()), True)
+anyio.run(partial(simulate, Simulation(config, build_domain(config).domain, Silent()), quiet=True))
 """
 
 

@@ -1,0 +1,193 @@
+"""A client that asks for an instance of a response model, and asks once more when the first answer fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+import anyio
+import msgspec
+
+from prism.llm.config import LLMConfig
+from prism.llm.extract import extract_object
+from prism.llm.failure import LLMFailureException
+from prism.llm.port import ChatRequest, Completion, LanguageModel, Message
+from prism.llm.schema import schema_of
+from prism.rng import WORLD, uniform
+
+__all__ = ["Call", "LLMClient", "LLMFailureException", "backoff_s"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+_log = logging.getLogger(__name__)
+
+_ATTEMPTS = 2
+_SEEDS = 2**31
+_LEAST_BACKOFF_S, _MOST_BACKOFF_S = 1.0, 5.0
+_BACKOFF_DRAW = 1001
+"""A wait decides nothing in a run, so its draws stand apart from those in `prism.rng.Draw`."""
+
+
+class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """One answered call, with what a record of its reasoning needs.
+
+    Args:
+        value: the answer.
+        prompt: what was asked.
+        response: what the model said, as it said it.
+        retry_count: 0 or 1.
+        duration_ms: how long the answer took, waits and failed attempts aside.
+        model: who answered.
+        prompt_tokens, completion_tokens: the size of question and answer.
+    """
+
+    value: T
+    prompt: str
+    response: str
+    retry_count: int
+    duration_ms: int
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def backoff_s(seed: int, sample: int) -> float:
+    """The wait before a second attempt: 1 to 5 s, so that clients that failed together do not return together."""
+    return _LEAST_BACKOFF_S + (_MOST_BACKOFF_S - _LEAST_BACKOFF_S) * uniform(seed, WORLD, sample, _BACKOFF_DRAW)
+
+
+class LLMClient:
+    """Answers in the shape of a msgspec Struct.
+
+    Args:
+        model: the model, or settings, from which an Ollama client is made.
+        component: who asks, for logs and errors: agent, engine, validator.
+        seed: of the sampling; settings bring their own.
+        max_tokens: the longest answer: reasoning takes more than a decision.
+        sleep: waits; tests put one here that does not.
+        jitter: the wait before a second attempt, from the seed and the sample number.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel | LLMConfig,
+        *,
+        component: str = "agent",
+        seed: int = 0,
+        max_tokens: int = 1024,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        jitter: Callable[[int, int], float] = backoff_s,
+    ) -> None:
+        if isinstance(model, LLMConfig):
+            from prism.llm.ollama import OllamaChatClient  # noqa: PLC0415 - 0.2 s to import, and few runs need it
+
+            self._model: LanguageModel = OllamaChatClient(model)
+            self._seed = model.seed
+        else:
+            self._model, self._seed = model, seed
+        self._component = component
+        self._max_tokens = max_tokens
+        self._sleep = sleep
+        self._jitter = jitter
+
+    async def call_with_retry(self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = "") -> T:
+        """The model's answer as an instance of `response_model`.
+
+        Args:
+            prompt: what is asked.
+            response_model: a msgspec Struct; its JSON schema goes with the prompt.
+            sample: tells apart draws for the same prompt, such as the tick; from 0 to 2**61.
+            asked_by: who asks, for messages.
+
+        Raises:
+            LLMFailureException: no usable answer, after a second attempt where one could help.
+            OracleUnavailableError: a tape is replayed that has no answer to this.
+        """
+        return (await self.call_recorded(prompt, response_model, sample=sample, asked_by=asked_by)).value
+
+    async def call_recorded(
+        self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = ""
+    ) -> Call[T]:
+        """The same, with the facts of the call."""
+        schema = schema_of(response_model)
+        for attempt in range(_ATTEMPTS):
+            # A second attempt is another sample: the same one would only say the same again, live or from a tape.
+            number = _ATTEMPTS * sample + attempt
+            request = ChatRequest(
+                messages=(Message(role="user", content=prompt),),
+                schema=schema,
+                seed=(self._seed + number) % _SEEDS,
+                sample=number,
+                max_tokens=self._max_tokens,
+                asked_by=asked_by,
+            )
+            try:
+                completion = await self._model.complete(request)
+                value = _parse(completion, response_model, self._component)
+            except LLMFailureException as error:
+                await self._fail_or_wait(error, attempt + 1, sample)
+                continue
+            return _call(value, prompt, completion, attempt)
+        raise AssertionError("the last attempt answers or raises")
+
+    async def aclose(self) -> None:
+        """Close the model's connections."""
+        await self._model.aclose()
+
+    async def _fail_or_wait(self, error: LLMFailureException, attempts: int, sample: int) -> None:
+        """Wait if another attempt is left and may help. Raises: LLMFailureException otherwise."""
+        if attempts < _ATTEMPTS and error.reason != "client_error":
+            wait_s = self._jitter(self._seed, sample)
+            _log.warning(
+                "llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s",
+                self._component,
+                error.reason,
+                attempts,
+                wait_s,
+                error.detail,
+            )
+            await self._sleep(wait_s)
+            return
+        failure = LLMFailureException(
+            error.reason, attempts, self._component, error.status_code, error.detail, error.latency_s
+        )
+        _log.error(
+            "LLM_FAILURE component=%s reason=%s attempts=%d status_code=%s model=%s error=%s",
+            self._component,
+            failure.reason,
+            failure.attempts,
+            failure.status_code,
+            self._model.name,
+            failure.detail,
+        )
+        raise failure from error
+
+
+def _parse(completion: Completion, response_model: type[T], component: str) -> T:
+    """The answer in the completion, or in a JSON object within its text. Raises: LLMFailureException."""
+    problem: Exception | None = None
+    for text in (completion.text, extract_object(completion.text)):
+        try:
+            if text is not None:
+                return msgspec.json.decode(text, type=response_model)
+        except (msgspec.DecodeError, RecursionError) as error:
+            problem = error
+    raise LLMFailureException(
+        "invalid_response",
+        component=component,
+        detail=f"{problem}: {completion.text[:120]!r}",
+        latency_s=completion.latency_s,
+    ) from problem
+
+
+def _call(value: T, prompt: str, completion: Completion, retry_count: int) -> Call[T]:
+    return Call(
+        value=value,
+        prompt=prompt,
+        response=completion.text,
+        retry_count=retry_count,
+        duration_ms=round(completion.latency_s * 1000),
+        model=completion.model,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+    )

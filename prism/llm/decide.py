@@ -1,0 +1,168 @@
+"""An oracle that asks a language model: for probabilities where the model offers them, else for a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from prism.errors import OracleResponseError
+from prism.llm.config import LLMConfig
+from prism.llm.extract import extract_object
+from prism.llm.failure import LLMFailureException
+from prism.llm.port import ChatRequest, ChoiceRequest, LanguageModel, Message
+from prism.llm.tally import OracleStatistics, Tally
+from prism.llm.tape import Forgone
+from prism.llm.taped import TapedModel
+from prism.rng import Draw, integer, pick, uniform
+from prism.statechart.oracle import (
+    UNTRUSTED,
+    Asker,
+    Oracle,
+    build_oracle_prompt,
+    options_schema,
+    parse_oracle_response,
+)
+from prism.statechart.states import STATE_DESCRIPTIONS, AgentState
+
+_SEEDS = 2**31
+_SEED_DRAW = 1002
+"""The seeds that a server samples with. They decide nothing here, so they stand apart from `prism.rng.Draw`."""
+
+
+class ModelOracle(Oracle[AgentState]):
+    """Settles ambiguous transitions by asking a language model.
+
+    At temperature 0 equal questions are one question. Above it, each agent in each tick draws its own answer, from a
+    seed that is a function of the settings, the agent and the tick: an answer can be asked for again.
+
+    Args:
+        model: who is asked.
+        config: its settings: temperature and seed.
+        seed: the run's seed, for draws from probabilities.
+        deadline_s: a limit for each call that is shorter than the model's own.
+    """
+
+    source = "llm"
+
+    def __init__(self, model: LanguageModel, config: LLMConfig, seed: int, *, deadline_s: float | None = None) -> None:
+        self._model = model
+        self._config = config
+        self._seed = seed
+        self._deadline_s = deadline_s
+        self._tally = Tally()
+        self._offers_probabilities: bool | None = None
+        """Whether the model gives probabilities; None before it was first asked."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written by the model so far."""
+        return self._tally.tokens
+
+    def key(self, agent: Asker, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
+        """The prompt, where one answer may serve all who ask it: at temperature 0, by chat.
+
+        Probabilities are drawn from by each agent for itself, so there a shared answer would not be the same one.
+        """
+        if self._config.temperature > 0.0 or self._offers_probabilities is not False:
+            return None
+        states = [AgentState(option) for option in options]
+        return build_oracle_prompt(
+            agent.name, agent.interests, agent.personality, agent.state, trigger, states, context
+        )
+
+    def statistics(self) -> OracleStatistics:
+        """What became of the calls so far."""
+        return self._tally.statistics()
+
+    async def ask(
+        self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
+    ) -> AgentState:
+        """The chosen option.
+
+        Raises:
+            LLMFailureException: the call failed.
+            OracleResponseError: the answer names no option.
+            OracleUnavailableError: a tape is replayed that has no answer to this.
+        """
+        prompt = build_oracle_prompt(
+            agent.name, agent.interests, agent.personality, current_state, trigger, options, context
+        )
+        # What is the same for all people comes first, as the system message, so that a server reads it once.
+        rules, _, situation = prompt.partition(UNTRUSTED)
+        try:
+            chosen = await self._choose(agent, situation.strip(), options)
+            return chosen or await self._complete(agent, f"{rules}{UNTRUSTED}", situation.strip(), options)
+        except LLMFailureException as error:
+            self._tally.count(error.reason, error.latency_s)
+            raise
+
+    @property
+    def replays(self) -> bool:
+        """Whether the answers come from a tape."""
+        return isinstance(self._model, TapedModel) and self._model.mode == "replay"
+
+    async def forgo(self, question: bytes, source: str, reason: str) -> None:
+        """Note on the tape, where there is one, that a question was settled by a fallback."""
+        if isinstance(self._model, TapedModel):
+            await self._model.forgo(question, Forgone(source, reason))
+
+    async def forgone(self, question: bytes) -> tuple[str, str] | None:
+        """Source and reason of the fallback on the tape; None if the model answered."""
+        found = await self._model.forgone(question) if isinstance(self._model, TapedModel) else None
+        return None if found is None else (found.source, found.reason)
+
+    async def _choose(self, agent: Asker, situation: str, options: Sequence[AgentState]) -> AgentState | None:
+        """An option drawn by its probability; None where the model gives none."""
+        request = ChoiceRequest(
+            state=situation,
+            instructions=f"Choose the person's next state. {UNTRUSTED}",
+            options={option.value: STATE_DESCRIPTIONS[option] for option in options},
+            deadline_s=self._deadline_s,
+            asked_by=_asked_by(agent),
+        )
+        found = await self._model.choose(request)
+        self._offers_probabilities = found is not None
+        if found is None:
+            return None
+        self._tally.count("ok", found.latency_s, found.prompt_tokens, found.completion_tokens)
+        weights = [found.probabilities[option.value] for option in options]
+        return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+
+    async def _complete(self, agent: Asker, rules: str, situation: str, options: Sequence[AgentState]) -> AgentState:
+        """The option that the model names."""
+        request = ChatRequest(
+            messages=(Message(role="system", content=rules), Message(role="user", content=situation)),
+            schema=options_schema(options),
+            seed=self._request_seed(agent),
+            sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
+            deadline_s=self._deadline_s,
+            asked_by=_asked_by(agent),
+        )
+        said = await self._model.complete(request)
+        try:
+            chosen = _parse(said.text, options)
+        except OracleResponseError:
+            self._tally.count("invalid_response", said.latency_s, said.prompt_tokens, said.completion_tokens)
+            raise
+        self._tally.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
+        return chosen
+
+    def _request_seed(self, agent: Asker) -> int:
+        if self._config.temperature == 0.0:
+            return self._config.seed
+        return integer(_SEEDS, self._config.seed, agent.agent_id, agent.tick, _SEED_DRAW)
+
+
+def _asked_by(agent: Asker) -> str:
+    return f"agent {agent.agent_id} in tick {agent.tick}"
+
+
+def _parse(text: str, options: Sequence[AgentState]) -> AgentState:
+    """The option named by the text, or by the first JSON object in it. Raises: OracleResponseError."""
+    try:
+        return parse_oracle_response(text, options)
+    except OracleResponseError:
+        inner = extract_object(text)
+        if inner is None or inner == text.strip():
+            raise
+    return parse_oracle_response(inner, options)

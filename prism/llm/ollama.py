@@ -1,0 +1,240 @@
+"""A model on an Ollama server, through the `ollama` package.
+
+What the package leaves open is settled here: it has no timeout, cannot read every error body, says nothing of an answer
+that was not finished, and would take a proxy from the environment.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import ollama
+
+from prism.errors import OracleUnavailableError
+from prism.llm.config import LLMConfig
+from prism.llm.extract import extract_object
+from prism.llm.failure import LLMFailureException
+from prism.llm.http import LIMITS, StatusError, checked_host, one_call, read_key, refuse_errors
+from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
+from prism.llm.start import CHOICE_TEST, SELF_TEST, WARM_UP, follows_schema, full_name, key_error, listed, patiently
+
+COMPONENT = "ollama"
+_LEAST_OPTIONS, _MOST_OPTIONS = 2, 26
+_QUESTION = "next"
+
+
+class OllamaChatClient:
+    """A language model behind Ollama's `/api/chat`, and `/v1/systemone` where the server has it.
+
+    Args:
+        config: host, model and sampling.
+        environment: where the key is looked up, which Ollama itself needs none of but a proxy before it may.
+
+    Raises:
+        OracleUnavailableError: the host is no address, or the key cannot be sent.
+    """
+
+    def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
+        self._config = config
+        self._host = checked_host(config.host)
+        self._key = read_key(os.environ if environment is None else environment, config.api_key_env)
+        self._offers_choice = config.systemone == "auto"
+        self._options: dict[str, Any] = {"temperature": config.temperature, "num_ctx": config.num_ctx}
+        self._client = ollama.AsyncClient(
+            config.host,
+            timeout=config.timeout_s,
+            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+            follow_redirects=False,
+            trust_env=False,
+            limits=LIMITS,
+            event_hooks={"response": [refuse_errors]},
+        )
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return f"ollama {self._config.model}"
+
+    @property
+    def identity(self) -> Identity:
+        """What its answers depend on besides the request."""
+        options = {**self._options, "num_predict": self._config.num_predict}
+        return Identity(backend=COMPONENT, model=self._config.model, dialect=COMPONENT, options=options)
+
+    async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
+        """The model's answer to one prompt: JSON, freed of any text around it."""
+        message = Message(role="user", content=prompt)
+        completion = await self.complete(ChatRequest(messages=(message,), schema=schema, seed=self._config.seed))
+        return extract_object(completion.text) or completion.text
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """The model's answer to a chat."""
+        return await self._complete(request, self._deadline_s(request))
+
+    async def _complete(self, request: ChatRequest, deadline_s: float) -> Completion:
+        started_s = perf_counter()
+        limit = request.max_tokens or self._config.num_predict
+        with one_call(COMPONENT, deadline_s, self._key):
+            response = await self._client.chat(
+                self._config.model,
+                [{"role": message.role, "content": message.content} for message in request.messages],
+                format=request.schema,
+                options={**self._options, "num_predict": limit, "seed": request.seed},
+                keep_alive=self._config.keep_alive,
+                think=False,
+                stream=False,
+            )
+            return Completion(
+                text=_finished_text(response, limit, cut_is_error=request.schema is not None),
+                model=response.model or self._config.model,
+                prompt_tokens=response.prompt_eval_count or 0,
+                completion_tokens=response.eval_count or 0,
+                latency_s=perf_counter() - started_s,
+            )
+
+    async def choose(self, request: ChoiceRequest) -> Distribution | None:
+        """A weight for each option, or None where the server or this question does not allow it."""
+        if not self._offers_choice or not _LEAST_OPTIONS <= len(request.options) <= _MOST_OPTIONS:
+            return None
+        started_s = perf_counter()
+        question = {"type": "choice", "instructions": request.instructions, "criteria": request.options}
+        with one_call(COMPONENT, self._deadline_s(request), self._key):
+            try:
+                response = await self._client.systemone(
+                    self._config.model, request.state, {_QUESTION: question}, self._config.keep_alive
+                )
+            except StatusError as error:
+                if _means_too_long(error):
+                    return None
+                if _means_not_offered(error):
+                    self._offers_choice = False
+                    return None
+                raise
+            return Distribution(
+                probabilities=_probabilities(response, request.options),
+                model=response.model,
+                prompt_tokens=response.usage.input_tokens,
+                completion_tokens=response.usage.output_tokens,
+                latency_s=perf_counter() - started_s,
+            )
+
+    def _deadline_s(self, request: ChatRequest | ChoiceRequest) -> float:
+        return min(self._config.timeout_s, request.deadline_s or math.inf)
+
+    async def check(self) -> Health:
+        """That the server runs, has the model, can load it and follows a schema; whether it gives probabilities."""
+        version = await self._version()
+        await self._require_model()
+        try:
+            # The first answer may have to wait for the model to load; the second tells what an answer takes.
+            await patiently(lambda: self._complete(SELF_TEST, self._config.timeout_s * WARM_UP))
+            completion = await patiently(lambda: self.complete(SELF_TEST), lambda said: follows_schema(said.text))
+            if self._offers_choice:
+                await patiently(lambda: self.choose(CHOICE_TEST))
+        except LLMFailureException as error:
+            raise self._unusable(error) from error
+        note = "decides by probabilities (systemone)" if self._offers_choice else "decides by chat"
+        return Health(
+            backend=COMPONENT,
+            version=version,
+            model=completion.model,
+            latency_s=completion.latency_s,
+            dialect=COMPONENT,
+            note=note,
+        )
+
+    async def _version(self) -> str:
+        """The server's version; the package has no call for it, so its own HTTP client makes one."""
+        try:
+            with one_call(COMPONENT, self._config.timeout_s, self._key):
+                response = await self._client._client.get("/api/version")  # noqa: SLF001
+                return str(response.json()["version"])
+        except KeyError:
+            raise self._not_ollama("it names no version") from None
+        except LLMFailureException as error:
+            if error.status_code in (401, 403):
+                raise key_error(self._host, self._config.api_key_env, given=self._key is not None) from error
+            if error.reason in ("connection_error", "timeout"):
+                message = (
+                    f"no Ollama server answers at {self._host}; "
+                    "start it with `ollama serve`, or set llm.host to where it runs"
+                )
+                raise OracleUnavailableError(message) from error
+            raise self._not_ollama(error.detail) from error
+
+    async def _require_model(self) -> None:
+        try:
+            with one_call(COMPONENT, self._config.timeout_s, self._key):
+                models = (await self._client.list()).models
+        except LLMFailureException as error:
+            raise self._not_ollama(error.detail) from error
+        names = [model.model for model in models if model.model]
+        wanted = self._config.model
+        if full_name(wanted) not in map(full_name, names):
+            message = (
+                f"the Ollama server at {self._host} has no model {wanted!r}: {listed(names)}; "
+                f"get it with `ollama pull {wanted}`, or set llm.model"
+            )
+            raise OracleUnavailableError(message)
+
+    def _not_ollama(self, detail: str) -> OracleUnavailableError:
+        return OracleUnavailableError(f"what answers at {self._host} is no Ollama server: {detail}")
+
+    def _unusable(self, error: LLMFailureException) -> OracleUnavailableError:
+        where = f"the Ollama server at {self._host}"
+        if error.status_code is None and error.reason == "invalid_response":
+            return OracleUnavailableError(
+                f"{where} does not keep {self._config.model} to a JSON schema: {error.detail}"
+            )
+        return OracleUnavailableError(f"{where} cannot run {self._config.model}: {error.reason}: {error.detail}")
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+
+def _finished_text(response: ollama.ChatResponse, limit: int, *, cut_is_error: bool) -> str:
+    """The text of an answer that came to its end. Raises: ValueError."""
+    if not response.done:
+        message = "the server stopped before the end of the answer (done: false)"
+        raise ValueError(message)
+    if response.done_reason == "length" and cut_is_error:
+        message = f"the answer was cut at {limit} tokens; raise llm.num_predict"
+        raise ValueError(message)
+    if not response.message.content:
+        message = "the answer is empty"
+        raise ValueError(message)
+    return response.message.content
+
+
+def _probabilities(response: ollama.SystemOneResponse, options: Mapping[str, str | None]) -> dict[str, float]:
+    """The weight of each option, in the order of the options. Raises: ValueError."""
+    answer = response.answers.get(_QUESTION)
+    if not isinstance(answer, ollama.SystemOneChoiceAnswer):
+        message = "the answer makes no choice"
+        raise ValueError(message)
+    found = answer.probabilities
+    if not found.keys() <= options.keys():
+        message = f"the answer names no such options: {', '.join(sorted(found.keys() - options.keys()))}"
+        raise ValueError(message)
+    weights = {option: found.get(option, 0.0) for option in options}
+    if not (all(0.0 <= weight < math.inf for weight in weights.values()) and sum(weights.values()) > 0.0):
+        message = f"the answer has no usable probabilities: {found}"
+        raise ValueError(message)
+    return weights
+
+
+def _means_not_offered(error: StatusError) -> bool:
+    """Whether the server is too old for systemone (a 404 in plain text), or the model no decision model (400)."""
+    if error.status == 404:
+        return not error.body.lstrip().startswith("{")
+    return error.status == 400 and "does not support decision" in error.body
+
+
+def _means_too_long(error: StatusError) -> bool:
+    """Whether this one question is larger than systemone takes."""
+    return error.status == 413

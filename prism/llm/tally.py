@@ -1,0 +1,97 @@
+"""Counts of what became of the calls to a model."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+
+from prism.llm.failure import REASONS, Reason
+
+Outcome = Literal["ok"] | Reason
+OUTCOMES: tuple[Outcome, ...] = ("ok", *REASONS)
+"""What may become of a call: an answer, or a failure under its reason."""
+
+_LEAST_S = 1e-3
+_STEPS_PER_DOUBLING = 4
+_BUCKETS = 84
+"""From 1 ms over 21 doublings to 35 minutes: a quantile is off by 19% at most, at 84 numbers an outcome."""
+
+
+class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts at one moment.
+
+    Args:
+        calls: calls by outcome; every outcome is there.
+        latency_s: seconds spent on them, by outcome.
+        latency_s_p50, latency_s_p95, latency_s_p99: of the calls that were answered; 0 if there were none.
+        prompt_tokens, completion_tokens: what the model read and wrote, unusable answers included.
+    """
+
+    calls: dict[Outcome, int]
+    latency_s: dict[Outcome, float]
+    latency_s_p50: float
+    latency_s_p95: float
+    latency_s_p99: float
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class Tally:
+    """Adds calls up, in memory that does not grow."""
+
+    def __init__(self) -> None:
+        self._calls: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
+        self._latency_s: dict[Outcome, float] = dict.fromkeys(OUTCOMES, 0.0)
+        self._buckets = [0] * _BUCKETS
+        self._prompt_tokens = 0
+        self._completion_tokens = 0
+
+    def count(self, outcome: Outcome, latency_s: float, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
+        """Add one call."""
+        self._calls[outcome] += 1
+        self._latency_s[outcome] += latency_s
+        self._prompt_tokens += prompt_tokens
+        self._completion_tokens += completion_tokens
+        if outcome == "ok":
+            self._buckets[_bucket(latency_s)] += 1
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self._prompt_tokens + self._completion_tokens
+
+    def statistics(self) -> OracleStatistics:
+        """The counts now."""
+        p50, p95, p99 = (self._quantile(share) for share in (0.50, 0.95, 0.99))
+        return OracleStatistics(
+            calls=dict(self._calls),
+            latency_s=dict(self._latency_s),
+            latency_s_p50=p50,
+            latency_s_p95=p95,
+            latency_s_p99=p99,
+            prompt_tokens=self._prompt_tokens,
+            completion_tokens=self._completion_tokens,
+        )
+
+    def _quantile(self, share: float) -> float:
+        """The upper end of the bucket that the quantile falls into."""
+        left = math.ceil(share * self._calls["ok"])
+        if left == 0:
+            return 0.0
+        for number, count in enumerate(self._buckets):
+            left -= count
+            if left <= 0:
+                return _upper_s(number)
+        raise AssertionError("the buckets hold every answered call")
+
+
+def _bucket(latency_s: float) -> int:
+    if latency_s <= _LEAST_S:
+        return 0
+    return min(math.ceil(math.log2(latency_s / _LEAST_S) * _STEPS_PER_DOUBLING), _BUCKETS - 1)
+
+
+def _upper_s(bucket: int) -> float:
+    return _LEAST_S * math.exp2(bucket / _STEPS_PER_DOUBLING)

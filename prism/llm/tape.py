@@ -1,0 +1,240 @@
+"""A tape: the answers of a language model in a file, each on the disk before anyone sees it.
+
+The file is an SQLite database in write-ahead mode with one table. A kill -9 loses nothing that was answered; a closed
+tape is a single file. Nothing is kept in memory, so a tape may be larger than that.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+from prism.errors import OracleUnavailableError
+from prism.llm.failure import LLMFailureException, Reason
+from prism.llm.port import Completion, Distribution, Health, Identity
+
+FORMAT = 1
+"""The version of the table, the records and the keys. Raise it when any of them changes its meaning."""
+
+_APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
+_HEAD_KEY = b"head"
+_PROMPT_CHARS = 200
+
+T = TypeVar("T")
+
+
+class NotOffered(msgspec.Struct, frozen=True, tag="not_offered"):
+    """The model offers no probabilities for this question."""
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+    """The call failed."""
+
+    reason: Reason
+    attempts: int
+    component: str
+    status_code: int | None
+    detail: str
+    latency_s: float
+
+    @classmethod
+    def of(cls, error: LLMFailureException) -> Failed:
+        """The record of an exception."""
+        return cls(
+            reason=error.reason,
+            attempts=error.attempts,
+            component=error.component,
+            status_code=error.status_code,
+            detail=error.detail,
+            latency_s=error.latency_s,
+        )
+
+    def error(self) -> LLMFailureException:
+        """The exception again."""
+        return LLMFailureException(
+            self.reason, self.attempts, self.component, self.status_code, self.detail, self.latency_s
+        )
+
+
+class Forgone(msgspec.Struct, frozen=True, tag="forgone"):
+    """The question was settled without the model: it was too late, or there was no asking it."""
+
+    source: str
+    reason: str
+
+
+Answer = Completion | Distribution | NotOffered | Failed | Forgone
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """Who answered: what the keys of a replay are made from."""
+
+    identity: Identity
+    health: Health
+
+
+_answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
+_heads = msgspec.json.Decoder(Head)
+
+
+class TapeError(OracleUnavailableError):
+    """A tape that cannot be used.
+
+    Args:
+        path: the file.
+        problem: what is wrong, and what to do.
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"{path}: {problem}")
+
+
+class TapeMissError(TapeError):
+    """A question in a replay that was never recorded.
+
+    Args:
+        path: the tape.
+        asked_by: who asked: "agent 12 in tick 340".
+        prompt: what was asked; the message shows its first 200 characters.
+    """
+
+    def __init__(self, path: Path, asked_by: str, prompt: str) -> None:
+        self.asked_by = asked_by
+        self.prompt = prompt
+        who = f" from {asked_by}" if asked_by else ""
+        super().__init__(
+            path,
+            f"no answer to the question{who}: {prompt[:_PROMPT_CHARS]!r}; the tape was recorded with another "
+            "configuration, seed or version: record it again",
+        )
+
+
+class Tape:
+    """The answers by key. Every method may be called from any thread; each blocks, for a disk write at most.
+
+    Args:
+        path: the file. To record, it is made where there is none; its directory has to exist.
+        mode: `record` to read and write, `replay` to read.
+
+    Raises:
+        TapeError: there is no such file, it is no tape, or it comes from a newer version.
+    """
+
+    def __init__(self, path: Path, mode: Literal["record", "replay"]) -> None:
+        self.path = path
+        self._mode = mode
+        self._lock = threading.Lock()
+        if mode == "replay" and not path.is_file():
+            raise TapeError(path, "there is no such tape; record it first")
+        if mode == "record" and not path.parent.is_dir():
+            raise TapeError(path, "its directory does not exist; make it first")
+        try:
+            self._file = sqlite3.connect(path, timeout=10.0, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise TapeError(path, f"cannot be opened: {error}") from error
+        try:
+            self._open()
+        except sqlite3.Error as error:
+            self._file.close()
+            raise TapeError(path, f"is no tape, or a damaged one: {error}") from error
+        except TapeError:
+            self._file.close()
+            raise
+
+    def _open(self) -> None:
+        # First what is only read: a file that is no tape must come out of this unchanged.
+        application = self._number("PRAGMA application_id")
+        version = self._number("PRAGMA user_version")
+        is_new = self._number("PRAGMA page_count") == 0
+        if application != _APPLICATION and not (is_new and self._mode == "record"):
+            raise TapeError(self.path, "is no tape; PRISM would not write into it")
+        if version > FORMAT:
+            raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads up to {FORMAT}")
+        if self._mode == "replay":
+            self._file.execute("PRAGMA query_only = ON")
+            return
+        # NORMAL: a commit survives the process at once, and a power cut after the next checkpoint of the log.
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute("PRAGMA synchronous = NORMAL")
+        self._file.execute("BEGIN IMMEDIATE")
+        self._file.execute(f"PRAGMA application_id = {_APPLICATION}")
+        self._file.execute(f"PRAGMA user_version = {FORMAT}")
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS answers "
+            "(key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID"
+        )
+        self._file.execute("COMMIT")
+
+    def _number(self, statement: str) -> int:
+        return int(self._file.execute(statement).fetchone()[0])
+
+    def __len__(self) -> int:
+        """How many answers it has."""
+        with self._lock:
+            return int(self._file.execute("SELECT count(*) FROM answers WHERE key != ?", (_HEAD_KEY,)).fetchone()[0])
+
+    def read(self, key: bytes) -> Answer | None:
+        """The answer under a key, or None.
+
+        Raises:
+            TapeError: the file is damaged.
+        """
+        row = self._row(key)
+        return None if row is None else self._decode(row, _answers)
+
+    def write(self, key: bytes, answer: Answer, asked_by: str) -> Answer:
+        """The answer that is on the tape now: the given one, unless the key had one already.
+
+        Raises:
+            TapeError: the file cannot be written.
+        """
+        self._execute(
+            "INSERT INTO answers VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key, asked_by, msgspec.json.encode(answer)
+        )
+        return self.read(key) or answer
+
+    def head(self) -> Head | None:
+        """Who answered; None on a tape on which no model has been checked."""
+        row = self._row(_HEAD_KEY)
+        return None if row is None else self._decode(row, _heads)
+
+    def write_head(self, head: Head) -> None:
+        """Note who answers from here on.
+
+        Raises:
+            TapeError: the file cannot be written.
+        """
+        self._execute("INSERT OR REPLACE INTO answers VALUES (?, '', ?)", _HEAD_KEY, msgspec.json.encode(head))
+
+    def close(self) -> None:
+        """Close the file; a recorded one becomes a single file that can be copied and read from a read-only disk."""
+        with self._lock:
+            if self._mode == "record":
+                with suppress(sqlite3.Error):  # another process still has it open, or it is closed already
+                    self._file.execute("PRAGMA journal_mode = DELETE")
+            self._file.close()
+
+    def _row(self, key: bytes) -> bytes | None:
+        row = self._execute("SELECT answer FROM answers WHERE key = ?", key)
+        return None if row is None else row[0]
+
+    def _execute(self, statement: str, *values: object) -> tuple[bytes] | None:
+        with self._lock:
+            try:
+                row: tuple[bytes] | None = self._file.execute(statement, values).fetchone()
+            except sqlite3.Error as error:
+                raise TapeError(self.path, f"cannot be read or written: {error}") from error
+            return row
+
+    def _decode(self, row: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+        try:
+            return decoder.decode(row)
+        except msgspec.DecodeError as error:
+            raise TapeError(self.path, f"is damaged: {error}") from error

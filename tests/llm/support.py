@@ -1,0 +1,108 @@
+"""What the tests of `prism.llm` share: servers, requests, people who ask."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from prism.llm import (
+    ChatRequest,
+    ChoiceRequest,
+    LanguageModel,
+    LLMConfig,
+    Message,
+    OllamaChatClient,
+    OpenAICompatClient,
+)
+from prism.statechart import AgentState
+from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
+
+OPTIONS = [AgentState.SCROLLING, AgentState.ENGAGING_LIKE, AgentState.COMPOSING]
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"next_state": {"type": "string", "enum": [option.value for option in OPTIONS]}},
+    "required": ["next_state"],
+    "additionalProperties": False,
+}
+CHOICE = ChoiceRequest(state="A long day.", instructions="What next?", options={"rest": "Stop", "scroll": None})
+
+
+def asking(text: str = "What next?", **fields: Any) -> ChatRequest:
+    return ChatRequest(messages=(Message(role="user", content=text),), schema=SCHEMA, **fields)
+
+
+def config_for(server: OllamaServer, **fields: Any) -> LLMConfig:
+    return LLMConfig(host=server.url, **{"timeout_s": 5.0, **fields})
+
+
+def failing(*faults: Fault, **settings: Any) -> Settings:
+    """A server whose first calls fail so, one after the other."""
+    return Settings(faults=FaultPlan(at=dict(enumerate(faults, 1)), burst=1), **settings)
+
+
+Build = Callable[[LLMConfig, Mapping[str, str]], LanguageModel]
+BACKENDS: dict[str, Build] = {"ollama": OllamaChatClient, "openai": OpenAICompatClient}
+
+
+@asynccontextmanager
+async def serving(
+    backend: str = "ollama",
+    settings: Settings | None = None,
+    environment: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> AsyncIterator[tuple[OllamaServer, LanguageModel]]:
+    """A server and a model on it, closed at the end, when no connection may be left."""
+    async with OllamaServer(settings) as server:
+        model = BACKENDS[backend](config_for(server, **fields), environment or {})
+        try:
+            yield server, model
+        finally:
+            await model.aclose()
+        await until(lambda: server.statistics().open_connections == 0)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    with anyio.fail_after(5):
+        while not condition():  # noqa: ASYNC110 - the server changes in another thread
+            await anyio.sleep(0.002)
+
+
+@asynccontextmanager
+async def canned(status: int, body: object, *, content_type: str = "application/json") -> AsyncIterator[list[bytes]]:
+    """A server that gives every request this response; it yields the requests' heads, the address in front."""
+    seen: list[bytes] = []
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        seen.append(head)
+        fields = f"Content-Type: {content_type}\r\nContent-Length: {len(content)}\r\nConnection: close"
+        writer.write(f"HTTP/1.1 {status} Said\r\n{fields}\r\n\r\n".encode() + content)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()[:2]
+    seen.append(f"http://{host}:{port}".encode())
+    async with server:
+        yield seen
+
+
+@dataclass(frozen=True)
+class Person:
+    agent_id: int = 12
+    tick: int = 340
+    name: str = "Ada Novak"
+    interests: tuple[str, ...] = ("science", "food")
+    personality: str = "curious"
+
+
+async def no_sleep(_seconds: float) -> None:
+    """Waits for nothing."""

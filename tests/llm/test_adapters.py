@@ -1,0 +1,431 @@
+"""Both adapters against the double over real sockets, and against real servers where the environment names some."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from prism.errors import OracleUnavailableError
+from prism.llm import LanguageModel, LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
+from tests.llm.support import BACKENDS, CHOICE, OPTIONS, SCHEMA, asking, canned, config_for, failing, serving, until
+from tests.ollama_server import Dialect, Fault, FaultPlan, Latency, OllamaServer, Settings, SystemOne
+
+REAL = {"real-ollama": "OLLAMA_HOST", "real-openai": "PRISM_TEST_OPENAI_URL"}
+KEY = "sk-3f9a-very-secret"
+ADDRESS_IN_USE_BY_NOBODY = "http://127.0.0.1:9"
+
+
+def real_model(backend: str) -> LanguageModel:
+    """A model on the server that the environment names: the one it names, or the first one listed."""
+    host = os.environ.get(REAL[backend])
+    if not host:
+        pytest.skip(f"{REAL[backend]} names no server")
+    address = (host if "://" in host else f"http://{host}").rstrip("/").removesuffix("/v1")
+    name = os.environ.get("PRISM_TEST_MODEL")
+    key = os.environ.get("PRISM_LLM_API_KEY")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    name = name or httpx.get(f"{address}/v1/models", headers=headers).json()["data"][0]["id"]
+    return BACKENDS[backend.removeprefix("real-")](LLMConfig(host=host, model=name, temperature=0.0), os.environ)
+
+
+@pytest.fixture(params=["ollama", "openai", *REAL])
+async def model(request: pytest.FixtureRequest) -> AsyncIterator[LanguageModel]:
+    backend = request.param
+    if backend in REAL:
+        real = real_model(backend)
+        try:
+            yield real
+        finally:
+            await real.aclose()
+        return
+    async with serving(backend) as (_, double):
+        yield double
+
+
+async def test_a_check_says_who_answers_and_how_fast(model: LanguageModel) -> None:
+    health = await model.check()
+    assert health.backend in model.name
+    assert health.model
+    assert health.latency_s > 0
+    assert health.note
+
+
+async def test_a_completion_is_within_its_schema_and_counted(model: LanguageModel) -> None:
+    await model.check()
+    said = await model.complete(asking("You are bored on a social network. Choose your next state as JSON."))
+    assert json.loads(said.text)["next_state"] in OPTIONS
+    assert min(said.prompt_tokens, said.completion_tokens) > 0
+    assert said.latency_s > 0
+
+
+async def test_a_choice_has_a_weight_for_each_option_or_is_not_offered(model: LanguageModel) -> None:
+    await model.check()
+    found = await model.choose(CHOICE)
+    assert found is None or list(found.probabilities) == list(CHOICE.options)
+
+
+async def test_a_cancelled_call_leaves_the_next_one_unharmed(model: LanguageModel) -> None:
+    await model.check()
+    with anyio.move_on_after(0.001):
+        await model.complete(asking("A call that nobody waits for."))
+    assert (await model.complete(asking())).text
+
+
+async def test_a_prompt_is_answered_with_json_text() -> None:
+    for backend in (OllamaChatClient, OpenAICompatClient):
+        async with OllamaServer(Settings(dialect=Dialect.IGNORED)) as server:
+            client = backend(config_for(server), {})
+            await client.check()
+            assert json.loads(await client.chat("What next?", schema=SCHEMA))["next_state"] in OPTIONS
+            await client.aclose()
+
+
+async def test_ollama_is_sent_all_that_must_not_be_left_to_chance() -> None:
+    config: dict[str, Any] = {"temperature": 0.2, "seed": 3, "num_predict": 50, "num_ctx": 1024, "keep_alive": "5m"}
+    async with serving(**config) as (server, model):
+        await model.complete(asking(seed=7))
+        await model.complete(asking(seed=7, max_tokens=80))
+        first, second = (call.body for call in server.calls)
+    assert first == {
+        "model": "llama3.2",
+        "messages": [{"role": "user", "content": "What next?"}],
+        "format": SCHEMA,
+        "options": {"temperature": 0.2, "num_ctx": 1024, "num_predict": 50, "seed": 7},
+        "keep_alive": "5m",
+        "think": False,
+        "stream": False,
+        "tools": [],
+    }
+    assert isinstance(second, dict)
+    assert second["options"]["num_predict"] == 80
+    assert server.statistics().loads == 1
+
+
+REASONS = {
+    Fault.HANG: "timeout",
+    Fault.DRIP: "timeout",
+    Fault.CUT: "connection_error",
+    Fault.RESET: "connection_error",
+    Fault.GARBAGE: "connection_error",
+    Fault.NOT_DONE: "invalid_response",
+    Fault.EMPTY: "invalid_response",
+    Fault.BUSY: "server_error",
+    Fault.ERROR: "server_error",
+    Fault.STRING_ERROR: "server_error",
+}
+STATUSES = {Fault.BUSY: 503, Fault.ERROR: 500, Fault.STRING_ERROR: 500}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fault", REASONS)
+async def test_a_fault_of_the_server_has_a_reason_and_leaves_no_connection(fault: Fault, backend: str) -> None:
+    async with serving(backend, failing(fault), timeout_s=0.2) as (server, model):
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking())
+        assert (caught.value.reason, caught.value.attempts) == (REASONS[fault], 1)
+        assert (caught.value.component, caught.value.status_code) == (backend, STATUSES.get(fault))
+        assert 0 < caught.value.latency_s < 1
+        assert (await model.complete(asking())).text
+        await until(lambda: server.statistics().in_flight == 0)
+        assert server.statistics().open_connections <= 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.WRONG_STATE])
+async def test_an_answer_outside_the_schema_is_for_whoever_asked_to_judge(fault: Fault, backend: str) -> None:
+    async with serving(backend, failing(fault)) as (_, model):
+        assert (await model.complete(asking())).text
+
+
+CHOICE_REASONS = {
+    **REASONS,
+    Fault.NOT_JSON: "invalid_response",
+    Fault.WRONG_STATE: "invalid_response",
+}
+
+
+@pytest.mark.parametrize("fault", CHOICE_REASONS)
+async def test_a_faulty_choice_has_a_reason_too(fault: Fault) -> None:
+    async with serving("ollama", failing(fault), timeout_s=0.2) as (_, model):
+        with pytest.raises(LLMFailureException) as caught:
+            await model.choose(CHOICE)
+        assert caught.value.reason == CHOICE_REASONS[fault]
+        assert await model.choose(CHOICE) is not None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_request_may_have_a_shorter_deadline(backend: str) -> None:
+    async with serving(backend, failing(Fault.HANG), timeout_s=30.0) as (_, model):
+        with pytest.raises(LLMFailureException, match=r"timeout .*: no whole answer within 0\.05 s"):
+            await model.complete(asking(deadline_s=0.05))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_cut_answer_is_an_error_that_says_what_to_raise(backend: str) -> None:
+    async with serving(backend, num_predict=2) as (_, model):
+        with pytest.raises(LLMFailureException, match=r"the answer was cut at 2 tokens; raise llm.num_predict$"):
+            await model.complete(asking())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (429, {"error": "slow down"}, "server_error"),
+        (403, {"error": "no"}, "client_error"),
+        (302, b"", "client_error"),
+        (502, b"<html>bad gateway</html>", "server_error"),
+        (200, [], "invalid_response"),
+        (200, "text", "invalid_response"),
+        (200, {}, "invalid_response"),
+        (200, {"choices": [], "message": {}, "done": True}, "invalid_response"),
+        (200, b"\xff\xfe", "invalid_response"),
+        (200, b"[" * 100_000, "invalid_response"),
+    ],
+)
+async def test_any_status_and_any_body_has_a_reason(backend: str, status: int, body: Any, reason: str) -> None:
+    async with canned(status, body) as seen:
+        model = BACKENDS[backend](LLMConfig(host=seen[0].decode(), timeout_s=2.0), {})
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking())
+        await model.aclose()
+    assert caught.value.reason == reason
+    assert caught.value.status_code == (None if status == 200 else status)
+    assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_64_calls_run_at_once_on_any_number_of_connections(backend: str) -> None:
+    said: list[str] = []
+    async with serving(backend, Settings(slots=64, latency=Latency(mean_s=0.05))) as (server, model):
+
+        async def ask(number: int) -> None:
+            said.append((await model.complete(asking(f"Question {number}"))).text)
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(64):
+                tasks.start_soon(ask, number)
+        assert server.statistics().peak_in_flight == 64
+    assert len(said) == 64
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_cancelling_many_calls_frees_their_connections(backend: str) -> None:
+    async with serving(backend, Settings(slots=64, latency=Latency(mean_s=30.0)), timeout_s=60.0) as (server, model):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(32):
+                tasks.start_soon(model.complete, asking())
+            await until(lambda: server.statistics().in_flight == 32)
+            tasks.cancel_scope.cancel()
+        await until(lambda: server.statistics().open_connections == 0)
+        await until(lambda: server.statistics().in_flight == 0)
+
+
+@pytest.mark.parametrize("mode", [SystemOne.OFF, SystemOne.UNSUITED])
+async def test_a_server_that_gives_no_probabilities_is_asked_for_them_once(mode: SystemOne) -> None:
+    async with serving("ollama", Settings(systemone=mode)) as (server, model):
+        assert (await model.check()).note == "decides by chat"
+        assert await model.choose(CHOICE) is None
+        assert [request.path for request in server.requests].count("/v1/systemone") == 1
+
+
+async def test_probabilities_can_be_switched_off() -> None:
+    async with serving("ollama", systemone="off") as (server, model):
+        await model.check()
+        assert await model.choose(CHOICE) is None
+        assert "/v1/systemone" not in [request.path for request in server.requests]
+
+
+@pytest.mark.parametrize("count", [1, 27])
+async def test_a_question_that_systemone_does_not_take_is_left_to_chat(count: int) -> None:
+    options: dict[str, str | None] = {f"option {i}": None for i in range(count)}
+    async with serving("ollama") as (server, model):
+        assert await model.choose(CHOICE.__class__(state="x", instructions="y", options=options)) is None
+        assert server.calls == []
+        assert (
+            await model.choose(CHOICE.__class__(state="x" * 70_000, instructions="y", options=CHOICE.options)) is None
+        )
+        assert await model.choose(CHOICE) is not None
+
+
+async def test_an_unknown_model_is_a_failure_of_a_choice_and_not_a_missing_offer() -> None:
+    async with serving("ollama", model="qwen3") as (_, model):
+        with pytest.raises(LLMFailureException, match="model 'qwen3' not found") as caught:
+            await model.choose(CHOICE)
+        assert caught.value.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("dialect", "spoken"),
+    [
+        (Dialect.JSON_SCHEMA, "json_schema"),
+        (Dialect.JSON_OBJECT, "json_object"),
+        (Dialect.NONE, "none"),
+        (Dialect.IGNORED, "none"),
+    ],
+)
+async def test_the_dialect_is_found_by_asking(dialect: Dialect, spoken: str) -> None:
+    async with serving("openai", Settings(dialect=dialect)) as (_, model):
+        assert (await model.check()).dialect == spoken
+        assert model.identity.dialect == spoken
+        said = (await model.complete(asking())).text
+    assert json.loads(said[said.index("{") : said.rindex("}") + 1])["next_state"] in OPTIONS
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_check_outlasts_a_few_faults(backend: str) -> None:
+    faults = [Fault.ERROR, Fault.NOT_JSON, Fault.BUSY, Fault.RESET]
+    async with serving(backend, failing(*faults)) as (_, model):
+        assert (await model.check()).dialect in ("ollama", "json_schema")
+
+
+async def unavailable(model: LanguageModel) -> str:
+    with pytest.raises(OracleUnavailableError) as caught:
+        await model.check()
+    await model.aclose()
+    return str(caught.value)
+
+
+async def test_an_absent_server_is_one_line_that_says_how_to_start_it() -> None:
+    config = LLMConfig(host=ADDRESS_IN_USE_BY_NOBODY)
+    assert await unavailable(OllamaChatClient(config, {})) == (
+        "no Ollama server answers at http://127.0.0.1:9; start it with `ollama serve`, or set llm.host to where it runs"
+    )
+    assert await unavailable(OpenAICompatClient(config, {})) == (
+        "no server answers at http://127.0.0.1:9; start it, or set llm.host to where it runs"
+    )
+
+
+async def test_an_unknown_model_is_one_line_with_the_models_there_are() -> None:
+    async with OllamaServer(Settings(models=("qwen3:8b", "gemma3"))) as server:
+        config = config_for(server)
+        assert await unavailable(OllamaChatClient(config, {})) == (
+            f"the Ollama server at {server.url} has no model 'llama3.2': it has gemma3:latest, qwen3:8b; "
+            "get it with `ollama pull llama3.2`, or set llm.model"
+        )
+        assert await unavailable(OpenAICompatClient(config, {})) == (
+            f"the server at {server.url} has no model 'llama3.2': it has gemma3:latest, qwen3:8b; set llm.model"
+        )
+    async with OllamaServer(Settings(models=())) as server:
+        assert "has no model 'llama3.2': it has none; get it" in await unavailable(
+            OllamaChatClient(config_for(server), {})
+        )
+
+
+async def test_a_bad_key_is_one_line_that_names_the_variable() -> None:
+    async with OllamaServer(Settings(key=KEY)) as server:
+        config = config_for(server, api_key_env="MY_KEY")
+        assert await unavailable(OpenAICompatClient(config, {"MY_KEY": "wrong"})) == (
+            f"{server.url} refuses the key in $MY_KEY; set another one"
+        )
+        assert await unavailable(OpenAICompatClient(config, {})) == f"{server.url} asks for a key; set it in $MY_KEY"
+        model = OpenAICompatClient(config, {"MY_KEY": f"{KEY}\n"})
+        assert (await model.check()).dialect == "json_schema"
+        await model.aclose()
+
+
+async def test_another_server_than_ollama_is_called_so() -> None:
+    async with canned(404, b"<html>nothing here</html>") as seen:
+        host = seen[0].decode()
+        assert await unavailable(OllamaChatClient(LLMConfig(host=host), {})) == (
+            f"what answers at {host} is no Ollama server: <html>nothing here</html>"
+        )
+    async with canned(401, {"error": "who are you?"}) as seen:
+        host = seen[0].decode()
+        assert await unavailable(OllamaChatClient(LLMConfig(host=host), {})) == (
+            f"{host} asks for a key; set it in $PRISM_LLM_API_KEY"
+        )
+
+
+async def test_a_schema_that_is_not_honoured_is_one_line() -> None:
+    settings = Settings(reply=lambda *_: "Yes, it is blue.")
+    async with OllamaServer(settings) as server:
+        config = config_for(server)
+        assert await unavailable(OllamaChatClient(config, {})) == (
+            f"the Ollama server at {server.url} does not keep llama3.2 to a JSON schema: it answered 'Yes, it is blue.'"
+        )
+        assert await unavailable(OpenAICompatClient(config, {})) == (
+            f"the server at {server.url} does not answer in JSON: it answered 'Yes, it is blue.'"
+        )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_server_that_always_fails_is_one_line(backend: str) -> None:
+    async with OllamaServer(Settings(faults=FaultPlan(shares={Fault.BUSY: 1.0}))) as server:
+        said = await unavailable(BACKENDS[backend](config_for(server), {}))
+    assert said.endswith(
+        "cannot run llama3.2: server_error: server busy, please try again. maximum pending requests exceeded"
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_server_that_hangs_holds_a_check_up_for_a_bounded_time(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"prism.llm.{BACKENDS[backend].__module__.rpartition('.')[2]}.WARM_UP", 0.5)
+    async with OllamaServer(Settings(faults=FaultPlan(shares={Fault.HANG: 1.0}))) as server:
+        with anyio.fail_after(5):
+            said = await unavailable(BACKENDS[backend](config_for(server, timeout_s=0.2), {}))
+    assert "timeout: no whole answer within 0.1 s" in said
+
+
+@pytest.mark.parametrize(
+    ("host", "problem"),
+    [
+        ("http://ada:secret@127.0.0.1:1", "llm.host must not carry a user or password"),
+        ("ftp://127.0.0.1", "llm.host is not an address"),
+        ("http://127.0.0.1:99999", "llm.host is not an address"),
+        ("http://[::1", "llm.host is not an address"),
+        ("http://", "llm.host is not an address"),
+    ],
+)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_host_that_is_no_address_is_refused(backend: str, host: str, problem: str) -> None:
+    with pytest.raises(OracleUnavailableError, match=problem) as caught:
+        BACKENDS[backend](LLMConfig(host=host), {})
+    assert "ada:secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["sk-\nx", "sk-é", "sk-\x00"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_key_that_no_header_can_carry_is_refused_unseen(backend: str, key: str) -> None:
+    with pytest.raises(OracleUnavailableError, match=r"the key in \$PRISM_LLM_API_KEY has characters") as caught:
+        BACKENDS[backend](LLMConfig(), {"PRISM_LLM_API_KEY": key})
+    assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_the_key_is_sent_and_never_shown(backend: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    async with canned(401, {"error": {"message": f"Incorrect API key provided: {KEY}"}}) as seen:
+        model = BACKENDS[backend](LLMConfig(host=seen[0].decode()), {"PRISM_LLM_API_KEY": KEY})
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking())
+        said = await unavailable(model)
+    assert f"authorization: bearer {KEY}".encode() in seen[1].lower()
+    assert "Incorrect API key provided: ***" in str(caught.value)
+    shown = [caplog.text, said, str(caught.value), repr(caught.value), repr(model), model.name, repr(model.identity)]
+    assert KEY not in "".join(shown)
+
+
+async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", ADDRESS_IN_USE_BY_NOBODY)
+    monkeypatch.setenv("ALL_PROXY", ADDRESS_IN_USE_BY_NOBODY)
+    for backend in BACKENDS:
+        async with serving(backend) as (_, model):
+            assert (await model.complete(asking())).text
+
+
+@pytest.mark.parametrize("host", ["{url}/", "{url}/v1", "{url}/v1/"])
+async def test_an_openai_address_may_end_in_v1(host: str) -> None:
+    async with OllamaServer() as server:
+        model = OpenAICompatClient(LLMConfig(host=host.format(url=server.url)), {})
+        await model.check()
+        await model.aclose()

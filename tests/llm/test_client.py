@@ -1,0 +1,222 @@
+"""Answers as Structs, and the one retry: attempts are counted where they arrive, at the server."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from prism.errors import OracleError
+from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
+from prism.llm.client import backoff_s
+from prism.llm.extract import extract_object
+from tests.llm.support import canned, config_for, failing, no_sleep, serving
+from tests.ollama_server import Fault, OllamaServer, Settings
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done."""
+
+    action: str
+    confidence: Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+ANSWER = '{"action": "wait", "confidence": 0.5}'
+F = Fault
+
+
+@pytest.mark.parametrize(
+    ("faults", "reason", "status"),
+    [
+        ([F.HANG, F.DRIP], "timeout", None),
+        ([F.DRIP, F.HANG], "timeout", None),
+        ([F.BUSY, F.BUSY], "server_error", 503),
+        ([F.ERROR, F.ERROR], "server_error", 500),
+        ([F.STRING_ERROR, F.STRING_ERROR], "server_error", 500),
+        ([F.RESET, F.RESET], "connection_error", None),
+        ([F.CUT, F.GARBAGE], "connection_error", None),
+        ([F.NOT_JSON, F.NOT_JSON], "invalid_response", None),
+        ([F.NOT_DONE, F.EMPTY], "invalid_response", None),
+        ([F.ERROR, F.NOT_JSON], "invalid_response", None),
+    ],
+)
+async def test_what_may_pass_is_tried_exactly_once_more(faults: list[Fault], reason: str, status: int | None) -> None:
+    async with serving("ollama", failing(*faults), timeout_s=0.2) as (server, model):
+        with pytest.raises(LLMFailureException) as caught:
+            await LLMClient(model, component="engine", sleep=no_sleep).call_with_retry("What now?", Decision)
+        assert server.statistics().calls == 2
+    failure = caught.value
+    assert (failure.reason, failure.attempts, failure.component) == (reason, 2, "engine")
+    assert failure.status_code == status
+    assert isinstance(failure, OracleError)
+
+
+@pytest.mark.parametrize("fault", [fault for fault in F if fault is not F.WRONG_STATE])
+async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault) -> None:
+    async with serving("ollama", failing(fault), timeout_s=0.2) as (server, model):
+        call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
+        assert server.statistics().calls == 2
+    assert call.retry_count == 1
+    assert msgspec.json.decode(call.response, type=Decision) == call.value
+    assert (call.prompt, call.model) == ("What now?", "llama3.2")
+    assert call.duration_ms >= 0
+    assert min(call.prompt_tokens, call.completion_tokens) > 0
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "attempts"),
+    [
+        (400, "client_error", 1),
+        (401, "client_error", 1),
+        (404, "client_error", 1),
+        (422, "client_error", 1),
+        (429, "server_error", 2),
+        (500, "server_error", 2),
+        (503, "server_error", 2),
+        (504, "server_error", 2),
+    ],
+)
+async def test_a_status_decides_whether_it_is_tried_again(status: int, reason: str, attempts: int) -> None:
+    async with canned(status, {"error": "no"}) as seen:
+        model = OllamaChatClient(LLMConfig(host=seen[0].decode(), timeout_s=2.0), {})
+        with pytest.raises(LLMFailureException) as caught:
+            await LLMClient(model, sleep=no_sleep).call_with_retry(prompt="What now?", response_model=Decision)
+        await model.aclose()
+    assert (caught.value.reason, caught.value.attempts, caught.value.status_code) == (reason, attempts, status)
+    assert len(seen) - 1 == attempts
+
+
+async def test_a_failure_is_one_prominent_line(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving("ollama", failing(F.BUSY, F.BUSY)) as (_, model):
+        with pytest.raises(LLMFailureException):
+            await LLMClient(model, component="validator", sleep=no_sleep, jitter=lambda _, __: 2.5).call_with_retry(
+                "What now?", Decision
+            )
+    said = "error=server busy, please try again. maximum pending requests exceeded"
+    failure = "LLM_FAILURE component=validator reason=server_error attempts=2 status_code=503 model=ollama llama3.2"
+    assert [(record.levelno, record.getMessage()) for record in caplog.records if "prism" in record.name] == [
+        (logging.WARNING, f"llm_retry component=validator reason=server_error attempt=1 wait_s=2.5 {said}"),
+        (logging.ERROR, f"{failure} {said}"),
+    ]
+
+
+async def test_a_client_can_be_made_from_settings() -> None:
+    async with OllamaServer() as server:
+        client = LLMClient(config_for(server, seed=5))
+        assert isinstance(await client.call_with_retry("What now?", Decision), Decision)
+        await client.aclose()
+        body = server.calls[0].body
+    assert isinstance(body, dict)
+    assert (body["options"]["seed"], body["format"]) == (5, schema_of(Decision))
+
+
+@pytest.mark.parametrize("text", [ANSWER, f"I think:\n```json\n{ANSWER}\n```\nOr {{}}.", f'{{see}} {{"a" {ANSWER} b'])
+async def test_json_is_found_in_the_text_around_it(text: str) -> None:
+    async with serving("ollama", Settings(reply=lambda *_: text)) as (server, model):
+        call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
+        assert server.statistics().calls == 1
+    assert call.value == Decision(action="wait", confidence=0.5)
+    assert call.response == text
+
+
+@pytest.mark.parametrize("text", ['{"action": "wait"}', '{"action": "wait", "confidence": 2}', "[]", "{" * 5000])
+async def test_an_answer_of_another_shape_is_invalid(text: str) -> None:
+    async with serving("ollama", Settings(reply=lambda *_: text), num_predict=10_000) as (_, model):
+        with pytest.raises(LLMFailureException, match="invalid_response") as caught:
+            await LLMClient(model, sleep=no_sleep, max_tokens=5000).call_with_retry("What now?", Decision)
+    assert len(str(caught.value)) < 500
+
+
+async def test_the_second_attempt_and_the_next_sample_ask_with_other_seeds() -> None:
+    async with serving("ollama", failing(F.NOT_JSON)) as (server, model):
+        client = LLMClient(model, seed=2**31 - 1, sleep=no_sleep)
+        await client.call_with_retry("What now?", Decision)
+        await client.call_with_retry("What now?", Decision, sample=1)
+        bodies: list[Any] = [call.body for call in server.calls]
+    assert [body["options"]["seed"] for body in bodies] == [2**31 - 1, 0, 1]
+
+
+async def test_the_wait_is_between_1_and_5_seconds_and_spread() -> None:
+    waits = [backoff_s(seed, sample) for seed in range(20) for sample in range(20)]
+    assert 1 <= min(waits) < 1.2
+    assert 4.8 < max(waits) < 5
+    assert waits == [backoff_s(seed, sample) for seed in range(20) for sample in range(20)]
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    async with serving("ollama", failing(F.RESET)) as (_, model):
+        await LLMClient(model, seed=3, sleep=sleep).call_with_retry("What now?", Decision, sample=4)
+    assert waited == [backoff_s(3, 4)]
+
+
+class Part(msgspec.Struct):
+    size: int
+
+
+class Whole(msgspec.Struct):
+    parts: list[Part]
+    best: Part | None = None
+
+
+class Odd(msgspec.Struct):
+    properties: dict[str, Part]
+    ref: tuple[Part, int] = msgspec.field(name="$ref", default=(Part(1), 2))
+
+
+class Endless(msgspec.Struct):
+    next: Endless | None = None
+
+
+def test_a_schema_has_no_references() -> None:
+    part = {
+        "title": "Part",
+        "type": "object",
+        "properties": {"size": {"type": "integer"}},
+        "required": ["size"],
+        "additionalProperties": False,
+    }
+    assert schema_of(Whole) == {
+        "title": "Whole",
+        "type": "object",
+        "properties": {
+            "parts": {"type": "array", "items": part},
+            "best": {"anyOf": [part, {"type": "null"}], "default": None},
+        },
+        "required": ["parts"],
+        "additionalProperties": False,
+    }
+
+
+def test_fields_may_be_called_as_the_words_of_a_schema_are() -> None:
+    found = schema_of(Odd)
+    assert list(found["properties"]) == ["properties", "$ref"]
+    assert found["properties"]["properties"]["additionalProperties"]["title"] == "Part"
+    assert [item["type"] for item in found["properties"]["$ref"]["prefixItems"]] == ["object", "integer"]
+    assert "additionalProperties" not in found["properties"]
+
+
+def test_a_model_that_contains_itself_has_no_schema() -> None:
+    with pytest.raises(TypeError, match="must not contain itself, as Endless does"):
+        schema_of(Endless)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("none", None),
+        ("{", None),
+        ('a {"b": "}"} c', {"b": "}"}),
+        ('{"a": {"b": 1}} {"c": 2}', {"a": {"b": 1}}),
+        ('{x} {"y": 1}', {"y": 1}),
+        ('{"a":' * 50_000, None),
+    ],
+)
+def test_the_first_balanced_object_is_found(text: str, found: object) -> None:
+    extracted = extract_object(text)
+    assert (None if extracted is None else json.loads(extracted)) == found

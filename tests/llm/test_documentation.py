@@ -1,0 +1,25 @@
+"""docs/llm-clients.md says what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from prism.llm import OUTCOMES, REASONS, LLMConfig
+
+PAGE = (Path(__file__).parents[2] / "docs" / "llm-clients.md").read_text(encoding="utf-8")
+DOCUMENTED = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", PAGE, re.MULTILINE))
+
+
+@pytest.mark.parametrize("field", LLMConfig.__struct_fields__)
+def test_every_setting_is_documented_with_its_default(field: str) -> None:
+    default = getattr(LLMConfig(), field)
+    assert DOCUMENTED[field] == (f"{default:g}" if isinstance(default, float) else str(default))
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_every_reason_is_documented(reason: str) -> None:
+    assert re.search(rf"^\| `{reason}` \|", PAGE, re.MULTILINE)
+    assert reason in OUTCOMES
