@@ -7,8 +7,8 @@
 | Question | agent, then engine | engine, then oracle | I cannot tell what I would do; ask the oracle |
 | Decided | oracle | engine | this is what the agent would do |
 
-Every message is encoded by its sender, so what crosses a mailbox could cross a wire, and an update's bytes are
-journaled as they are: encoded once.
+Every message is encoded by its sender, so what crosses a mailbox could cross a wire, and an update's bytes enter
+the run's digest as they are: encoded once.
 """
 
 from __future__ import annotations

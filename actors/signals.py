@@ -35,6 +35,7 @@ class StopOnSignal:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for received in signals:
                 self.received = received
+                sys.stderr.write(f"prism: {received.name}: finishing this tick; once more to leave at once\n")
                 break
         for kind in (signal.SIGINT, signal.SIGTERM):
             signal.signal(kind, _leave)

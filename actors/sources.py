@@ -66,7 +66,7 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
         if place.is_dir():
             raise InputError(name, "is a directory: expected a file")
         if place.exists() and not place.is_file():
-            # A pipe or device cannot be read a second time, by a resume or a replay.
+            # A pipe or device cannot be read a second time, by whoever repeats the run.
             raise InputError(name, "is no regular file")
         with place.open("rb") as file:
             raw = file.read(bytes_max + 1)

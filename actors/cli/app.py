@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version
 
@@ -60,9 +61,16 @@ def main() -> None:
         error.show()
         code = EXIT_USAGE
     except PrismError as error:
-        click.secho(f"prism: {error}", fg="red", err=True)
+        _complain(str(error))
         code = exit_code(error)
+    except OSError as error:
+        _complain(f"{error.filename or 'standard output'}: {error.strerror}")
+        code = EXIT_FAILED
     sys.exit(code)
+
+
+def _complain(problem: str) -> None:
+    click.secho(f"prism: {problem}", fg=None if os.environ.get("NO_COLOR") else "red", err=True)
 
 
 def exit_code(error: PrismError) -> int:

@@ -25,7 +25,8 @@ def init(directory: Path) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(starter_yaml())
     except FileExistsError:
-        raise RunDirectoryError(f"{path}: exists already and was left as it is") from None
+        taken = path if path.exists() else directory
+        raise RunDirectoryError(f"{taken}: exists already and was left as it is") from None
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
     click.echo(f"wrote {path}\nnext: prism run {path}")

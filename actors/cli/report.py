@@ -22,7 +22,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
     parts: list[RenderableType] = [
         Text.assemble(
             status,
-            f": {summary.agents:,} agents, {summary.rounds:,} rounds, {summary.ticks:,} ticks, "
+            f": {summary.agents:,} agents, {_plural(summary.rounds, 'round')}, {summary.ticks:,} ticks, "
             f"{summary.activations:,} activations in {duration(summary.wall_s)}",
         ),
         Text(),
@@ -43,6 +43,10 @@ def render(summary: Summary, directory: str) -> RenderableType:
         )
     parts.extend((_world(summary), Text(), _footer(summary, directory)))
     return Group(*parts)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:

@@ -7,6 +7,7 @@ from itertools import chain
 
 import msgspec
 
+from prism.clock import SimulatedClock
 from prism.config.model import Config, PopulationConfig
 
 
@@ -24,7 +25,23 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_conflict(config: Config) -> Conflict | None:
     """The first conflict in a configuration."""
-    return next(chain(_population_conflicts(config.population), _oracle_conflicts(config)), None)
+    return next(
+        chain(_time_conflicts(config), _population_conflicts(config.population), _oracle_conflicts(config)), None
+    )
+
+
+def _time_conflicts(config: Config) -> Iterator[Conflict]:
+    simulation = config.simulation
+    ticks = simulation.rounds * simulation.ticks_per_round
+    try:
+        for tick in (0, ticks):
+            SimulatedClock(simulation.epoch, simulation.tick_seconds).at(tick)
+    except OverflowError:
+        yield Conflict(
+            keys=("simulation.epoch", "simulation.rounds", "simulation.ticks_per_round", "simulation.tick_seconds"),
+            problem=f"expected all of the run between the years 1 and 9999, got {ticks} ticks of "
+            f"{simulation.tick_seconds:g} s from {simulation.epoch.isoformat()}",
+        )
 
 
 def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
@@ -59,6 +76,11 @@ def _oracle_conflicts(config: Config) -> Iterator[Conflict]:
         yield Conflict(
             keys=("oracle.tape", "oracle.backend"),
             problem=f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice",
+        )
+    if oracle.tape != "off" and oracle.mode == "realtime":
+        yield Conflict(
+            keys=("oracle.tape", "oracle.mode"),
+            problem="a tape does not know which answers came too late for realtime: expected mode pace, got realtime",
         )
     if oracle.tape == "replay" and oracle.tape_path is None:
         yield Conflict(

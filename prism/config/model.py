@@ -127,15 +127,21 @@ class StatechartConfig(Section, frozen=True, kw_only=True):
 class ChoiceConfig(Section, frozen=True, kw_only=True):
     """Coefficients of the embedded oracle, a multinomial logit. UNCALIBRATED: fit them before you publish."""
 
-    scale: Annotated[float, Meta(gt=0.0, description="noise s in P(j) ~ exp(V_j / s); small is decided")] = 0.5
-    like: Annotated[float, Meta(description="constant of liking; scrolling on is 0")] = -1.2
-    reshare: Annotated[float, Meta(description="constant of resharing")] = -1.9
-    compose: Annotated[float, Meta(description="constant of writing a reply")] = -1.7
-    topic: Annotated[float, Meta(description="weight of the topic match")] = 1.0
-    tie: Annotated[float, Meta(description="weight of following the author")] = 0.4
-    activity: Annotated[float, Meta(description="weight of the person's activity")] = 0.4
-    popularity: Annotated[float, Meta(description="weight of the post's popularity, for liking and resharing")] = 0.5
-    fatigue: Annotated[float, Meta(description="weight of the share of the feed already seen; it counts against")] = 0.6
+    scale: Annotated[
+        float, Meta(ge=0.001, le=100.0, description="noise s in P(j) ~ exp(V_j / s); small is decided")
+    ] = 0.5
+    like: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of liking; scrolling on is 0")] = -1.2
+    reshare: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of resharing")] = -1.9
+    compose: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of writing a reply")] = -1.7
+    topic: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of the topic match")] = 1.0
+    tie: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of following the author")] = 0.4
+    activity: Annotated[float, Meta(ge=-100.0, le=100.0, description="weight of the person's activity")] = 0.4
+    popularity: Annotated[
+        float, Meta(ge=-100.0, le=100.0, description="weight of the post's popularity, for liking and resharing")
+    ] = 0.5
+    fatigue: Annotated[
+        float, Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen; it counts against")
+    ] = 0.6
 
 
 class OracleConfig(Section, frozen=True, kw_only=True):
@@ -154,7 +160,8 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     ] = 4
     deadline_s: Annotated[float, Meta(gt=0.0, description="an answer later than this is a recorded fallback")] = 30.0
     rate_per_s: Annotated[
-        Annotated[float, Meta(gt=0.0)] | None, Meta(description="most calls started a second; none is no limit")
+        Annotated[float, Meta(ge=0.001, le=100_000.0)] | None,
+        Meta(description="most calls started a second; none is no limit"),
     ] = None
     concurrency: Annotated[
         Literal["fixed", "adaptive"],

@@ -47,7 +47,7 @@ class SocialDomain:
         return self.population.size
 
     def agent(self, agent_id: int) -> SocialAgent:
-        """The person as their last applied update left them. Their history starts anew; the journal has it all."""
+        """The person as their last applied update left them. Their history starts anew."""
         return self._person(agent_id, self.world.states[agent_id], self.world.entered[agent_id])
 
     def asker(self, question: Question[PostView]) -> SocialAgent:

@@ -101,7 +101,7 @@ class SocialWorld:
         largest = self.network.cascades.largest
         return {
             **self.network.counts,
-            "largest_cascade": {"root": largest.root, "size": largest.size, "depth": largest.depth},
+            "largest_cascade": {"root_post": largest.root, "size": largest.size, "depth": largest.depth},
             "deepest_cascade": self.network.cascades.deepest,
             "cascades_branched": self.network.cascades.branched,
         }

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol
 
 import msgspec
 
-from prism.errors import OracleError, OracleResponseError
+from prism.errors import OracleError, OracleResponseError, OracleUnavailableError
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
 
 _log = logging.getLogger(__name__)
@@ -122,11 +122,14 @@ class Oracle(ABC, Generic[S]):
 
         Raises:
             ValueError: options is empty.
+            OracleUnavailableError: nobody can answer, now or later.
         """
         if not options:
             raise ValueError(f"an oracle needs at least one option, got none for {trigger!r} in {current_state!r}")
         try:
             return await self.ask(agent, current_state, trigger, options, context)
+        except OracleUnavailableError:
+            raise  # nobody can answer, now or later: a fallback would hide that
         except (OracleError, TimeoutError) as error:
             _log.warning(
                 "oracle_fallback agent=%s trigger=%s taken=%s error=%s", agent.name, trigger, options[0], error

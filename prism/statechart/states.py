@@ -12,7 +12,7 @@ S = TypeVar("S", bound=StrEnum)
 
 @unique
 class AgentState(StrEnum):
-    """Where a person is in a session. The values are what the journal, the metrics and the prompts say."""
+    """Where a person is in a session. The values are what records, summaries and prompts say."""
 
     IDLE = "idle"
     SCROLLING = "scrolling"

@@ -39,7 +39,7 @@ VALUES = {
         "population: {activity: {mean: 0}}",
         "1: population.activity.mean: expected float > 0 and <= 1, got 0",
     ),
-    "optional": ("oracle: {rate_per_s: 0}", "1: oracle.rate_per_s: expected float > 0 or none, got 0"),
+    "optional": ("oracle: {rate_per_s: 0}", "1: oracle.rate_per_s: expected float 0.001 to 100000 or none, got 0"),
     "bool as word": (
         "statechart: {oracle_enabled: off}",
         "1: statechart.oracle_enabled: expected true or false, got 'off'",
@@ -56,8 +56,11 @@ VALUES = {
         "simulation: {tick_seconds: 1e999}",
         "1: simulation.tick_seconds: expected float > 0 and <= 86400, got .inf",
     ),
-    "minus infinity": ("oracle: {choice: {like: -.inf}}", "1: oracle.choice.like: expected float, got -.inf"),
-    "not a number": ("oracle: {choice: {like: .nan}}", "1: oracle.choice.like: expected float, got .nan"),
+    "minus infinity": (
+        "oracle: {choice: {like: -.inf}}",
+        "1: oracle.choice.like: expected float -100 to 100, got -.inf",
+    ),
+    "not a number": ("oracle: {choice: {like: .nan}}", "1: oracle.choice.like: expected float -100 to 100, got .nan"),
     "not a number, listed": (
         "population: {topics: [a, .nan]}",
         "1: population.topics: expected list of non-empty text, at least 1, got ['a', .nan]",
@@ -98,7 +101,7 @@ KEYS = {
         "population:\n  graph:\n    kinds: x",
         "3: population.graph.kinds: unknown key; did you mean population.graph.kind?",
     ),
-    "key of a section at the top": ("seed: 3", "1: seed: unknown key; did you mean simulation.seed?"),
+    "key of a section at the top": ("seed: 3", "1: seed: unknown key; did you mean simulation.seed or llm.seed?"),
     "key of two sections": ("size: 3", "1: size: unknown key; did you mean population.size or feed.size?"),
     "dotted key": (
         "population: {graph.path: x}",
@@ -158,6 +161,29 @@ TOGETHER = {
         "population:\n  graph:\n    kind: profiles",
         "3: population.graph.kind: graph.kind is profiles, which needs a profile file in population.profiles, got null",
     ),
+    "epoch too late": (
+        'simulation: {epoch: "9999-12-31T23:00:00Z"}',
+        "1: simulation.epoch: expected all of the run between the years 1 and 9999, got 1200 ticks of 60 s from "
+        "9999-12-31T23:00:00+00:00",
+    ),
+    "real time at no pace": (
+        "oracle: {mode: realtime}",
+        "1: oracle.mode: realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be too "
+        "late",
+    ),
+    "tape without a model": (
+        "oracle: {tape: record}",
+        "1: oracle.tape: record needs a backend that asks a model: ollama or openai, got choice",
+    ),
+    "replay without a tape": (
+        "oracle: {backend: ollama, tape: replay}",
+        "1: oracle.tape: replay needs the tape's file in oracle.tape_path, got null",
+    ),
+    "tape in real time": (
+        "{oracle: {backend: ollama, tape: record, mode: realtime}, run: {tick_s: 1}}",
+        "1: oracle.mode: a tape does not know which answers came too late for realtime: expected mode pace, got "
+        "realtime",
+    ),
 }
 
 
@@ -193,7 +219,7 @@ def test_a_text_nested_too_deeply_is_refused() -> None:
         ("feed.size=0", "feed.size: expected int 1 to 1000, got 0"),
         ("feed.size=", "feed.size: expected int 1 to 1000, got null"),
         ("feed.size=\n\n0", "feed.size: expected int 1 to 1000, got 0"),
-        ("seed=7", "seed: unknown key; did you mean simulation.seed?"),
+        ("seed=7", "seed: unknown key; did you mean simulation.seed or llm.seed?"),
         ("feed..size=1", "feed.''.size: unknown key; feed has: " + FEED),
         ("FEED.size=1", f"FEED.size: unknown key; the top has: {TOP}"),
         ("population.graph=x", f"population.graph: expected one key of this section: {GRAPH}"),

@@ -77,10 +77,12 @@ async def test_no_options_are_a_value_error_and_nobody_is_asked() -> None:
     assert client.asked == []
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [TimeoutError("no answer in 30 s"), OracleError("no answer"), OracleUnavailableError("connection refused")],
-)
+async def test_when_nobody_can_answer_now_or_later_that_is_an_error_and_no_fallback() -> None:
+    with pytest.raises(OracleUnavailableError, match="connection refused"):
+        await decide(ScriptedClient(OracleUnavailableError("connection refused")))
+
+
+@pytest.mark.parametrize("failure", [TimeoutError("no answer in 30 s"), OracleError("no answer")])
 async def test_no_answer_takes_the_first_option_with_a_warning(
     failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
