@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, TextIO
 
 import structlog
@@ -24,20 +26,38 @@ class _CurrentStderr:
 
 
 class _JsonLines:
-    """A processor that copies every event to a file and passes it on. A full disk ends the copy, not the run."""
+    """A processor that copies every event to a file and passes it on.
+
+    A thread writes, because a slow disk must not hold up the event loop. A full disk ends the copy, not the run.
+    """
 
     def __init__(self, file: TextIO) -> None:
-        self._file: TextIO | None = file
+        self._file = file
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._render = structlog.processors.JSONRenderer(default=str)
+        self._writer = Thread(target=self._write, name="log", daemon=True)
+        self._writer.start()
 
     def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        if self._file is not None:
-            try:
-                self._file.write(str(self._render(logger, method, dict(event))) + "\n")
-            except OSError as error:
-                self._file = None
-                sys.stderr.write(f"log.jsonl ends here: {error.strerror}\n")
+        self._lines.put(str(self._render(logger, method, dict(event))) + "\n")
         return event
+
+    def close(self) -> None:
+        """Write what is still to be written, and close the file."""
+        self._lines.put(None)
+        self._writer.join()
+        with suppress(OSError):  # the thread has said so
+            self._file.close()
+
+    def _write(self) -> None:
+        try:
+            while (line := self._lines.get()) is not None:
+                self._file.write(line)
+                if self._lines.empty():
+                    self._file.flush()
+            self._file.flush()
+        except OSError as error:
+            sys.stderr.write(f"log.jsonl ends here: {error.strerror}\n")
 
 
 class _Forwarding(logging.Handler):
@@ -50,7 +70,7 @@ class _Forwarding(logging.Handler):
 @contextmanager
 def logging_to(path: Path | None) -> Iterator[None]:
     """Send log events to standard error and, where a path is given, to that file, a JSON object a line."""
-    file = path.open("a", encoding="utf-8", buffering=1) if path is not None else None
+    lines = _JsonLines(path.open("a", encoding="utf-8")) if path is not None else None
     renderer: Any = (
         structlog.dev.ConsoleRenderer(colors=True) if sys.stderr.isatty() else structlog.processors.JSONRenderer()
     )
@@ -60,7 +80,7 @@ def logging_to(path: Path | None) -> Iterator[None]:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            *([_JsonLines(file)] if file is not None else []),
+            *([lines] if lines is not None else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -73,5 +93,5 @@ def logging_to(path: Path | None) -> Iterator[None]:
     finally:
         logging.getLogger().removeHandler(handler)
         structlog.reset_defaults()
-        if file is not None:
-            file.close()
+        if lines is not None:
+            lines.close()

@@ -73,7 +73,7 @@ class Supervisor:
             actor = AgentActor(self.domain.agent(agent_id), self.domain.chart, self.codec, self.engine, ask=self.ask)
             try:
                 await actor.run(mailbox)
-            except Exception as error:
+            except Exception as error:  # whatever an agent raises is settled here, and nowhere else
                 if actor.handling is None:
                     raise
                 answer = self._answer_for(actor, error)
@@ -96,7 +96,7 @@ class Supervisor:
                 await run()
             except OracleUnavailableError:
                 raise  # a restart would find the same: there is nobody to ask
-            except Exception as error:
+            except Exception as error:  # likewise for those that serve all
                 if self.intensity.exceeded(name, tick()):
                     cause = first_of(error, Exception) if isinstance(error, BaseExceptionGroup) else error
                     raise RestartLimitError(

@@ -163,13 +163,17 @@ TOGETHER = {
     ),
     "epoch too late": (
         'simulation: {epoch: "9999-12-31T23:00:00Z"}',
-        "1: simulation.epoch: expected all of the run between the years 1 and 9999, got 1200 ticks of 60 s from "
-        "9999-12-31T23:00:00+00:00",
+        (
+            "1: simulation.epoch: expected all of the run between the years 1 and 9999, got 1200 ticks of 60 s from "
+            "9999-12-31T23:00:00+00:00"
+        ),
     ),
     "real time at no pace": (
         "oracle: {mode: realtime}",
-        "1: oracle.mode: realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be too "
-        "late",
+        (
+            "1: oracle.mode: realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be too "
+            "late"
+        ),
     ),
     "tape without a model": (
         "oracle: {tape: record}",
@@ -181,8 +185,10 @@ TOGETHER = {
     ),
     "tape in real time": (
         "{oracle: {backend: ollama, tape: record, mode: realtime}, run: {tick_s: 1}}",
-        "1: oracle.mode: a tape does not know which answers came too late for realtime: expected mode pace, got "
-        "realtime",
+        (
+            "1: oracle.mode: a tape does not know which answers came too late for realtime: expected mode pace, got "
+            "realtime"
+        ),
     ),
 }
 

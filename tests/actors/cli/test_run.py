@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.actors.cli.conftest import SMALL, Prism
 
 KEYS = {
@@ -86,6 +88,26 @@ def test_without_the_oracle_every_decision_is_a_rule(prism: Prism, tmp_path: Pat
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
     assert summary["oracle_calls"] == 0
     assert summary["decisions_by_source"]["oracle"] == 0
+
+
+def test_the_embedded_oracle_computes_and_so_has_no_deadline(prism: Prism, tmp_path: Path) -> None:
+    usual = prism("run", "small.yaml", "-q", "--out", "usual")
+    hasty = prism("run", "small.yaml", "-q", "--out", "hasty", "--set", "oracle.deadline_s=0.000001")
+    assert hasty.out == usual.out
+    assert json.loads((tmp_path / "hasty" / "summary.json").read_text())["fallback_share"] == 0
+
+
+@pytest.mark.parametrize(("when_spent", "code", "status"), [("fallback", 0, "done"), ("stop", 4, "stopped")])
+def test_past_the_spend_cap_there_are_fallbacks_or_an_end(
+    when_spent: str, code: int, status: str, prism: Prism, tmp_path: Path
+) -> None:
+    ended = prism(
+        "run", "small.yaml", "--out", "o", "--set", "oracle.max_calls=5", "--set", f"oracle.when_spent={when_spent}"
+    )
+    summary = json.loads((tmp_path / "o" / "summary.json").read_text())
+    assert (ended.code, summary["status"], summary["oracle_calls"]) == (code, status, 5)
+    assert set(summary["fallbacks_by_reason"]) == {"spent"}
+    assert summary["stopped_by"] == ("spend_cap" if when_spent == "stop" else None)
 
 
 def test_a_directory_in_use_is_refused_and_left_alone(prism: Prism, tmp_path: Path) -> None:
