@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
-from typing import Any, TextIO
+from typing import Any
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
+
+from actors.lines import LineFile
 
 
 class _CurrentStderr:
@@ -26,38 +26,15 @@ class _CurrentStderr:
 
 
 class _JsonLines:
-    """A processor that copies every event to a file and passes it on.
+    """A processor that copies every event to a file and passes it on."""
 
-    A thread writes, because a slow disk must not hold up the event loop. A full disk ends the copy, not the run.
-    """
-
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: LineFile) -> None:
         self._file = file
-        self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._render = structlog.processors.JSONRenderer(default=str)
-        self._writer = Thread(target=self._write, name="log", daemon=True)
-        self._writer.start()
 
     def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        self._lines.put(str(self._render(logger, method, dict(event))) + "\n")
+        self._file.put(str(self._render(logger, method, dict(event))))
         return event
-
-    def close(self) -> None:
-        """Write what is still to be written, and close the file."""
-        self._lines.put(None)
-        self._writer.join()
-        with suppress(OSError):  # the thread has said so
-            self._file.close()
-
-    def _write(self) -> None:
-        try:
-            while (line := self._lines.get()) is not None:
-                self._file.write(line)
-                if self._lines.empty():
-                    self._file.flush()
-            self._file.flush()
-        except OSError as error:
-            sys.stderr.write(f"log.jsonl ends here: {error.strerror}\n")
 
 
 class _Forwarding(logging.Handler):
@@ -70,7 +47,7 @@ class _Forwarding(logging.Handler):
 @contextmanager
 def logging_to(path: Path | None) -> Iterator[None]:
     """Send log events to standard error and, where a path is given, to that file, a JSON object a line."""
-    lines = _JsonLines(path.open("a", encoding="utf-8")) if path is not None else None
+    file = LineFile(path) if path is not None else None
     renderer: Any = (
         structlog.dev.ConsoleRenderer(colors=True) if sys.stderr.isatty() else structlog.processors.JSONRenderer()
     )
@@ -80,7 +57,7 @@ def logging_to(path: Path | None) -> Iterator[None]:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            *([lines] if lines is not None else []),
+            *([_JsonLines(file)] if file is not None else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -93,5 +70,5 @@ def logging_to(path: Path | None) -> Iterator[None]:
     finally:
         logging.getLogger().removeHandler(handler)
         structlog.reset_defaults()
-        if lines is not None:
-            lines.close()
+        if file is not None:
+            file.close()

@@ -19,11 +19,11 @@ from prism.config import Config
 PACKAGES = ("prism-sim", "anyio", "igraph", "msgspec", "numpy", "xxhash")
 """The packages whose versions could change a result."""
 
-WRITTEN_BEFORE_THE_START = ("config.yaml", "manifest.json", "log.jsonl", "tape.sqlite")
+WRITTEN_BEFORE_THE_START = ("config.yaml", "manifest.json", "log.jsonl", "rounds.csv", "tape.sqlite")
 
 
 class RunDirectory:
-    """`config.yaml` (resolved), `manifest.json`, `log.jsonl` and, at the end, `summary.json`.
+    """`config.yaml` (resolved), `manifest.json`, `log.jsonl`, `rounds.csv` and, at the end, `summary.json`.
 
     Args:
         path: an existing directory that belongs to one run.
@@ -54,6 +54,11 @@ class RunDirectory:
     def log(self) -> Path:
         """Where log lines go."""
         return self.path / "log.jsonl"
+
+    @property
+    def rounds(self) -> Path:
+        """Where a row for each round goes."""
+        return self.path / "rounds.csv"
 
     def write_config(self, config: Config) -> None:
         """Write the configuration with every default filled in: what `prism run` needs to do it again."""

@@ -12,6 +12,7 @@ from actors.cli.progress import duration
 from actors.summary import LLMSummary, Summary
 
 BAR_WIDTH = 24
+LONGEST_GROUP = 5
 
 
 def render(summary: Summary, directory: str) -> RenderableType:
@@ -69,6 +70,8 @@ def _world(summary: Summary) -> RenderableType:
     table.add_column(min_width=18)
     for name, value in summary.world.items():
         if isinstance(value, Mapping):
+            if len(value) > LONGEST_GROUP:
+                continue  # a distribution: for summary.json, not for the eye
             shown = ", ".join(f"{key} {number:,}" for key, number in value.items())
         else:
             shown = f"{value:,}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 
@@ -17,8 +18,10 @@ from actors.cli.progress import show_progress
 from actors.cli.report import render
 from actors.domains import build_domain
 from actors.errors import first_of
+from actors.lines import LineFile
 from actors.logs import logging_to
 from actors.run_directory import RunDirectory
+from actors.series import RoundSeries
 from actors.signals import EXIT_BASE, StopOnSignal
 from actors.simulation import Simulation
 from actors.summary import Summary, summarise
@@ -50,6 +53,7 @@ def run(config: Path, overrides: Sequence[str], out: Path | None, *, quiet: bool
       config.yaml    the configuration with every default filled in
       manifest.json  versions, seed and the SHA-256 of every input file
       log.jsonl      warnings and errors, a JSON object a line
+      rounds.csv     how it developed: a row for each round
       summary.json   what the run came to, with its digest
       tape.sqlite    the model's answers, with oracle.tape=record
     """
@@ -58,9 +62,9 @@ def run(config: Path, overrides: Sequence[str], out: Path | None, *, quiet: bool
     directory = RunDirectory.create(out, config.stem)
     directory.write_config(settings)
     directory.write_manifest(settings, inputs)
-    with logging_to(directory.log):
+    with logging_to(directory.log), closing(LineFile(directory.rounds)) as rounds:
         try:
-            summary = anyio.run(_run, settings, domain, directory, quiet)
+            summary = anyio.run(_run, settings, domain, directory, rounds, quiet)
         except OracleUnavailableError:
             directory.discard_unless_begun()
             raise
@@ -75,7 +79,7 @@ def run(config: Path, overrides: Sequence[str], out: Path | None, *, quiet: bool
         sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
 
 
-async def _run(settings: Config, domain: Domain, directory: RunDirectory, quiet: bool) -> Summary:
+async def _run(settings: Config, domain: Domain, directory: RunDirectory, rounds: LineFile, quiet: bool) -> Summary:
     """Open the oracle, say what is run, and run it."""
     try:
         async with open_oracle(settings, domain, directory.path) as opened:
@@ -85,14 +89,16 @@ async def _run(settings: Config, domain: Domain, directory: RunDirectory, quiet:
                     f"seed {settings.simulation.seed}; oracle: {opened.description}",
                     err=True,
                 )
-            return await simulate(Simulation(settings, domain, opened.oracle), quiet=quiet)
+            simulation = Simulation(settings, domain, opened.oracle)
+            series = RoundSeries(rounds, simulation)
+            return await simulate(simulation, quiet=quiet, on_tick=series.after_tick)
     except BaseExceptionGroup as group:
         if (error := first_of(group, PrismError)) is not None:
             raise error from None
         raise
 
 
-async def simulate(simulation: Simulation, *, quiet: bool) -> Summary:
+async def simulate(simulation: Simulation, *, quiet: bool, on_tick: Callable[[int], None] = lambda _: None) -> Summary:
     """Run a simulation to its end or to the first signal, showing progress unless told not to."""
     signals = StopOnSignal(simulation.stop)
     begun = perf_counter()
@@ -100,7 +106,7 @@ async def simulate(simulation: Simulation, *, quiet: bool) -> Summary:
         tasks.start_soon(signals.run)
         if not quiet:
             tasks.start_soon(show_progress, simulation.progress)
-        await simulation.run()
+        await simulation.run(on_tick)
         tasks.cancel_scope.cancel()
     stopped_by = None if signals.received is None else signals.received.name
     if stopped_by is None and simulation.is_spent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import msgspec
@@ -65,6 +66,7 @@ class Cascades:
         self.deepest = 0
         self.branched = 0
         """Cascades with at least one reply or reshare."""
+        self._retired: Counter[int] = Counter()
 
     def __getitem__(self, root: int) -> Cascade:
         return self._living[root]
@@ -88,10 +90,15 @@ class Cascades:
         if (cascade.posts, cascade.depth) > (self.largest.size, self.largest.depth):
             self.largest = CascadeSize(cascade.root, cascade.posts, cascade.depth)
 
+    def sizes(self) -> dict[int, int]:
+        """`{posts in a cascade: cascades of that size}`, of all there ever were, ascending."""
+        counts = self._retired + Counter(cascade.posts for cascade in self._living.values())
+        return dict(sorted(counts.items()))
+
     def retire(self, before: int) -> None:
         """Forget cascades that nobody has touched since before that tick, so that a long run does not grow."""
         for root in [root for root, cascade in self._living.items() if cascade.touched < before]:
-            del self._living[root]
+            self._retired[self._living.pop(root).posts] += 1
 
 
 def edge_of(post: Post) -> CascadeEdge | None:

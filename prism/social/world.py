@@ -104,6 +104,7 @@ class SocialWorld:
             "largest_cascade": {"root_post": largest.root, "size": largest.size, "depth": largest.depth},
             "deepest_cascade": self.network.cascades.deepest,
             "cascades_branched": self.network.cascades.branched,
+            "cascade_sizes": {str(size): count for size, count in self.network.cascades.sizes().items()},
         }
 
     def _begin_round(self, tick: int) -> None:

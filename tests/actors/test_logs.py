@@ -33,5 +33,5 @@ def test_a_full_disk_ends_the_copy_and_not_the_run(capsys: pytest.CaptureFixture
         structlog.get_logger().warning("lost")
         structlog.get_logger().warning("also_lost")
     printed = capsys.readouterr().err
-    assert "log.jsonl ends here: No space left on device\n" in printed
+    assert "full ends here: No space left on device\n" in printed
     assert "also_lost" in printed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import resource
 import subprocess
@@ -35,7 +36,13 @@ def test_a_run_leaves_its_configuration_manifest_log_and_summary(prism: Prism, t
     ended = prism("run", "small.yaml")
     run = tmp_path / "runs" / "small-001"
     assert ended.code == 0
-    assert sorted(path.name for path in run.iterdir()) == ["config.yaml", "log.jsonl", "manifest.json", "summary.json"]
+    assert sorted(path.name for path in run.iterdir()) == [
+        "config.yaml",
+        "log.jsonl",
+        "manifest.json",
+        "rounds.csv",
+        "summary.json",
+    ]
     assert json.loads((run / "manifest.json").read_text())["seed"] == 5
 
 
@@ -51,6 +58,28 @@ def test_the_summary_says_what_the_run_came_to(prism: Prism, tmp_path: Path) -> 
     assert f"digest {summary['digest']}" in ended.out
     for title in ("agents by state", "transitions by trigger", "decisions by source", "largest cascade"):
         assert title in ended.out
+
+
+def test_the_series_has_a_row_for_each_round_that_ends_where_the_summary_does(prism: Prism, tmp_path: Path) -> None:
+    prism("run", "small.yaml", "-q", "--out", "o")
+    summary = json.loads((tmp_path / "o" / "summary.json").read_text())
+    rows = list(csv.DictReader((tmp_path / "o" / "rounds.csv").read_text().splitlines()))
+    assert [(row["round"], row["tick"]) for row in rows] == [("1", "24"), ("2", "48"), ("3", "72")]
+    for column in ("activations", "transitions", "posts", "likes", "replies", "reshares"):
+        values = [int(row[column]) for row in rows]
+        assert values == sorted(values)
+        assert values[-1] == summary[column]
+
+
+def test_the_sizes_of_all_cascades_add_up_to_all_posts(prism: Prism, tmp_path: Path) -> None:
+    prism("run", "small.yaml", "-q", "--out", "o", "--set", "feed.horizon_rounds=2", "--set", "simulation.rounds=9")
+    summary = json.loads((tmp_path / "o" / "summary.json").read_text())
+    sizes = {int(size): count for size, count in summary["cascade_sizes"].items()}
+    assert sum(sizes.values()) == summary["posts"]
+    assert max(sizes) == summary["largest_cascade"]["size"]
+    assert sum(size * count for size, count in sizes.items()) == sum(
+        summary[kind] for kind in ("posts", "replies", "reshares")
+    )
 
 
 def test_the_start_says_plainly_that_the_oracle_is_embedded(prism: Prism) -> None:
@@ -145,3 +174,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path)
     assert ended.returncode == 2
     assert ended.stderr == "prism: out/config.yaml: cannot be written: File too large\n"
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_every_key_of_the_summary_is_documented(prism: Prism, tmp_path: Path) -> None:
+    prism("run", "small.yaml", "-q", "--out", "o")
+    documented = (Path(__file__).parents[3] / "docs" / "summary.md").read_text()
+    summary = json.loads((tmp_path / "o" / "summary.json").read_text())
+    assert [key for key in summary if f"`{key}`" not in documented] == []

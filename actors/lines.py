@@ -1,0 +1,48 @@
+"""A text file that a thread writes, line by line: a slow disk must not hold up the event loop."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+
+
+class LineFile:
+    """Lines appended to a file in the order they are put. A full disk ends the file, not the run, and says so.
+
+    Args:
+        path: the file; made where there is none.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._name = path.name
+        self._file = path.open("a", encoding="utf-8")
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self._writer = Thread(target=self._write, name=f"writer of {path.name}", daemon=True)
+        self._writer.start()
+
+    def put(self, line: str) -> None:
+        """Append a line, soon."""
+        self._lines.put(line + "\n")
+
+    def close(self) -> None:
+        """Write what is still to be written, and close the file."""
+        self._lines.put(None)
+        self._writer.join()
+        with suppress(OSError):  # the thread has said so
+            self._file.close()
+
+    def _write(self) -> None:
+        try:
+            while (line := self._lines.get()) is not None:
+                self._file.write(line)
+                if self._lines.empty():
+                    self._file.flush()
+            self._file.flush()
+        except OSError as error:
+            sys.stderr.write(f"{self._name} ends here: {error.strerror}\n")
