@@ -56,7 +56,12 @@ class TapedModel:
         self.model = model
         self._tape = tape
         self.mode: Mode = mode
-        self._head = None if tape is None else _head(tape, model, mode)
+        try:
+            self._head = None if tape is None else _head(tape, model, mode)
+        except TapeError:
+            if tape is not None:
+                tape.close()  # it is ours from here on, and nobody will get to close us
+            raise
         # One thread: SQLite runs one statement at a time, and more of them would only wait for each other.
         self._thread = anyio.CapacityLimiter(1)
 
