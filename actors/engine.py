@@ -81,6 +81,7 @@ class EngineActor:
         """Questions that the oracle's full mailbox has refused so far; one an agent at most."""
         self._frame: list[bytes] = []
         """What this tick has committed so far, as the agents encoded it."""
+        self._end = 0
         self._stopping = False
 
     async def run(self, ticks: int, on_tick: Callable[[int], None] = lambda _: None) -> None:
@@ -90,6 +91,7 @@ class EngineActor:
             on_tick: called with the number of ticks committed, after each.
         """
         begun, first = anyio.current_time(), self.tick
+        self._end = ticks
         while self.tick < ticks and not self._stopping:
             await self._step(self.tick)
             self.tick += 1
@@ -176,7 +178,8 @@ class EngineActor:
         self.tally.question(question)
         self._asked[question.agent] = question
         self._due.setdefault(question.tick + self._lookahead, []).append(question.agent)
-        self._unsent.append(encoded)
+        if question.tick + self._lookahead < self._end:  # or no tick is left in which an answer could take effect
+            self._unsent.append(encoded)
 
     def _offer(self) -> None:
         """Pass questions on while the oracle takes them. The engine never waits here, so neither can deadlock."""

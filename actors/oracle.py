@@ -81,6 +81,8 @@ class OracleActor:
         """`{key of a question under way: the identical ones that wait for its answer}`."""
         self._calling = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._paced = False
+        """Whether the next call waits for the rate, and for nothing else."""
         self._room = asyncio.Event()
 
     @property
@@ -160,6 +162,7 @@ class OracleActor:
     def _pump(self, calls: anyio.abc.TaskGroup) -> None:
         """Start every call that may start now, and come back when the next one may."""
         now = anyio.current_time()
+        waited, self._paced = self._paced, False
         while (waiting := self._waiting.first()) is not None and self._calling < self.limit.limit:
             if (refusal := self._refusal(waiting, now)) is not None:
                 calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
@@ -168,7 +171,8 @@ class OracleActor:
                 self._wake_after(min(delay, waiting.arrived + self._deadline_s - now), calls)
                 break
             self._waiting.pop()
-            self._bucket.take(now)
+            self._bucket.take(now, waited=waited)
+            waited = False
             self.breaker.begun()
             self._calling += 1
             self.statistics.calls += 1
@@ -201,6 +205,7 @@ class OracleActor:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(delay_s, self._pump, calls)
+        self._paced = True
 
     async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and tell everything that learns from how it went."""

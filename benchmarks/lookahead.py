@@ -6,10 +6,10 @@ of k ticks an answer may take k ticks' worth of everybody else's progress before
 10,000 agents get a trigger in every tick and find one in twenty ambiguous; 64 calls may be under way; a call takes
 log-normal time, mean 1 s, 99th percentile 8 s. With such a tail one call in 3,600 takes longer than 30 s, and the clock
 waits for each of them; so the table is made with calls cut off there (`llm.timeout_s: 30`), which makes them
-fallbacks, and without. The engine, the oracle actor and the agents are the real ones; only the time is virtual, so the table does
-not depend on the machine.
+fallbacks, and without. The engine, the oracle actor and the agents are the real ones; only the time is virtual, so the
+table does not depend on the machine.
 
-    python -m benchmarks.lookahead [--agents 10000] [--calls 8000] [--seeds 3]
+    python -m benchmarks.lookahead [--agents 10000] [--calls 20000] [--seeds 3]
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ FORMAT = 1
 
 _APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
 _HEAD_KEY = b"head"
+_FORGONE = b'{"type":"forgone"'
+"""How the record of a fallback begins."""
 _PROMPT_CHARS = 200
 
 T = TypeVar("T")
@@ -170,6 +172,8 @@ class Tape:
             "CREATE TABLE IF NOT EXISTS answers "
             "(key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID"
         )
+        # Fallbacks belong to the run that took them. This one may get an answer where that one did not wait for it.
+        self._file.execute("DELETE FROM answers WHERE substr(answer, 1, ?) = ?", (len(_FORGONE), _FORGONE))
         self._file.execute("COMMIT")
 
     def _number(self, statement: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum, unique
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -87,6 +87,19 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
     topic_match: float
     appeal: float
     fatigue: float
+
+    def prompt_fields(self) -> dict[str, Any]:
+        """What a language model is told: what a person would see, and none of what only the statechart may know."""
+        return {
+            "author": self.author_name,
+            "text": self.text,
+            "topics": list(self.topics),
+            "ticks_ago": self.age_ticks,
+            "likes": self.likes,
+            "replies": self.replies,
+            "reshares": self.reshares,
+            "you_follow_the_author": self.followed,
+        }
 
 
 def popularity(engagements: int) -> float:

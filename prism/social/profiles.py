@@ -90,6 +90,12 @@ def _from_json(text: str, source: str) -> tuple[Profile, ...]:
         raise InputError(source, f"bad JSON: {error}") from None
     if not isinstance(document, list):
         raise InputError(source, f"expected a list of profiles, got {_kind(document)}")
+    for place, entry in enumerate(document, 1):
+        try:
+            json.dumps(entry, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            problem = f"profile {place} holds half a character (\\ud800 to \\udfff alone): expected text"
+            raise InputError(source, problem) from None
     profiles = tuple(_json_profile(entry, place, source) for place, entry in enumerate(document, 1))
     seen: dict[str, int] = {}
     for place, profile in enumerate(profiles, 1):

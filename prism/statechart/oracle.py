@@ -201,10 +201,14 @@ You are currently in the "{current_state.value}" state and received the "{trigge
 
 
 def format_context(context: Any) -> str:
-    """What the event carries, as a line for each field, texts as JSON strings; empty for None."""
+    """What the event carries, as a line for each field, texts as JSON strings; empty for None.
+
+    A context that has a `prompt_fields` method says itself what a model may be told; any other is told whole.
+    """
     if context is None:
         return ""
-    fields = msgspec.to_builtins(context)
+    describe = getattr(context, "prompt_fields", None)
+    fields = msgspec.to_builtins(context) if describe is None else describe()
     if not isinstance(fields, dict):
         fields = _named(context, fields)
     return "\n".join(f"{name}: {_quoted(value)}" for name, value in fields.items())

@@ -50,6 +50,25 @@ def test_timers_that_are_late_by_less_than_a_burst_cost_no_rate(rate: float) -> 
     assert took == pytest.approx((calls - burst(rate)) / rate, rel=1e-3)
 
 
+@pytest.mark.parametrize("rate", [10.0, 100.0])
+def test_a_late_timer_is_made_up_for_by_a_call_that_has_waited(rate: float) -> None:
+    bucket, now = TokenBucket(rate), 0.0
+    bucket.take(now)
+    for _ in range(10_000):
+        now += bucket.delay(now) + 0.002
+        bucket.take(now, waited=True)
+    assert now == pytest.approx(10_000 / rate, rel=1e-3, abs=0.02)
+
+
+def test_no_more_is_made_up_for_than_a_burst_takes() -> None:
+    bucket = TokenBucket(100.0)
+    bucket.take(0.0)
+    bucket.take(5.0, waited=True)
+    assert bucket.delay(5.0) == 0.0
+    bucket.take(5.0)
+    assert bucket.delay(5.0) == pytest.approx(0.01)
+
+
 def test_time_without_calls_saves_up_one_burst_and_no_more() -> None:
     bucket = TokenBucket(1000.0)
     starts(bucket, 500)

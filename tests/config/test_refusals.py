@@ -171,8 +171,8 @@ TOGETHER = {
     "real time at no pace": (
         "oracle: {mode: realtime}",
         (
-            "1: oracle.mode: realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be too "
-            "late"
+            "1: oracle.mode: realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be "
+            "too late"
         ),
     ),
     "tape without a model": (

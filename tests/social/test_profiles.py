@@ -32,6 +32,13 @@ def from_csv(rows: str) -> tuple[Profile, ...]:
     return parse_profiles((HEADER + rows).encode(), "p.csv")
 
 
+def test_half_a_character_is_refused_before_it_can_end_a_run() -> None:
+    data = b'[{"realname": "Ada", "username": "ada"}, {"realname": "B\\ud800", "username": "b"}]'
+    with pytest.raises(InputError) as caught:
+        parse_profiles(data, "p.json")
+    assert str(caught.value) == "p.json: profile 2 holds half a character (\\ud800 to \\udfff alone): expected text"
+
+
 def test_a_json_profile_is_read_with_its_facts() -> None:
     entry = {
         "realname": "Ada Novak",

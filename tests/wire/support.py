@@ -1,0 +1,77 @@
+"""Whole runs against a server on a real socket, and what they leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import anyio
+import msgspec
+
+from actors.backends import open_oracle
+from actors.domains import build_domain
+from actors.simulation import Simulation
+from actors.summary import Summary, summarise
+from prism.config import Config
+from tests.ollama_server import OllamaServer
+
+AGENTS = 500
+
+PEOPLE: dict[str, dict[str, Any]] = {
+    "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 7},
+    "population": {"size": AGENTS, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
+    "feed": {"size": 1},
+}
+"""Five hundred lively people, one post in a session: the last decision has come long before the round ends."""
+
+Hook = Callable[[Simulation], None]
+
+
+def settings(host: str, **sections: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The sections of a run of `PEOPLE` that asks the server, with these settings over its own."""
+    own: dict[str, dict[str, Any]] = {
+        **PEOPLE,
+        "oracle": {"backend": "ollama", "max_concurrency": 16},
+        "llm": {"host": host, "timeout_s": 5.0},
+    }
+    return {name: {**own.get(name, {}), **sections.get(name, {})} for name in own.keys() | sections.keys()}
+
+
+def config(host: str, **sections: dict[str, Any]) -> Config:
+    """The configuration of `settings`."""
+    return msgspec.convert(settings(host, **sections), Config)
+
+
+def nothing(_: Simulation) -> None:
+    """A hook that does nothing."""
+
+
+async def run(chosen: Config, directory: Path, *, ready: Hook = nothing, on_tick: Hook = nothing) -> Summary:
+    """The summary of a run that has ended and closed its oracle.
+
+    Args:
+        ready: called when the oracle is open and nothing has been asked.
+        on_tick: called after each tick.
+    """
+    domain, _ = build_domain(chosen)
+    begun = perf_counter()
+    async with open_oracle(chosen, domain, directory) as opened:
+        simulation = Simulation(chosen, domain, opened.oracle)
+        ready(simulation)
+        await simulation.run(lambda _: on_tick(simulation))
+    return summarise(simulation, perf_counter() - begun)
+
+
+def open_files() -> int:
+    """How many file descriptors this process has open, sockets included."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def disconnected(server: OllamaServer, within_s: float = 2.0) -> bool:
+    """Whether the server sees no connection any more. It has a thread of its own, so it may see that a bit later."""
+    with anyio.move_on_after(within_s):
+        while server.statistics().open_connections:  # noqa: ASYNC110 - in another thread there is no event to wait for
+            await anyio.sleep(0.005)
+    return server.statistics().open_connections == 0

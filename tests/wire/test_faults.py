@@ -1,0 +1,107 @@
+"""Every way a server can fail, at a tenth of the calls of a whole run: counted, and over without a trace.
+
+What the server's log says went wrong, and the reason that the fallback is counted under:
+
+| reason           | what the server did                                                                            |
+|------------------|------------------------------------------------------------------------------------------------|
+| timeout          | hang, drip: the last byte did not come within `llm.timeout_s`                                  |
+| connection_error | cut, reset, garbage: the connection broke, or what came over it was no HTTP                    |
+| server_error     | busy (503), error (500), string_error (500 with a string for a body)                           |
+| invalid_response | not_done, not_json, wrong_state, empty: a whole answer that names no option                    |
+
+A call without a fault that was given up took too long on a slow machine: a timeout like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import pytest
+
+from actors.simulation import Simulation
+from actors.summary import Summary
+from tests.ollama_server import Exchange, Fault, FaultPlan, OllamaServer, Settings
+from tests.wire.support import config, disconnected, open_files, run
+
+REASONS = {
+    Fault.HANG: "timeout",
+    Fault.DRIP: "timeout",
+    Fault.CUT: "connection_error",
+    Fault.RESET: "connection_error",
+    Fault.GARBAGE: "connection_error",
+    Fault.BUSY: "server_error",
+    Fault.ERROR: "server_error",
+    Fault.STRING_ERROR: "server_error",
+    Fault.NOT_DONE: "invalid_response",
+    Fault.NOT_JSON: "invalid_response",
+    Fault.WRONG_STATE: "invalid_response",
+    Fault.EMPTY: "invalid_response",
+}
+
+
+class Ended(NamedTuple):
+    """A run and what it left: how many calls were made of it, and of what else there is more than before."""
+
+    summary: Summary
+    calls: list[Exchange]
+    left: dict[str, int]
+
+
+async def run_against(plan: FaultPlan, **sections: dict[str, Any]) -> Ended:
+    """A whole run against a server that fails as planned from the run's first question on."""
+    with OllamaServer() as server:
+        before = open_files(), asyncio.all_tasks()
+        made = 0
+
+        def spoil(_: Simulation) -> None:
+            nonlocal made
+            made = len(server.calls)
+            server.settings = Settings(faults=plan)
+
+        with anyio.fail_after(20):
+            summary = await run(config(server.url, **sections), Path(), ready=spoil)
+        assert await disconnected(server)
+        left = {"files": open_files() - before[0], "tasks": len(asyncio.all_tasks() - before[1])}
+        return Ended(summary, server.calls[made:], left)
+
+
+def what_went_wrong(calls: Iterable[Exchange]) -> dict[str, int]:
+    """The fallbacks that the server's log calls for, by reason."""
+    reasons: Counter[str] = Counter()
+    for call in calls:
+        if call.fault is not None:
+            reasons[REASONS[call.fault]] += 1
+        elif call.abandoned:
+            reasons["timeout"] += 1
+    return dict(sorted(reasons.items()))
+
+
+def expect_whole(ended: Ended) -> None:
+    """It is done, each fallback is counted once under its reason, each question was one request, nothing is left."""
+    summary = ended.summary
+    assert summary.status == "done"
+    assert summary.fallbacks_by_reason == what_went_wrong(ended.calls) != {}
+    assert summary.decisions_by_source["fallback"] == sum(summary.fallbacks_by_reason.values())
+    assert summary.decisions_by_source["llm"] + summary.decisions_by_source["fallback"] == summary.oracle_questions
+    assert len(ended.calls) == summary.oracle_calls == summary.oracle_questions, "no call is tried again"
+    assert ended.left == {"files": 0, "tasks": 0}
+
+
+@pytest.mark.parametrize("fault", Fault)
+async def test_a_fault_in_a_tenth_of_the_calls_is_counted_and_leaves_nothing(fault: Fault) -> None:
+    ended = await run_against(FaultPlan(shares={fault: 0.1}), llm={"systemone": "off", "timeout_s": 0.4})
+    expect_whole(ended)
+    assert {call.fault for call in ended.calls} == {None, fault}
+
+
+@pytest.mark.parametrize("backend", ["ollama", "openai"])
+async def test_all_faults_at_once_are_counted_and_leave_nothing(backend: str) -> None:
+    shares = dict.fromkeys(Fault, 0.015)
+    ended = await run_against(FaultPlan(shares=shares), oracle={"backend": backend}, llm={"timeout_s": 0.4})
+    expect_whole(ended)
+    assert len({call.fault for call in ended.calls}) > 6

@@ -1,0 +1,114 @@
+"""Instructions in posts and profiles, and a model that obeys whatever stands outside of quoted data.
+
+A post is quoted in a prompt, so it moves nobody. A profile is what a person is: whoever has one that says what to
+answer may be led by it, to one of their options or to a counted fallback, and nobody else is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.backends import open_oracle
+from actors.simulation import Simulation
+from actors.summary import Summary, summarise
+from prism.agents import Update
+from prism.config import Config
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.social.world import SocialWorld
+from prism.statechart import AgentState
+from tests.ollama_server import OllamaServer, Settings
+from tests.wire.hostile import CORPUS, HOSTILE, ObedientModel, with_hostile_people, write_hostile_post
+from tests.wire.support import AGENTS, config
+
+LIVELY: dict[str, dict[str, Any]] = {
+    "simulation": {"rounds": 2},
+    "population": {"posts_per_session": 0.8, "graph": {"degree": 4}},
+    "feed": {"size": 2},
+    "oracle": {"backend": "ollama", "max_concurrency": 16},
+    "llm": {"systemone": "off", "num_predict": 20_000, "timeout_s": 10.0},
+}
+
+
+Turns = dict[int, list[Update[str]]]
+"""`{agent: what it did, in order}`."""
+
+
+class WitnessedWorld(SocialWorld):
+    """A world that remembers every committed turn of everybody."""
+
+    def __init__(self, chosen: Config, domain: SocialDomain) -> None:
+        super().__init__(chosen, domain.population)
+        self.turns: Turns = {agent: [] for agent in range(domain.size)}
+
+    def apply(self, update: Update[str]) -> None:
+        self.turns[update.agent].append(update)
+        super().apply(update)
+
+
+async def witness(model: ObedientModel, *, hostile_people: bool = False) -> tuple[Summary, Turns]:
+    """The summary of a run with this model, and everybody's turns."""
+    with OllamaServer(Settings()) as server:
+        chosen = config(server.url, **LIVELY)
+        population = build_population(chosen.population, chosen.simulation.seed)
+        domain = SocialDomain(chosen, with_hostile_people(population) if hostile_people else population)
+        world = domain.world = WitnessedWorld(chosen, domain)
+        async with open_oracle(chosen, domain, Path()) as opened:
+            server.settings = Settings(reply=model)
+            simulation = Simulation(chosen, domain, opened.oracle)
+            await simulation.run()
+    return summarise(simulation, 0.0), world.turns
+
+
+@pytest.fixture
+def _hostile_posts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prism.social.network.write_post", write_hostile_post)
+
+
+def expect_known_states(summary: Summary) -> None:
+    """Everybody is in a state of the chart, and whatever was no answer is counted as that."""
+    assert summary.status == "done"
+    assert summary.agents_by_state.keys() <= {state.value for state in AgentState}
+    assert sum(summary.agents_by_state.values()) == AGENTS
+    assert min(summary.agents_by_state.values()) >= 0
+    assert summary.fallbacks_by_reason.keys() <= {"invalid_response"}
+
+
+async def test_a_hostile_post_changes_no_turn_of_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, before = await witness(ObedientModel())
+    monkeypatch.setattr("prism.social.network.write_post", write_hostile_post)
+    model = ObedientModel()
+    summary, turns = await witness(model)
+    expect_known_states(summary)
+    assert sum(read.is_hostile for read in model.read) > 50, "the posts were read"
+    assert [read for read in model.read if read.obeyed] == []
+    assert turns == before
+    assert summary.fallbacks_by_reason == {}
+
+
+@pytest.mark.usefixtures("_hostile_posts")
+async def test_a_hostile_profile_leads_nobody_but_its_owner_and_only_to_an_option() -> None:
+    model = ObedientModel()
+    summary, _ = await witness(model, hostile_people=True)
+    expect_known_states(summary)
+    names = {f"You are {' '.join(f'{agent} {CORPUS[agent % len(CORPUS)]}'.split())}," for agent in HOSTILE}
+    led = [read for read in model.read if read.obeyed]
+    assert len(led) > 5
+    assert [read for read in led if not read.asked_by.startswith(tuple(names))] == []
+    assert any(read.is_hostile and not read.obeyed for read in model.read)
+    refused = sum(not read.is_option for read in led)
+    assert summary.fallbacks_by_reason == {"invalid_response": refused}
+
+
+@pytest.mark.usefixtures("_hostile_posts")
+async def test_a_model_that_repeats_hostile_texts_around_its_answer_reaches_no_other_state() -> None:
+    model = ObedientModel(echoes=True)
+    summary, turns = await witness(model, hostile_people=True)
+    expect_known_states(summary)
+    assert sum(read.is_hostile for read in model.read) > 50
+    decided = [turn for each in turns.values() for turn in each if turn.source == "llm"]
+    assert len(decided) > 100
+    assert {turn.to_state for turn in decided} <= {"scrolling", "engaging_like", "engaging_reshare", "composing"}

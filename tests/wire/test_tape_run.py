@@ -1,0 +1,116 @@
+"""Whole runs on tape: recorded against a server, then run again without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.summary import Summary
+from tests.ollama_server import Fault, FaultPlan, Latency, OllamaServer, Settings
+from tests.wire.conftest import Prism
+from tests.wire.support import config, run
+
+Sections = dict[str, dict[str, Any]]
+
+WAYS_TO_ASK: dict[str, Sections] = {
+    "ollama_by_probabilities": {},
+    "ollama_by_chat": {"llm": {"systemone": "off"}},
+    "ollama_by_chat_at_temperature_0": {"llm": {"systemone": "off", "temperature": 0.0}},
+    "openai": {"oracle": {"backend": "openai"}},
+}
+
+
+async def record(server: OllamaServer, directory: Path, ask: Sections) -> Summary:
+    oracle = {**ask.get("oracle", {}), "tape": "record"}
+    return await run(config(server.url, **{**ask, "oracle": oracle}), directory)
+
+
+async def replay(server: OllamaServer, directory: Path, ask: Sections) -> Summary:
+    oracle = {**ask.get("oracle", {}), "tape": "replay", "tape_path": str(directory / "tape.sqlite")}
+    return await run(config(server.url, **{**ask, "oracle": oracle}), directory)
+
+
+@pytest.mark.parametrize("way", WAYS_TO_ASK)
+async def test_a_recorded_run_is_the_same_run_without_the_server_and_without_a_request(
+    way: str, tmp_path: Path
+) -> None:
+    ask = WAYS_TO_ASK[way]
+    with OllamaServer() as server:
+        recorded = await record(server, tmp_path, ask)
+    requests = len(server.requests)
+    replayed = await replay(server, tmp_path, ask)
+    assert replayed.digest == recorded.digest
+    assert len(server.requests) == requests
+    assert replayed.oracle_calls == 0
+    assert replayed.decisions_by_source == recorded.decisions_by_source
+    assert replayed.llm == recorded.llm, "tokens and latencies are those of the recording"
+
+
+FAILING: Sections = {
+    "llm": {"systemone": "off", "timeout_s": 0.3},
+    "oracle": {"deadline_s": 0.12, "max_concurrency": 4},
+}
+SHARES = {Fault.HANG: 0.05, Fault.ERROR: 0.05, Fault.RESET: 0.05, Fault.WRONG_STATE: 0.05, Fault.EMPTY: 0.05}
+
+
+async def test_the_fallbacks_of_a_recorded_run_are_those_of_its_replay(tmp_path: Path) -> None:
+    with OllamaServer() as server:
+        chosen = config(server.url, **{**FAILING, "oracle": {**FAILING["oracle"], "tape": "record"}})
+        spoilt = Settings(latency=Latency(mean_s=0.03, p99_s=0.15), faults=FaultPlan(shares=SHARES))
+        recorded = await run(chosen, tmp_path, ready=lambda _: setattr(server, "settings", spoilt))
+    replayed = await replay(server, tmp_path, FAILING)
+    happened = recorded.fallbacks_by_reason
+    assert {"deadline", "server_error", "connection_error", "invalid_response"} <= happened.keys()
+    assert replayed.fallbacks_by_reason == happened
+    assert replayed.digest == recorded.digest
+
+
+def test_the_summary_counts_decisions_tokens_and_latencies_of_the_model(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer(Settings(latency=Latency(mean_s=0.01))) as server:
+        ended = prism(server.url)
+    written = json.loads((tmp_path / "run" / "summary.json").read_text())
+    llm = written["llm"]
+    assert (ended.code, written["status"], written["agents"]) == (0, "done", 500)
+    assert ended.out.strip() == written["digest"]
+    assert written["decisions_by_source"]["llm"] == written["oracle_questions"] == llm["calls"]["ok"] > 100
+    assert written["decisions_by_source"]["oracle"] == written["decisions_by_source"]["fallback"] == 0
+    assert llm["prompt_tokens"] > llm["completion_tokens"] >= llm["calls"]["ok"]
+    assert 0.005 < llm["latency_s_p50"] <= llm["latency_s_p95"] <= llm["latency_s_p99"]
+    assert 0.005 < written["latency_s_p50"] <= written["latency_s_p95"]
+
+
+def test_a_replay_with_another_seed_ends_with_the_question_that_is_not_on_the_tape(
+    prism: Prism, tmp_path: Path
+) -> None:
+    with OllamaServer() as server:
+        prism(server.url, oracle={"tape": "record"})
+    tape = str(tmp_path / "run" / "tape.sqlite")
+    requests = len(server.requests)
+    ended = prism(server.url, out="again", oracle={"tape": "replay", "tape_path": tape}, simulation={"seed": 8})
+    assert (ended.code, ended.out, len(server.requests)) == (5, "", requests)
+    assert ended.err.startswith(f"prism: {tape}: no answer to the question from agent ")
+    assert " in tick " in ended.err
+    assert "'You are " in ended.err
+    assert ended.err.endswith("record it again\n")
+    assert ended.err.count("\n") == 1
+
+
+def test_past_the_most_calls_every_question_is_counted_as_spent(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer() as server:
+        ended = prism(server.url, oracle={"max_calls": 40, "when_spent": "fallback"})
+    written = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (ended.code, written["status"], written["stopped_by"]) == (0, "done", None)
+    assert (written["oracle_calls"], written["decisions_by_source"]["llm"]) == (40, 40)
+    assert written["fallbacks_by_reason"] == {"spent": written["oracle_questions"] - 40}
+
+
+def test_past_the_most_calls_the_run_stops_if_told_so(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer() as server:
+        ended = prism(server.url, oracle={"max_calls": 40, "when_spent": "stop"})
+    written = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (ended.code, written["status"], written["stopped_by"]) == (4, "stopped", "spend_cap")
+    assert written["oracle_calls"] == 40
+    assert 0 < written["ticks"] < 72
