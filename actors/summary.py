@@ -9,24 +9,7 @@ import msgspec
 
 from actors.simulation import Simulation, percentile
 from prism.agents import DECIDED, FALLBACKS
-from prism.llm import ModelOracle
-
-
-class LLMSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What the language model was asked, in this run or, from a tape, in the one that recorded it.
-
-    Args:
-        calls: calls by outcome: ok, or why they failed.
-        prompt_tokens: what it read; `completion_tokens`: what it wrote.
-        latency_s_p50: of the calls that were answered; p95 and p99 likewise.
-    """
-
-    calls: dict[str, int]
-    prompt_tokens: int
-    completion_tokens: int
-    latency_s_p50: float
-    latency_s_p95: float
-    latency_s_p99: float
+from prism.llm import ModelOracle, OracleStatistics
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +25,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         unmoved_by_source: turns that moved nobody, by why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
         guard_errors: `{row: how often its guard raised}`.
+        llm: what the language model was asked, in this run or, from a tape, in the recorded one; None without a model.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95` likewise.
         world: what the domain adds, such as posts and cascades; `summary.json` has it beside the other keys.
     """
@@ -71,7 +55,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     guard_errors: dict[str, int]
     latency_s_p50: float
     latency_s_p95: float
-    llm: LLMSummary | None
+    llm: OracleStatistics | None
     wall_s: float
     world: dict[str, Any]
 
@@ -126,18 +110,9 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     )
 
 
-def _llm(simulation: Simulation) -> LLMSummary | None:
-    if not isinstance(simulation.oracle.oracle, ModelOracle):
-        return None
-    counts = simulation.oracle.oracle.statistics()
-    return LLMSummary(
-        calls={str(outcome): count for outcome, count in counts.calls.items()},
-        prompt_tokens=counts.prompt_tokens,
-        completion_tokens=counts.completion_tokens,
-        latency_s_p50=round(counts.latency_s_p50, 6),
-        latency_s_p95=round(counts.latency_s_p95, 6),
-        latency_s_p99=round(counts.latency_s_p99, 6),
-    )
+def _llm(simulation: Simulation) -> OracleStatistics | None:
+    oracle = simulation.oracle.oracle
+    return oracle.statistics() if isinstance(oracle, ModelOracle) else None
 
 
 def _ratio(part: int, whole: int) -> float:

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.progress import duration
-from actors.summary import LLMSummary, Summary
+from actors.summary import Summary
+from prism.llm import OracleStatistics
 
 BAR_WIDTH = 24
 LONGEST_GROUP = 5
@@ -79,7 +80,7 @@ def _world(summary: Summary) -> RenderableType:
     return table
 
 
-def _model(llm: LLMSummary) -> Text:
+def _model(llm: OracleStatistics) -> Text:
     return Text(
         f"  tokens: {llm.prompt_tokens:,} in, {llm.completion_tokens:,} out; latency p50 {llm.latency_s_p50:.3f} s, "
         f"p95 {llm.latency_s_p95:.3f} s, p99 {llm.latency_s_p99:.3f} s"

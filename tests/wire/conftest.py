@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
 
-from actors.cli import main
+from tests.command import Ended, Prism, run_prism
 from tests.wire.support import settings
-
-
-class Ended(NamedTuple):
-    """How a command ended, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-Prism = Callable[..., Ended]
 
 
 @pytest.fixture
@@ -33,11 +20,6 @@ def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
     def run(host: str, *, out: str = "run", **sections: dict[str, Any]) -> Ended:
         (tmp_path / "wire.yaml").write_text(yaml.safe_dump(settings(host, **sections)))
-        monkeypatch.setattr(sys, "argv", ["prism", "run", "wire.yaml", "--quiet", "--out", out])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        code = ended.value.code
-        return Ended(code if isinstance(code, int) else 0, printed.out, printed.err)
+        return run_prism(monkeypatch, capsys, "run", "wire.yaml", "--quiet", "--out", out)
 
     return run

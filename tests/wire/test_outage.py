@@ -11,8 +11,8 @@ from anyio import to_thread
 
 from actors.breaker import BreakerState
 from actors.simulation import Simulation
+from tests.command import Prism
 from tests.ollama_server import OllamaProcess, OllamaServer, Settings
-from tests.wire.conftest import Prism
 from tests.wire.support import config, run
 
 OUTAGE_S = 4.5

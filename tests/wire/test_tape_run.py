@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from actors.summary import Summary
+from tests.command import Prism
 from tests.ollama_server import Fault, FaultPlan, Latency, OllamaServer, Settings
-from tests.wire.conftest import Prism
 from tests.wire.support import config, run
 
 Sections = dict[str, dict[str, Any]]

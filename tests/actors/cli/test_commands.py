@@ -9,7 +9,7 @@ import click
 import pytest
 
 from actors.cli.app import cli
-from tests.actors.cli.conftest import Prism
+from tests.command import Prism
 
 DOCS = Path(__file__).parents[3]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prism.statechart import AgentState
-from tests.actors.cli.conftest import Prism
+from tests.command import Prism
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared" / "data"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors.cli.conftest import SMALL, Prism
+from tests.actors.cli.conftest import SMALL
+from tests.command import Prism
 
 KEYS = {
     "digest",

@@ -1,0 +1,32 @@
+"""Running the real command line in this process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from actors.cli import main
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+Prism = Callable[..., Ended]
+
+
+def run_prism(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:
+    """`prism` with these arguments."""
+    monkeypatch.setattr(sys, "argv", ["prism", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    code = ended.value.code
+    return Ended(code if isinstance(code, int) else 0, printed.out, printed.err)
