@@ -34,8 +34,11 @@ types: $(READY) ## mypy, strict
 
 check: lint types test ## all that CI runs
 
-bench: $(READY) ## the benchmarks behind docs/performance.md
+bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 12 minutes)
 	$(BIN)/python -m benchmarks.step
+	$(BIN)/python -m benchmarks.rate
+	$(BIN)/python -m benchmarks.concurrency
+	$(BIN)/python -m benchmarks.lookahead
 
 lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --python-version 3.11 \
