@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,20 +56,15 @@ async def open_oracle(config: Config, domain: Domain, directory: Path) -> AsyncI
     if config.oracle.backend == "choice":
         yield OpenOracle(domain.oracle(), EMBEDDED, None)
         return
-    model = make_model(config)
-    try:
-        mode = config.oracle.tape
-        path = directory / TAPE if config.oracle.tape_path is None else Path(config.oracle.tape_path)
-        taped = TapedModel(model, None if mode == "off" else Tape(path, mode), mode)
-    except BaseException:
-        await model.aclose()
-        raise
-    try:
+    mode = config.oracle.tape
+    path = directory / TAPE if config.oracle.tape_path is None else Path(config.oracle.tape_path)
+    async with (
+        aclosing(make_model(config)) as model,
+        aclosing(TapedModel(model, None if mode == "off" else Tape(path, mode), mode)) as taped,
+    ):
         health = await taped.check()
         oracle = ModelOracle(taped, config.llm, config.simulation.seed)
         yield OpenOracle(oracle, _describe(config, health), health)
-    finally:
-        await taped.aclose()
 
 
 def _describe(config: Config, health: Health) -> str:
