@@ -48,10 +48,11 @@ class OracleActor:
         codec: the domain's messages.
         engine: where answers go.
         config: the limits.
+        priority: of the domain's questions in the queue; 0 goes first.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # its neighbours, each of them once
         self,
         oracle: Oracle[Any],
         asker: Callable[[Question[Any]], StatefulAgent[Any]],
@@ -59,6 +60,7 @@ class OracleActor:
         engine: Mailbox[bytes],
         config: OracleConfig,
         *,
+        priority: int = 0,
         on_spent: Callable[[], None] = lambda: None,
     ) -> None:
         self.oracle = oracle
@@ -70,6 +72,7 @@ class OracleActor:
         self._codec = codec
         self._engine = engine
         self._config = config
+        self._priority = priority
         self._on_spent = on_spent
         self._deadline_s = config.deadline_s if oracle.waits else math.inf
         self._spent = False
@@ -157,7 +160,7 @@ class OracleActor:
             return
         if waiting.key is not None:
             self._followers[waiting.key] = []
-        self._waiting.put(waiting)
+        self._waiting.put(waiting, self._priority)
 
     def _pump(self, calls: anyio.abc.TaskGroup) -> None:
         """Start every call that may start now, and come back when the next one may."""

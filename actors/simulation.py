@@ -81,6 +81,7 @@ class Simulation:
             codec,
             self.engine.decisions,
             config.oracle,
+            priority=domain.priority,
             on_spent=self._stop_spent,
         )
         self.is_spent = False

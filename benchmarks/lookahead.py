@@ -137,6 +137,7 @@ class LatencyDomain:
 
     context_type: Any = bool
     effect_type: Any = None
+    priority = 0
     chart = CHART
 
     def __init__(self, size: int, seed: int, timeout_s: float) -> None:

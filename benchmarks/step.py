@@ -80,6 +80,7 @@ class BenchmarkDomain:
 
     context_type: Any = PostView
     effect_type: Any = str
+    priority = 0
     chart = SOCIAL_CHART
 
     def __init__(self, size: int, cycle: Sequence[tuple[str, PostView | None]]) -> None:

@@ -60,6 +60,10 @@ class Domain(Protocol):
     def effect_type(self) -> Any:
         """The type of what updates do beyond the state; `None` for nothing."""
 
+    @property
+    def priority(self) -> int:
+        """Whose questions go first where several kinds wait for one oracle: 0 before 1, an economy before a feed."""
+
     def agent(self, agent_id: int) -> StatefulAgent[Any]:
         """The agent as its last applied update left it: a new one at the start, the same one after a restart."""
 

@@ -86,6 +86,7 @@ class TrafficDomain:
 
     context_type: Any = int
     effect_type: Any = int
+    priority = 0
 
     def __init__(self, size: int = 3, chart: Statechart[Light] | None = None) -> None:
         self.size = size

@@ -31,6 +31,7 @@ class SocialDomain:
 
     context_type: Any = PostView
     effect_type: Any = str
+    priority = 1
 
     def __init__(self, config: Config, population: Population, chart: Statechart[AgentState] = SOCIAL_CHART) -> None:
         self.config = config
