@@ -44,6 +44,6 @@ class StopOnSignal:
 
 def _leave(kind: int, _: FrameType | None) -> None:
     if sys.stderr.isatty():
-        sys.stderr.write("\x1b[?25h")  # a live display hides the cursor
+        sys.stderr.write("\x1b[?25h\n")  # a live display hides the cursor
         sys.stderr.flush()
     os._exit(EXIT_BASE + kind)
