@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from prism.config import Config
 from prism.domain import Domain
-from prism.llm import Health, LanguageModel, ModelOracle, Tape, TapedModel
+from prism.llm import Health, LanguageModel, Tape, TapedModel
 from prism.statechart import Oracle
 
 TAPE = "tape.sqlite"
@@ -63,15 +63,11 @@ async def open_oracle(config: Config, domain: Domain, directory: Path) -> AsyncI
         aclosing(TapedModel(model, None if mode == "off" else Tape(path, mode), mode)) as taped,
     ):
         health = await taped.check()
-        oracle = ModelOracle(taped, config.llm, config.simulation.seed)
-        yield OpenOracle(oracle, _describe(config, health), health)
+        yield OpenOracle(domain.oracle(taped), _describe(config, health), health)
 
 
 def _describe(config: Config, health: Health) -> str:
     """The start-up line's words: what is asked, where, and how."""
     where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.host}"
-    version = f" {health.version}" if health.version else ""
     recording = ", recorded" if config.oracle.tape == "record" else ""
-    return f"{health.model} by {health.backend}{version} {where}, {health.dialect}{recording}; {health.note}".rstrip(
-        "; "
-    )
+    return f"{health.model} by {health.server} {where}, {health.dialect}{recording}; {health.note}".rstrip("; ")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-OVERLOADED = frozenset({"timeout", "deadline", "server_error"})
-"""The reasons that mean too much was asked at once."""
+OVERLOADED = frozenset({"timeout", "deadline", "overloaded"})
+"""The reasons that mean too much was asked at once. A plain 5xx is no such sign: it comes at any number of calls."""
 
 
 class ConcurrencyLimit(Protocol):
@@ -43,7 +43,7 @@ class AdaptiveLimit:
     It watches goodput over windows of calls, tries a step of a quarter, and compares. A step up is kept, and the next
     one tried, if goodput grows by UP_PAYS; a step down if it grows by DOWN_PAYS, as it does by chance where it is flat,
     so there the limit sinks and latency with it. A step that does not pay is taken back, and after a rest the other
-    direction is tried. A timeout or a 503 multiplies the limit by BACKOFF.
+    direction is tried. A timeout, a 503 or a 429 multiplies the limit by BACKOFF.
 
     Source: hill climbing on throughput, Heiss & Wagner, "Adaptive load control in transaction processing systems"
     (1991); multiplicative decrease, Jacobson, "Congestion avoidance and control" (1988).

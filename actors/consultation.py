@@ -20,12 +20,14 @@ class Verdict(NamedTuple):
         source: who took it.
         reason: why it is a fallback, a word from a closed set; empty for an answer.
         detail: what happened, in words, for the log.
+        content: what the oracle said beyond the option.
     """
 
     state: str
     source: str
     reason: str = ""
     detail: str = ""
+    content: str = ""
 
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Verdict:
@@ -45,7 +47,7 @@ async def consult(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Ques
     options = [type(agent.state)(option) for option in question.options]
     with anyio.move_on_after(max(0.0, within_s)):
         try:
-            state = await oracle.ask(agent, agent.state, question.trigger, options, question.context)
+            state, content = await oracle.answer(agent, agent.state, question.trigger, options, question.context)
         except OracleUnavailableError:
             raise  # a tape without the answer, a backend that is not there: a fallback would hide that
         except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code: this is no answer
@@ -53,7 +55,7 @@ async def consult(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Ques
                 raise
             return fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
         if state in options:
-            return Verdict(state, oracle.source)
+            return Verdict(state, oracle.source, content=content)
         return fallback(question, Source.FALLBACK, "not_an_option", repr(state))
     return fallback(question, Source.TIMEOUT, "deadline")
 

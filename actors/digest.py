@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 
-import numpy as np
+from actors.frames import ORIGIN, encode_frame, link_of, tick_payload
 
 DIGITS = 32
 """Hexadecimal digits shown: 128 bits are enough to tell runs apart."""
 
 
 class RunningDigest:
-    """A hash chain over the answers of every tick, in the order of agents.
+    """The chain of the journal's links over the answers of every tick, in the order of agents.
 
-    Each link is SHA-256 over the link before, the tick, and the answers' bytes with their lengths, so neither a lost
-    nor a moved nor a doubled answer can go unnoticed.
+    A run without a journal has the same digest as one with.
     """
 
     def __init__(self) -> None:
-        self._link = bytes(32)
+        self.link = ORIGIN
 
-    def add(self, tick: int, answers: Sequence[bytes]) -> None:
-        """Chain one tick's answers."""
-        digest = sha256(self._link)
-        digest.update(tick.to_bytes(8, "little"))
-        digest.update(np.fromiter(map(len, answers), dtype="<u4", count=len(answers)).tobytes())
-        digest.update(b"".join(answers))
-        self._link = digest.digest()
+    def add(self, tick: int, answers: Sequence[bytes]) -> bytes:
+        """Chain one tick's answers; its frame for the journal."""
+        payload = tick_payload(tick, answers)
+        self.link = link_of(self.link, payload)
+        return encode_frame(self.link, payload)
 
     def hexdigest(self) -> str:
         """The digest so far, 32 hexadecimal digits."""
-        return self._link.hex()[:DIGITS]
+        return digest_of(self.link)
+
+
+def digest_of(link: bytes) -> str:
+    """How a link is shown: its first 32 hexadecimal digits."""
+    return link.hex()[:DIGITS]

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
 import anyio
+import msgspec
 
 from actors.digest import RunningDigest
 from actors.errors import BarrierError
+from actors.frames import ORIGIN
 from actors.mailbox import Mailbox
 from actors.messages import Codec, Decided
+from actors.recorder import Recorder, Unrecorded
 from actors.tally import Tally
 from prism.agents import Decision, Question, Source, Trigger, Update
 from prism.config import Config
@@ -30,8 +33,33 @@ from prism.domain import World
 CHUNK = 256
 """Triggers sent before the loop gets a turn: a millisecond or two of work, so timers and signals are never far off."""
 
+LATE = "late"
+"""The reason of a decision that was not there in time, in real time."""
+
 Answer = tuple[int, bytes, Update[Any] | Question[Any]]
 _agent = attrgetter("agent")
+
+
+class EngineState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the engine holds between two ticks, the world aside.
+
+    Args:
+        tick: ticks committed.
+        link: the digest's link after them.
+        late: decisions that were not there in time.
+        asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
+        decided: the answers that are there already.
+    """
+
+    tick: int = 0
+    link: bytes = ORIGIN
+    late: int = 0
+    asked: tuple[tuple[int, bytes], ...] = ()
+    decided: tuple[bytes, ...] = ()
+
+
+async def nothing() -> None:
+    """What happens after a tick unless somebody says otherwise."""
 
 
 class EngineActor:
@@ -44,9 +72,10 @@ class EngineActor:
         oracle: the oracle's mailbox.
         config: lookahead, mode and pace.
         tally: counts what is committed.
+        recorder: keeps what is committed.
     """
 
-    def __init__(  # its neighbours, each of them once
+    def __init__(  # noqa: PLR0913  # its neighbours, each of them once
         self,
         world: World,
         codec: Codec,
@@ -55,6 +84,7 @@ class EngineActor:
         *,
         config: Config,
         tally: Tally,
+        recorder: Recorder | None = None,
     ) -> None:
         self.inbox: Mailbox[bytes] = Mailbox("engine", config.run.mailbox_capacity)
         """Where agents answer."""
@@ -64,6 +94,7 @@ class EngineActor:
         self.tally = tally
         self.tick = 0
         """Ticks committed so far, which is the number of the next one."""
+        self._recorder = recorder or Unrecorded()
         self._world = world
         self._codec = codec
         self._agents = agents
@@ -84,18 +115,27 @@ class EngineActor:
         self._end = 0
         self._stopping = False
 
-    async def run(self, ticks: int, on_tick: Callable[[int], None] = lambda _: None) -> None:
+    async def run(
+        self,
+        ticks: int,
+        on_tick: Callable[[int], None] = lambda _: None,
+        between: Callable[[], Awaitable[None]] = nothing,
+    ) -> None:
         """Run until `ticks` ticks are committed, or the tick after a stop was asked for.
 
         Args:
             on_tick: called with the number of ticks committed, after each.
+            between: awaited after that, while nothing changes.
         """
         begun, first = anyio.current_time(), self.tick
         self._end = ticks
+        self._ask_again()
         while self.tick < ticks and not self._stopping:
-            await self._step(self.tick)
+            frame = await self._step(self.tick)
+            await self._recorder.commit(self.tick, frame)
             self.tick += 1
             on_tick(self.tick)
+            await between()
             if self._tick_s:
                 await anyio.sleep_until(begun + (self.tick - first) * self._tick_s)
 
@@ -103,26 +143,67 @@ class EngineActor:
         """Finish the tick and run no other."""
         self._stopping = True
 
-    async def _step(self, tick: int) -> None:
-        """One tick, in two waves: what happens to agents, then the decisions that are due.
+    def state(self) -> EngineState:
+        """What it holds, between two ticks."""
+        self._note(self.decisions.take_all())
+        encode = self._codec.encode
+        due = [(tick, self._asked[agent]) for tick in sorted(self._due) for agent in self._due[tick]]
+        return EngineState(
+            tick=self.tick,
+            link=self.digest.link,
+            late=self.late,
+            asked=tuple((tick, encode(question)) for tick, question in due),
+            decided=tuple(map(encode, self._decided.values())),
+        )
 
-        The first wave is committed, and its questions asked, before anything waits for a decision: so the oracle has a
+    def oldest_asked(self) -> int:
+        """The tick of the oldest open question; the next tick where none is open."""
+        return min((question.tick for question in self._asked.values()), default=self.tick)
+
+    def restore(self, state: EngineState) -> None:
+        """Go on from a state, before the first tick."""
+        self.tick, self.digest.link, self.late = state.tick, state.link, state.late
+        for tick, encoded in state.asked:
+            question = self._codec.question(encoded)
+            self._asked[question.agent] = question
+            self._due.setdefault(tick, []).append(question.agent)
+        for encoded in state.decided:
+            decided = self._codec.decided(encoded)
+            self._decided[decided.agent] = decided
+
+    async def _step(self, tick: int) -> bytes:
+        """One tick's frame. It goes in waves: what happens to agents, then the decisions that are due; then reactions.
+
+        Each wave is committed, and its questions asked, before anything waits for a decision: so the oracle has a
         whole tick's questions more to work on while the clock waits for the slowest answer of k ticks ago.
         """
         triggers = self._world.triggers(tick)
-        self.tally.triggered(len(triggers))
-        await self._exchange(tick, triggers)
-        if due := self._due.pop(tick, None):  # without lookahead, what was asked in this tick
-            await self._decisions_of(due)
-            await self._exchange(tick, [self._decision_for(agent, tick) for agent in due])
-        self.digest.add(tick, self._frame)
+        while True:
+            self.tally.triggered(len(triggers))
+            await self._exchange(tick, triggers)
+            if due := self._due.pop(tick, None):  # without lookahead, what was asked in this wave
+                await self._decisions_of(due, tick)
+                await self._exchange(tick, [self._decision_for(agent, tick) for agent in due])
+            if not (triggers := self._world.reactions(tick)):
+                break
+        frame = self.digest.add(tick, self._frame)
         self._frame = []
+        return frame
 
-    async def _decisions_of(self, agents: list[int]) -> None:
-        """Wait until there is a decision for each of these agents. In real time nobody waits."""
+    async def _decisions_of(self, agents: list[int], tick: int) -> None:
+        """Wait until there is a decision for each of these agents. In real time nobody waits.
+
+        In a tick that was run before, whoever's decision came too late then is late again, and nobody else.
+        """
         self._note(self.decisions.take_all())
-        while self._waits and any(agent not in self._decided for agent in agents):
+        late = self._recorder.late(tick)
+        if late is None and not self._waits:
+            return
+        awaited = [agent for agent in agents if late is None or agent not in late]
+        while any(agent not in self._decided for agent in awaited):
             self._note(await self.decisions.receive_all())
+        for agent in late or ():
+            self._decided.pop(agent, None)
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:
         """Send triggers, wait for an answer to each, and commit the answers."""
@@ -155,7 +236,7 @@ class EngineActor:
         for encoded in batch:
             decided = self._codec.decided(encoded)
             question = self._asked.get(decided.agent)
-            if question is not None and question.tick == decided.asked:
+            if question is not None and (question.tick, question.trigger) == (decided.asked, decided.trigger):
                 self._decided[decided.agent] = decided
         self._offer()
 
@@ -181,6 +262,14 @@ class EngineActor:
         if question.tick + self._lookahead < self._end:  # or no tick is left in which an answer could take effect
             self._unsent.append(encoded)
 
+    def _ask_again(self) -> None:
+        """Ask what is still open from an earlier life, where a tick is left in which an answer can take effect."""
+        for tick in sorted(self._due):
+            if tick < self._end:
+                open_questions = [self._asked[agent] for agent in self._due[tick] if agent not in self._decided]
+                self._unsent.extend(map(self._codec.encode, open_questions))
+        self._offer()
+
     def _offer(self) -> None:
         """Pass questions on while the oracle takes them. The engine never waits here, so neither can deadlock."""
         while self._unsent and self._oracle.put(self._unsent[0]):
@@ -190,7 +279,7 @@ class EngineActor:
         question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
         if decided is None:
             self.late += 1
-            decision = Decision(question.options[0], Source.TIMEOUT, question.tick, "late")
+            decision = Decision(question.options[0], Source.TIMEOUT, question.tick, LATE)
         else:
-            decision = Decision(decided.state, decided.source, decided.asked, decided.reason)
+            decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
         return Trigger(tick, agent, question.trigger, question.context, decision)

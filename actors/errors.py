@@ -8,10 +8,19 @@ PrismError
     +-- RestartLimitError      an actor that crashed too often to be restarted
     +-- BarrierError           an answer that belongs to another tick
     +-- RunDirectoryError      a run directory that cannot be used              (exit 2)
+    +-- MetricsAddressError    an address that cannot be listened on            (exit 2)
+    +-- WatchError             metrics of another run that cannot be read
+    |   +-- RunLockedError     another process is at work in it                 (exit 2)
+    |   +-- ResumeRefusedError what is there now is not what the run began with (exit 2)
+    +-- JournalError           a record that cannot be written or read
+        +-- DamagedError       a file that is not what was written
+        +-- DivergedError      a run that is done again and comes out differently
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from prism.errors import PrismError
@@ -83,3 +92,86 @@ class BarrierError(ActorError):
 
 class RunDirectoryError(ActorError):
     """A run directory that cannot be used."""
+
+
+class RunLockedError(RunDirectoryError):
+    """Another process is at work in a run directory."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        self.path = path
+        self.holder = holder
+        super().__init__(f"{path}: is in use by {holder}; one process at a time may work on a run")
+
+
+class ResumeRefusedError(RunDirectoryError):
+    """A run that cannot go on, because what is there now is not what it began with.
+
+    Args:
+        path: the run.
+        changes: what has changed, in words.
+        remedy: what to do.
+    """
+
+    def __init__(self, path: Path, changes: Sequence[str], remedy: str) -> None:
+        self.path = path
+        self.changes = tuple(changes)
+        self.remedy = remedy
+        super().__init__(f"{path}: cannot go on: {'; '.join(changes)}. {remedy}")
+
+
+class JournalError(ActorError):
+    """A record that cannot be written or read."""
+
+
+class DamagedError(JournalError):
+    """A file of a run that is not what was written.
+
+    Args:
+        file: its name.
+        offset: the byte from which on it cannot be trusted.
+        problem: how one can tell.
+        remedy: what to do.
+    """
+
+    def __init__(self, file: str, offset: int, problem: str, remedy: str = "") -> None:
+        self.file = file
+        self.offset = offset
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"{file}: damaged at byte {offset}: {problem}{f'; {remedy}' if remedy else ''}")
+
+
+class DivergedError(JournalError):
+    """A tick that was run again and came out differently.
+
+    Args:
+        tick: the first that differs.
+        difference: which agent and field, and the two values.
+    """
+
+    def __init__(self, tick: int, difference: str) -> None:
+        self.tick = tick
+        self.difference = difference
+        super().__init__(f"tick {tick} came out differently than in the journal: {difference}")
+
+
+class MetricsAddressError(ActorError):
+    """The metrics' address cannot be listened on."""
+
+    def __init__(self, host: str, port: int, problem: str) -> None:
+        self.host = host
+        self.port = port
+        self.problem = problem
+        super().__init__(
+            f"metrics: cannot listen on {host}:{port}: {problem}; set metrics.port to another port, or to 0 for any "
+            "free one"
+        )
+
+
+class WatchError(ActorError):
+    """The metrics of a run that goes on elsewhere cannot be read."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        self.where = where
+        self.problem = problem
+        super().__init__(f"{where}: {problem}")

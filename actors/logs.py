@@ -1,10 +1,15 @@
-"""Where log events go: to standard error, readable on a terminal and JSON elsewhere, and as JSON lines to the run."""
+"""Where log events go: to standard error, readable on a terminal and JSON elsewhere, and as JSON lines to the run.
+
+On the way each event gets the tick and the actor that it belongs to, loses its secrets, and is dropped when the same
+has been said too often. Decisions are no events: they are in the journal.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +18,8 @@ import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 from actors.lines import LineFile
+from actors.log_limit import LogLimit
+from actors.redaction import Redaction
 
 
 class _CurrentStderr:
@@ -41,22 +48,45 @@ class _Forwarding(logging.Handler):
     """Hands what libraries and `prism` log through the standard library to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        structlog.get_logger(record.name).log(record.levelno, record.getMessage())
+        structlog.get_logger().log(record.levelno, record.getMessage(), logger=record.name)
+
+
+class LogContext:
+    """What every event of a run belongs to. It is a processor: what an event says of itself counts for more."""
+
+    def __init__(self) -> None:
+        self.tick: Callable[[], int] | None = None
+        """The tick that the run is in; None while there is no run."""
+
+    def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        """The event with its tick and its actor."""
+        if self.tick is not None:
+            event.setdefault("tick", self.tick())
+        event.setdefault("actor", "run")
+        return event
 
 
 @contextmanager
-def logging_to(path: Path | None) -> Iterator[None]:
-    """Send log events to standard error and, where a path is given, to that file, a JSON object a line."""
+def logging_to(path: Path | None) -> Iterator[LogContext]:
+    """Send log events to standard error and, where a path is given, to that file, a JSON object a line.
+
+    Returns:
+        Whom to tell the tick.
+    """
+    context, limit = LogContext(), LogLimit()
     file = LineFile(path) if path is not None else None
     renderer: Any = (
         structlog.dev.ConsoleRenderer(colors=True) if sys.stderr.isatty() else structlog.processors.JSONRenderer()
     )
     structlog.configure(
         processors=[
+            limit,
             structlog.contextvars.merge_contextvars,
+            context,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            Redaction(os.environ),
             *([_JsonLines(file)] if file is not None else []),
             renderer,
         ],
@@ -66,8 +96,9 @@ def logging_to(path: Path | None) -> Iterator[None]:
     handler = _Forwarding(logging.WARNING)
     logging.getLogger().addHandler(handler)
     try:
-        yield
+        yield context
     finally:
+        limit.flush()
         logging.getLogger().removeHandler(handler)
         structlog.reset_defaults()
         if file is not None:

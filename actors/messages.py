@@ -25,18 +25,21 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
     """The answer to a question.
 
     Args:
-        asked: the tick of the question.
+        asked: the tick of the question, and `trigger` its trigger.
         state: the option taken.
         source: `oracle`, `fallback` or `timeout`.
         reason: why it is a fallback; empty otherwise.
+        content: what the oracle said beyond the option, as JSON text.
         latency_s: from the question's arrival to this answer. For eyes only: no result depends on it.
     """
 
     asked: int
     agent: int
+    trigger: str
     state: str
     source: str
     reason: str = ""
+    content: str = ""
     latency_s: float = 0.0
 
 

@@ -19,15 +19,16 @@ import anyio.abc
 from actors.breaker import CircuitBreaker
 from actors.concurrency import AdaptiveLimit, ConcurrencyLimit, FixedLimit
 from actors.consultation import Verdict, consult, fallback
-from actors.errors import first_of
+from actors.errors import JournalError, first_of
 from actors.fair_queue import FairQueue
 from actors.gate import TokenBucket
 from actors.mailbox import Mailbox
 from actors.messages import Codec, Decided
-from actors.oracle_statistics import OracleStatistics
-from prism.agents import Question, Source, StatefulAgent
+from actors.oracle_statistics import OracleState, OracleStatistics
+from actors.recorder import Answers, Unrecorded
+from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig
-from prism.errors import OracleUnavailableError
+from prism.errors import OracleFailedError, OracleUnavailableError
 from prism.statechart import Oracle
 
 
@@ -48,6 +49,7 @@ class OracleActor:
         codec: the domain's messages.
         engine: where answers go.
         config: the limits.
+        answers: keeps every answer, and knows those of an earlier life.
         priority: of the domain's questions in the queue; 0 goes first.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
     """
@@ -60,6 +62,7 @@ class OracleActor:
         engine: Mailbox[bytes],
         config: OracleConfig,
         *,
+        answers: Answers | None = None,
         priority: int = 0,
         on_spent: Callable[[], None] = lambda: None,
     ) -> None:
@@ -72,14 +75,17 @@ class OracleActor:
         self._codec = codec
         self._engine = engine
         self._config = config
+        self._answers = answers or Unrecorded()
+        self._has_keys = type(oracle).key is not Oracle.key
         self._priority = priority
         self._on_spent = on_spent
         self._deadline_s = config.deadline_s if oracle.waits else math.inf
         self._spent = False
+        self._tokens_before = 0
         self._bucket = TokenBucket(config.rate_per_s)
         self._waiting: FairQueue[Waiting] = FairQueue()
-        self._open: dict[tuple[int, int], Waiting] = {}
-        """`{(agent, tick): its question}` from arrival until its answer is sent; survives a crash of this actor."""
+        self._open: dict[tuple[int, int, str], Waiting] = {}
+        """`{(agent, tick, trigger): its question}` from arrival until its answer is sent; survives a crash."""
         self._followers: dict[Hashable, list[Waiting]] = {}
         """`{key of a question under way: the identical ones that wait for its answer}`."""
         self._calling = 0
@@ -98,11 +104,26 @@ class OracleActor:
         """Questions being answered."""
         return self._calling
 
+    @property
+    def tokens(self) -> int:
+        """Tokens used in the whole run, in and out."""
+        return self._tokens_before + self.oracle.tokens
+
+    def state(self) -> OracleState:
+        """What it has counted."""
+        return self.statistics.state(self.tokens)
+
+    def restore(self, state: OracleState) -> None:
+        """Go on counting from there."""
+        self._tokens_before = state.tokens
+        self.statistics.restore(state)
+
     async def run(self, mailbox: Mailbox[bytes]) -> None:
         """Answer questions until the mailbox closes.
 
         Raises:
             OracleUnavailableError: nobody can answer, now or later.
+            JournalError: an answer cannot be kept.
         """
         self._waiting, self._followers, self._calling = FairQueue(), {}, 0
         self.breaker.abandoned()
@@ -112,8 +133,9 @@ class OracleActor:
                 while batch := await mailbox.receive_all():
                     await self._admit(batch, calls)
         except BaseExceptionGroup as group:
-            if (error := first_of(group, OracleUnavailableError)) is not None:
-                raise error from None
+            for kind in (OracleUnavailableError, JournalError):
+                if (error := first_of(group, kind)) is not None:
+                    raise error from None
             raise
         finally:
             if self._timer is not None:
@@ -125,20 +147,27 @@ class OracleActor:
         now = anyio.current_time()
         arrived = [Waiting(self._codec.question(encoded), now, None) for encoded in batch]
         # They are open before the domain or the oracle looks at any: a crash over one must not lose the others.
-        self._open.update({(each.question.agent, each.question.tick): each for each in arrived})
+        self._open.update({_name(each.question): each for each in arrived})
         self._start(arrived, calls)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()
 
     def _start(self, arrived: list[Waiting], calls: anyio.abc.TaskGroup) -> None:
-        """Replay what is on a tape, which needs no admission, and queue what has to be asked."""
+        """Send again what was answered before, replay what is on a tape, and queue what has to be asked."""
         for waiting in arrived:
-            if self.oracle.replays:
+            if (decided := self._answers.known(waiting.question)) is not None:
+                calls.start_soon(self._send_again, waiting, decided)
+            elif self.oracle.replays:
                 calls.start_soon(self._replay, waiting, calls)
             else:
                 self._queue(waiting)
         self._pump(calls)
+
+    async def _send_again(self, waiting: Waiting, decided: Decided) -> None:
+        self.statistics.known(decided)
+        await self._engine.send(self._codec.encode(decided))
+        self._close(waiting)
 
     async def _replay(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
         question = waiting.question
@@ -152,8 +181,9 @@ class OracleActor:
     def _queue(self, waiting: Waiting) -> None:
         """Wait for a turn, or for the answer to an identical question, where one answer may serve both."""
         question = waiting.question
-        key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
-        waiting = waiting._replace(key=key)
+        if self._has_keys:
+            key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
+            waiting = waiting._replace(key=key)
         if waiting.key is not None and waiting.key in self._followers:
             self._followers[waiting.key].append(waiting)
             self.statistics.coalesced += 1
@@ -200,9 +230,7 @@ class OracleActor:
     def _is_spent(self) -> bool:
         """Whether a further call would go over the spend cap. Tokens are known only once a call has ended."""
         calls, tokens = self._config.max_calls, self._config.max_tokens
-        return (calls is not None and self.statistics.calls >= calls) or (
-            tokens is not None and self.oracle.tokens >= tokens
-        )
+        return (calls is not None and self.statistics.calls >= calls) or (tokens is not None and self.tokens >= tokens)
 
     def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
         if self._timer is not None:
@@ -225,6 +253,9 @@ class OracleActor:
 
     async def _deliver(self, waiting: Waiting, verdict: Verdict, calls: anyio.abc.TaskGroup) -> None:
         """Hand the engine the answer to a question and to those identical to it, and go on."""
+        if verdict.source in FALLBACKS and not self.oracle.falls_back:
+            agent, tick, trigger = _name(waiting.question)
+            raise OracleFailedError(agent, tick, trigger, verdict.reason, verdict.detail)
         followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
         if verdict.source == Source.TIMEOUT:
             for follower in followers:  # they came later, so they may still have time
@@ -234,10 +265,31 @@ class OracleActor:
         for asked in (waiting, *followers):
             question = asked.question
             latency_s = now - asked.arrived
-            answer = Decided(question.tick, question.agent, verdict.state, verdict.source, verdict.reason, latency_s)
+            answer = Decided(
+                question.tick,
+                question.agent,
+                question.trigger,
+                verdict.state,
+                verdict.source,
+                verdict.reason,
+                verdict.content,
+                latency_s,
+            )
             self.statistics.noted(answer, now, verdict.detail)
             if verdict.reason:
                 await self.oracle.forgo(self._codec.encode(question), verdict.source, verdict.reason)
-            await self._engine.send(self._codec.encode(answer))
-            del self._open[question.agent, question.tick]
+            encoded = self._codec.encode(answer)
+            await self._answers.keep(encoded)
+            await self._engine.send(encoded)
+            self._close(asked)
         self._pump(calls)
+
+    def _close(self, waiting: Waiting) -> None:
+        """A question is answered. One of the same name may have been asked since the answer was sent."""
+        name = _name(waiting.question)
+        if self._open.get(name, waiting).question is waiting.question:
+            self._open.pop(name, None)
+
+
+def _name(question: Question[Any]) -> tuple[int, int, str]:
+    return question.agent, question.tick, question.trigger

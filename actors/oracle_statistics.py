@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
+import msgspec
 import structlog
 
 from actors.messages import Decided
@@ -13,6 +14,20 @@ log = structlog.get_logger(__name__)
 
 WARN_EVERY_S = 10.0
 LATENCIES_KEPT = 10_000
+
+
+UNASKED = frozenset({"breaker_open", "deadline", "spent"})
+"""Reasons of fallbacks for which the oracle may never have been called."""
+
+
+class OracleState(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts that a checkpoint keeps. Latencies are of one process, and are not among them."""
+
+    answered: int = 0
+    calls: int = 0
+    coalesced: int = 0
+    fallbacks: dict[str, int] = {}
+    tokens: int = 0
 
 
 class OracleStatistics:
@@ -44,6 +59,28 @@ class OracleStatistics:
         self._detail = detail or self._detail
         if now - self._reported_at >= WARN_EVERY_S:
             self.report(now)
+
+    def known(self, decided: Decided) -> None:
+        """A question was answered in an earlier life: its call is counted, its latency is not."""
+        self.answered += 1
+        self.calls += decided.reason not in UNASKED
+        if decided.source in FALLBACKS:
+            self.fallbacks[decided.reason] += 1
+
+    def state(self, tokens: int) -> OracleState:
+        """The counts so far."""
+        return OracleState(
+            answered=self.answered,
+            calls=self.calls,
+            coalesced=self.coalesced,
+            fallbacks=dict(self.fallbacks),
+            tokens=tokens,
+        )
+
+    def restore(self, state: OracleState) -> None:
+        """Count on from there."""
+        self.answered, self.calls, self.coalesced = state.answered, state.calls, state.coalesced
+        self.fallbacks = Counter(state.fallbacks)
 
     def report(self, now: float) -> None:
         """Log the fallbacks since the last report, if there were any: one line for all of them."""

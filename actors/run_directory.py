@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -13,17 +16,72 @@ from typing import Any
 import msgspec
 import yaml
 
-from actors.errors import RunDirectoryError
+import prism
+from actors.answer_log import ANSWERS
+from actors.disk import RealDisk
+from actors.errors import JournalError, RunDirectoryError
+from actors.journal import JOURNAL, read_header
+from actors.lock import LOCK
+from actors.series import ROUNDS
 from prism.config import Config
 
 PACKAGES = ("prism-sim", "anyio", "igraph", "msgspec", "numpy", "xxhash")
 """The packages whose versions could change a result."""
 
-WRITTEN_BEFORE_THE_START = ("config.yaml", "manifest.json", "log.jsonl", "rounds.csv", "tape.sqlite")
+WRITTEN_BEFORE_THE_START = (
+    "config.yaml",
+    "manifest.json",
+    "log.jsonl",
+    "tape.sqlite",
+    "metrics.json",
+    ROUNDS,
+    JOURNAL,
+    ANSWERS,
+    LOCK,
+)
+CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
+
+
+class Fork(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run branched off another.
+
+    Args:
+        parent: the other run's directory, as it was named.
+        tick: ticks the two have in common.
+        digest: of those ticks.
+        config: the file with the settings they were run with.
+    """
+
+    parent: str
+    tick: int
+    digest: str
+    config: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was made of.
+
+    Args:
+        code: SHA-256 over the source of `prism`, which decides everything that is journalled.
+        inputs: `{input file: SHA-256}`.
+        oracle: who answers, in words: backend, model, server and its version, tape.
+        forks: the runs it branched off, the oldest first; empty for a run of its own.
+        resumed: the ticks it was resumed at.
+    """
+
+    python: str
+    platform: str
+    packages: dict[str, str]
+    code: str
+    seed: int
+    inputs: dict[str, str]
+    oracle: str = ""
+    forks: tuple[Fork, ...] = ()
+    resumed: tuple[int, ...] = ()
 
 
 class RunDirectory:
-    """`config.yaml` (resolved), `manifest.json`, `log.jsonl`, `rounds.csv` and, at the end, `summary.json`.
+    """The files of one run; `docs/cli.md` lists them.
 
     Args:
         path: an existing directory that belongs to one run.
@@ -55,35 +113,71 @@ class RunDirectory:
         """Where log lines go."""
         return self.path / "log.jsonl"
 
-    @property
-    def rounds(self) -> Path:
-        """Where a row for each round goes."""
-        return self.path / "rounds.csv"
-
     def write_config(self, config: Config) -> None:
         """Write the configuration with every default filled in: what `prism run` needs to do it again."""
         text = yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False, allow_unicode=True)
-        self.write("config.yaml", text.encode())
+        self.write(CONFIG, text.encode())
 
-    def write_manifest(self, config: Config, inputs: dict[str, str]) -> None:
-        """Write what the run was made of: versions, seed and the SHA-256 of every input file."""
-        manifest: dict[str, Any] = {
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-            "packages": {package: version(package) for package in PACKAGES},
-            "seed": config.simulation.seed,
-            "inputs": inputs,
-        }
-        self.write("manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write what the run was made of."""
+        self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+    def manifest(self) -> Manifest:
+        """What the run was made of.
+
+        Raises:
+            RunDirectoryError: this is no run's directory, or its manifest cannot be read.
+        """
+        path = self.path / MANIFEST
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Manifest)
+        except FileNotFoundError:
+            raise RunDirectoryError(f"{self.path}: is no run's directory: it has no {MANIFEST}") from None
+        except OSError as error:
+            raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
+        except msgspec.DecodeError as error:
+            raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
+
+    def note_oracle(self, description: str) -> None:
+        """Add to the manifest who answers."""
+        self.write_manifest(msgspec.structs.replace(self.manifest(), oracle=description))
+
+    def summary(self) -> dict[str, Any] | None:
+        """What the run came to; None while it has not ended, or did not end well."""
+        try:
+            decoded = msgspec.json.decode((self.path / SUMMARY).read_bytes())
+        except (OSError, msgspec.DecodeError):
+            return None
+        return decoded if isinstance(decoded, dict) else None
 
     def discard_unless_begun(self) -> None:
         """Remove what a run that could not start has written; a log with something in it stays."""
-        if self.log.exists() and self.log.stat().st_size:
+        if self._has_begun() or (self.log.exists() and self.log.stat().st_size):
             return
         for name in WRITTEN_BEFORE_THE_START:
             (self.path / name).unlink(missing_ok=True)
         with suppress(OSError):  # somebody else's file is in it, or it is where the user stands
             self.path.rmdir()
+
+    def _has_begun(self) -> bool:
+        """Whether the journal has a tick."""
+        disk = RealDisk(self.path)
+        try:
+            return disk.size(JOURNAL) > read_header(disk)[1]
+        except (OSError, JournalError):
+            return False
+
+    def discard(self) -> None:
+        """Remove the directory with everything in it: one that was made a moment ago and came to nothing."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Turn what the system says about a file that cannot be written into one clear line."""
+        try:
+            yield
+        except OSError as error:
+            raise RunDirectoryError(f"{error.filename or self.path}: cannot be written: {error.strerror}") from None
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file so that a crash leaves the old one or the new one, never half of it.
@@ -101,6 +195,27 @@ class RunDirectory:
         except OSError as error:
             draft.unlink(missing_ok=True)
             raise RunDirectoryError(f"{target}: cannot be written: {error.strerror}") from None
+
+
+def manifest_of(config: Config, inputs: dict[str, str]) -> Manifest:
+    """The manifest of a new run in this process."""
+    return Manifest(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages={package: version(package) for package in PACKAGES},
+        code=code_sha256(),
+        seed=config.simulation.seed,
+        inputs=inputs,
+    )
+
+
+def code_sha256() -> str:
+    """SHA-256 over the source of `prism`: file names and contents, in order of name."""
+    digest = sha256()
+    root = Path(prism.__path__[0])
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _next_free(parent: Path, name: str) -> Path:

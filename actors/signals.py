@@ -13,6 +13,9 @@ import anyio
 EXIT_BASE = 128
 """A run stopped by signal n exits with 128 + n, as shells report it."""
 
+STANDARD_ERROR = 2
+SHOW_CURSOR = b"\x1b[?25h\n"
+
 
 class StopOnSignal:
     """Listens for SIGINT and SIGTERM.
@@ -35,15 +38,17 @@ class StopOnSignal:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for received in signals:
                 self.received = received
-                sys.stderr.write(f"prism: {received.name}: finishing this tick; once more to leave at once\n")
                 break
+        # Before it is said that a second one leaves: whoever reads that may send it at once.
         for kind in (signal.SIGINT, signal.SIGTERM):
             signal.signal(kind, _leave)
+        sys.stderr.write(f"prism: {received.name}: finishing this tick; once more to leave at once\n")
         self._stop()
 
 
 def _leave(kind: int, _: FrameType | None) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\x1b[?25h\n")  # a live display hides the cursor
-        sys.stderr.flush()
+    # A live display hides the cursor. It also stands in for `sys.stderr` and drops what is not text, and whatever this
+    # signal has interrupted may be in the middle of a write there: hence the descriptor itself.
+    if os.isatty(STANDARD_ERROR):
+        os.write(STANDARD_ERROR, SHOW_CURSOR)
     os._exit(EXIT_BASE + kind)

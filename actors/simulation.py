@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -18,12 +19,15 @@ import anyio
 import msgspec
 import structlog
 
-from actors.engine import EngineActor
+from actors.checkpoint import RunState
+from actors.engine import EngineActor, nothing
 from actors.mailbox import Mailbox
 from actors.messages import Codec
 from actors.oracle import OracleActor
+from actors.recorder import Record
 from actors.supervisor import RestartIntensity, Supervisor
 from actors.tally import Tally
+from prism.columns import Column, Columns
 from prism.config import Config
 from prism.domain import Domain
 from prism.statechart import Oracle
@@ -53,12 +57,15 @@ class Simulation:
         config: the run's configuration.
         domain: the world and its people.
         oracle: who answers; by default the domain's embedded one.
+        record: where ticks and answers are kept, and compared with an earlier life; by default nowhere.
     """
 
-    def __init__(self, config: Config, domain: Domain, oracle: Oracle[Any] | None = None) -> None:
+    def __init__(
+        self, config: Config, domain: Domain, oracle: Oracle[Any] | None = None, record: Record | None = None
+    ) -> None:
         self.config = config
         self.domain = domain
-        self.ticks = config.simulation.rounds * config.simulation.ticks_per_round
+        self.ticks = config.simulation.length
         codec = Codec(domain.context_type, domain.effect_type)
         capacity = config.run.mailbox_capacity
         self._agents: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
@@ -71,6 +78,7 @@ class Simulation:
             self._questions,
             config=config,
             tally=self.tally,
+            recorder=record,
         )
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         ask = config.statechart.oracle_enabled
@@ -81,18 +89,53 @@ class Simulation:
             codec,
             self.engine.decisions,
             config.oracle,
+            answers=record,
             priority=domain.priority,
             on_spent=self._stop_spent,
         )
         self.is_spent = False
         """Whether the spend cap has ended the run."""
         self._guards_logged = 0
+        self._guards_before: dict[str, int] = {}
 
-    async def run(self, on_tick: Callable[[int], None] = lambda _: None) -> None:
+    def restore(self, state: RunState, columns: Columns) -> None:
+        """Go on from a checkpoint instead of tick 0. Called before `run`."""
+        self.domain.world.restore(columns)
+        self.engine.restore(state.engine)
+        self.tally.restore(state.tally)
+        self.supervisor.restore(state.supervisor)
+        self.oracle.restore(state.oracle)
+        self._guards_before = dict(state.guards)
+
+    async def snapshot(self) -> tuple[RunState, list[Column]]:
+        """Everything that `restore` needs, between two ticks. The loop gets its turn after each piece."""
+        state = RunState(
+            engine=self.engine.state(),
+            tally=self.tally.state(),
+            supervisor=self.supervisor.state(),
+            oracle=self.oracle.state(),
+            guards=self.guard_errors(),
+        )
+        columns = []
+        for column in self.domain.world.columns():
+            columns.append(column)
+            await anyio.lowlevel.checkpoint()
+        return state, columns
+
+    def guard_errors(self) -> dict[str, int]:
+        """`{row: how often its guard raised}`."""
+        counts = Counter(self._guards_before)
+        counts.update({seen.row.name: seen.count for seen in self.domain.chart.guard_errors})
+        return dict(counts)
+
+    async def run(
+        self, on_tick: Callable[[int], None] = lambda _: None, between: Callable[[], Awaitable[None]] = nothing
+    ) -> None:
         """Run to the last tick, or to the end of the tick in which `stop` is called.
 
         Args:
             on_tick: called with the number of ticks committed, after each.
+            between: awaited after that, while nothing changes.
 
         Raises:
             ExceptionGroup: an actor that serves all failed for good, or the engine did.
@@ -105,7 +148,7 @@ class Simulation:
                     for number, mailbox in enumerate(self._agents):
                         agents.start_soon(self.supervisor.run_agent, number, mailbox)
                     await anyio.lowlevel.checkpoint()
-                await self.engine.run(self.ticks, partial(self._after_tick, on_tick))
+                await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
                 for mailbox in self._agents:
                     mailbox.close()
             services.cancel_scope.cancel()

@@ -101,7 +101,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         fallbacks_by_reason=dict(sorted((oracle.fallbacks + Counter(late=simulation.engine.late)).items())),
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
-        guard_errors={seen.row.name: seen.count for seen in simulation.domain.chart.guard_errors},
+        guard_errors=simulation.guard_errors(),
         latency_s_p50=percentile(latencies, 0.50),
         latency_s_p95=percentile(latencies, 0.95),
         llm=_llm(simulation),

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import structlog
 
 from actors.agent import AgentActor
-from actors.errors import RestartLimitError, first_of
+from actors.errors import JournalError, RestartLimitError, first_of
 from actors.mailbox import Mailbox
 from actors.messages import Codec
 from prism.agents import Source, Update
@@ -21,6 +22,14 @@ from prism.domain import Domain
 from prism.errors import OracleUnavailableError
 
 log = structlog.get_logger(__name__)
+
+
+class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a checkpoint keeps: all crashes, `{actor: ticks of the recent ones}`, and who is out for good."""
+
+    crashes: int = 0
+    ticks: dict[str, list[int]] = {}
+    quarantined: tuple[int, ...] = ()
 
 
 class RestartIntensity:
@@ -36,13 +45,14 @@ class RestartIntensity:
         self.period_ticks = period_ticks
         self.crashes = 0
         """All crashes so far."""
-        self._ticks: dict[str, list[int]] = {}
+        self.ticks: dict[str, list[int]] = {}
+        """`{actor: ticks of its recent crashes}`."""
 
     def exceeded(self, actor: str, tick: int) -> bool:
         """Note a crash, and say whether that was one too many."""
         self.crashes += 1
-        recent = [crash for crash in self._ticks.get(actor, ()) if tick - crash < self.period_ticks]
-        self._ticks[actor] = [*recent, tick]
+        recent = [crash for crash in self.ticks.get(actor, ()) if tick - crash < self.period_ticks]
+        self.ticks[actor] = [*recent, tick]
         return len(recent) + 1 > self.limit
 
 
@@ -65,10 +75,29 @@ class Supervisor:
         self.engine = engine
         self.intensity = intensity
         self.ask = ask
-        self.quarantined = 0
+        self._quarantined: dict[int, None] = {}
+
+    @property
+    def quarantined(self) -> int:
+        """How many agents are out for good."""
+        return len(self._quarantined)
+
+    def state(self) -> SupervisorState:
+        """What it remembers of crashes."""
+        return SupervisorState(
+            crashes=self.intensity.crashes, ticks=self.intensity.ticks, quarantined=tuple(self._quarantined)
+        )
+
+    def restore(self, state: SupervisorState) -> None:
+        """Remember them, before the agents are run."""
+        self.intensity.crashes, self.intensity.ticks = state.crashes, dict(state.ticks)
+        self._quarantined = dict.fromkeys(state.quarantined)
 
     async def run_agent(self, agent_id: int, mailbox: Mailbox[bytes]) -> None:
         """Run one agent until its mailbox closes or it is quarantined."""
+        if agent_id in self._quarantined:
+            mailbox.close()
+            return
         while True:
             actor = AgentActor(self.domain.agent(agent_id), self.domain.chart, self.codec, self.engine, ask=self.ask)
             try:
@@ -90,12 +119,13 @@ class Supervisor:
         Raises:
             RestartLimitError: it crashed too often.
             OracleUnavailableError: there is nobody to ask, so that a restart would not help.
+            JournalError: an answer cannot be kept; likewise.
         """
         while True:
             try:
                 await run()
-            except OracleUnavailableError:
-                raise  # a restart would find the same: there is nobody to ask
+            except (OracleUnavailableError, JournalError):
+                raise  # a restart would find the same: nobody to ask, or nowhere to keep the answer
             except Exception as error:  # likewise for those that serve all
                 if self.intensity.exceeded(name, tick()):
                     cause = first_of(error, Exception) if isinstance(error, BaseExceptionGroup) else error
@@ -121,6 +151,7 @@ class Supervisor:
             trigger=trigger.name,
             error=f"{kind}: {error}"[:200],
         )
-        self.quarantined += gone
+        if gone:
+            self._quarantined[agent_id] = None
         source = Source.QUARANTINE if gone else Source.CRASH
         return Update(trigger.tick, agent_id, trigger.name, state, state, source, None, kind)

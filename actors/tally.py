@@ -7,10 +7,20 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
+import msgspec
+
 from prism.agents import MOVED, Question, Source, Update
 from prism.statechart import Statechart
 
 _key = attrgetter("from_state", "to_state", "trigger", "source")
+
+
+class TallyState(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts that a checkpoint keeps."""
+
+    rows: tuple[tuple[tuple[str, str, str, str], int], ...] = ()
+    activations: int = 0
+    questions: int = 0
 
 
 class Tally:
@@ -42,6 +52,15 @@ class Tally:
     def question(self, _: Question[Any]) -> None:
         """Count an agent that went to ask the oracle."""
         self.questions += 1
+
+    def state(self) -> TallyState:
+        """The counts so far."""
+        return TallyState(rows=tuple(self.rows.items()), activations=self.activations, questions=self.questions)
+
+    def restore(self, state: TallyState) -> None:
+        """Count on from there."""
+        self.rows = Counter(dict(state.rows))
+        self.activations, self.questions = state.activations, state.questions
 
     @property
     def transitions(self) -> int:

@@ -7,9 +7,10 @@ own, or they would share the interpreter with the client:
 
 - 1, 4 and 32 slots: calls beyond them wait in the server's queue, and goodput no longer grows;
 - slowing: every other call under way makes a call a quarter slower, so goodput grows ever less with concurrency;
-- thrashing: it makes a call one and a half times slower, so goodput is best with one call at a time.
+- thrashing: it makes a call one and a half times slower, so goodput is best with one call at a time;
+- 32 slots, a tenth broken: a tenth of the calls end in a plain 500, however many are under way.
 
-    python -m benchmarks.concurrency [--window 1.0] [--warm-up 12] [--adaptive-window 3]
+    python -m benchmarks.concurrency [--window 1.0] [--warm-up 12] [--adaptive-window 3] [--server thrashing]...
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ SERVERS: dict[str, tuple[str, ...]] = {
     "32 slots": ("--slots", "32", "--latency", "0.2", "--p99", "0.4"),
     "slowing": ("--slots", "64", "--latency", "0.025", "--slope", "0.25"),
     "thrashing": ("--slots", "64", "--latency", "0.01", "--slope", "1.5"),
+    "a tenth broken": ("--slots", "32", "--latency", "0.2", "--p99", "0.4", "--fault", "error=0.1"),
 }
 
 
@@ -122,11 +124,12 @@ def main() -> None:
     parser.add_argument("--window", type=float, default=1.0, help="seconds of each window of a fixed setting")
     parser.add_argument("--warm-up", type=float, default=12.0, help="seconds before the adaptive setting is measured")
     parser.add_argument("--adaptive-window", type=float, default=3.0, help="seconds of each of its windows")
+    parser.add_argument("--server", action="append", choices=SERVERS, help="this one alone; may be repeated")
     options = parser.parse_args()
     columns = [*(str(each) for each in FIXED), "adaptive", "at limit", "adaptive / best fixed"]
     print(f"| server | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
-    for name, server in SERVERS.items():
-        fixed, adaptive = row(server, options)
+    for name in options.server or SERVERS:
+        fixed, adaptive = row(SERVERS[name], options)
         cells = [*(f"{each:.0f}" for each in fixed), f"{adaptive.goodput:.0f}", str(adaptive.limit)]
         print(f"| {name} | {' | '.join(cells)} | {adaptive.goodput / max(fixed):.0%} |", flush=True)
 

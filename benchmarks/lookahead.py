@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -27,7 +27,10 @@ import structlog
 from actors.simulation import Simulation
 from benchmarks.virtual_time import VirtualTimeLoop
 from prism.agents import Question, SocialAgent, Trigger, Update
+from prism.columns import Column, Columns, pack
 from prism.config import Config, OracleConfig, SimulationConfig
+from prism.domain import World
+from prism.llm.port import LanguageModel
 from prism.rng import normal, uniform
 from prism.statechart import AgentState, Oracle, Statechart, Transition
 
@@ -104,7 +107,7 @@ class LatencyLaw(Oracle[Any]):
         return self._busy_s
 
 
-class DecidingWorld:
+class DecidingWorld(World):
     """Everybody who does not deliberate decides in every tick."""
 
     def __init__(self, size: int, seed: int) -> None:
@@ -131,6 +134,14 @@ class DecidingWorld:
         """Nothing to add."""
         return {}
 
+    def columns(self) -> Iterator[Column]:
+        """Who is away."""
+        yield from pack("deliberating", self._deliberating)
+
+    def restore(self, columns: Columns) -> None:
+        """They still are."""
+        self._deliberating = columns.values("deliberating", bool)
+
 
 class LatencyDomain:
     """Agents that do nothing but decide."""
@@ -138,6 +149,7 @@ class LatencyDomain:
     context_type: Any = bool
     effect_type: Any = None
     priority = 0
+    checkpoint_every_ticks = 1000
     chart = CHART
 
     def __init__(self, size: int, seed: int, timeout_s: float) -> None:
@@ -153,7 +165,7 @@ class LatencyDomain:
         """Them, at the tick of the question."""
         return SocialAgent(question.agent, state=AgentState.EVALUATING, tick=question.tick)
 
-    def oracle(self) -> LatencyLaw:
+    def oracle(self, model: LanguageModel | None = None) -> LatencyLaw:  # noqa: ARG002  # the law is the oracle
         """The law."""
         return self._oracle
 

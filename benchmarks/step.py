@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
 from time import perf_counter
@@ -24,7 +24,10 @@ import anyio
 
 from actors.simulation import Simulation
 from prism.agents import Question, SocialAgent, Trigger, Update
+from prism.columns import Column, Columns, pack
 from prism.config import Config, OracleConfig, RunConfig, SimulationConfig, StatechartConfig
+from prism.domain import World
+from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_CHART
 from prism.social.choice import ChoiceOracle
 from prism.social.post import PostView
@@ -51,7 +54,7 @@ LIGHT = (("feed_ready", None), ("round_ends", None))
 SOCIAL = (("feed_ready", None), ("sees_post", VIEW), ("ignores", VIEW), ("round_ends", None))
 
 
-class CyclingWorld:
+class CyclingWorld(World):
     """Everybody gets a trigger in every tick, in a fixed cycle; applying an update notes the new state."""
 
     def __init__(self, size: int, cycle: Sequence[tuple[str, PostView | None]]) -> None:
@@ -74,6 +77,14 @@ class CyclingWorld:
         """Nothing to add."""
         return {}
 
+    def columns(self) -> Iterator[Column]:
+        """Where everybody is."""
+        yield from pack("states", self.states)
+
+    def restore(self, columns: Columns) -> None:
+        """Put them there."""
+        self.states = columns.values("states", str)
+
 
 class BenchmarkDomain:
     """The default social chart and agents, in a world that costs next to nothing."""
@@ -81,6 +92,7 @@ class BenchmarkDomain:
     context_type: Any = PostView
     effect_type: Any = str
     priority = 0
+    checkpoint_every_ticks = 1000
     chart = SOCIAL_CHART
 
     def __init__(self, size: int, cycle: Sequence[tuple[str, PostView | None]]) -> None:
@@ -95,7 +107,7 @@ class BenchmarkDomain:
         """Nobody asks."""
         return self.agent(question.agent)
 
-    def oracle(self) -> Oracle[Any]:
+    def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:  # noqa: ARG002  # nobody asks
         """The embedded oracle, which nobody asks."""
         return ChoiceOracle(OracleConfig().choice, 0)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
+
+from prism.columns import Column, Columns, pack
 
 NEVER: Final = -1
 
@@ -37,3 +40,17 @@ class Agenda:
         for agent in due:
             self.ticks[agent] = NEVER
         return due
+
+    def columns(self) -> Iterator[Column]:
+        """Who is due when, for `restore`."""
+        yield from pack("agenda_tick", self.ticks)
+        yield from pack("agenda_name", self.names)
+
+    def restore(self, columns: Columns) -> None:
+        """Be the agenda whose columns these are."""
+        self.ticks = columns.values("agenda_tick", int)
+        self.names = columns.values("agenda_name", str)
+        self._buckets = {}
+        for agent, tick in enumerate(self.ticks):
+            if tick != NEVER:
+                self._buckets.setdefault(tick, []).append(agent)

@@ -7,6 +7,7 @@
     +-- OracleError                 an oracle that cannot answer
     |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
     |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
+    |       +-- OracleFailedError   no answer where there is no doing without (exit 5)
     +-- (actors.errors) ActorError  what goes wrong between running actors
 
 Fields hold the facts; the class writes the message.
@@ -77,3 +78,25 @@ class OracleResponseError(OracleError, ValueError):
 
 class OracleUnavailableError(OracleError):
     """No oracle backend to ask: not installed, not reachable, or not configured."""
+
+
+class OracleFailedError(OracleUnavailableError):
+    """A question without an answer, in a domain that cannot do without one: its tick is not committed.
+
+    Args:
+        agent: who asked.
+        tick: when.
+        trigger: about what.
+        reason: the word for it; `detail` says more.
+    """
+
+    def __init__(self, agent: int, tick: int, trigger: str, reason: str, detail: str = "") -> None:
+        self.agent = agent
+        self.tick = tick
+        self.trigger = trigger
+        self.failure = reason
+        self.detail = detail
+        super().__init__(
+            f"agent {agent} got no answer to {trigger!r} in tick {tick}: {reason}{f' ({detail})' if detail else ''}; "
+            f"the run ends with the {tick} ticks before it, and can be resumed from there"
+        )

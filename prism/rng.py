@@ -46,6 +46,12 @@ class Draw(IntEnum):
     FEED_ORDER = 16
     CHOICE = 17
     APPEAL = 18
+    PREFERENCE = 19
+    DEMAND_SHOCK = 20
+    PRICE_SHOCK = 21
+    # Out of the row, because they decide nothing in a run: how long a client waits, and what a server samples with.
+    BACKOFF = 1001
+    SERVER_SEED = 1002
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum, unique
 from functools import partial
 from typing import Any, ClassVar
 
 from prism.agents import MOVED, Question, Source, StatefulAgent, Trigger, Update
+from prism.columns import Column, Columns, pack
+from prism.domain import World
+from prism.llm.port import LanguageModel
 from prism.statechart import Oracle, Statechart, Transition
 
 
@@ -54,7 +57,7 @@ def traffic_chart(action: Hook = note_nothing, guard: Hook = lambda *_: True) ->
     )
 
 
-class Crossing:
+class Crossing(World):
     """The world: a clock that ticks for every light that neither deliberates nor is out of order."""
 
     def __init__(self, size: int) -> None:
@@ -80,6 +83,14 @@ class Crossing:
     def totals(self) -> dict[str, Any]:
         return {"lights": len(self.lights)}
 
+    def columns(self) -> Iterator[Column]:
+        yield from pack("lights", self.lights)
+        yield from pack("quiet", sorted(self.quiet))
+
+    def restore(self, columns: Columns) -> None:
+        self.lights = columns.values("lights", Light)
+        self.quiet = set(columns.values("quiet", int))
+
 
 class TrafficDomain:
     """Some lights, their chart and their crossing."""
@@ -87,6 +98,7 @@ class TrafficDomain:
     context_type: Any = int
     effect_type: Any = int
     priority = 0
+    checkpoint_every_ticks = 10
 
     def __init__(self, size: int = 3, chart: Statechart[Light] | None = None) -> None:
         self.size = size
@@ -99,5 +111,5 @@ class TrafficDomain:
     def asker(self, question: Question[int]) -> TrafficLight:
         return TrafficLight(question.agent, Light(question.state), tick=question.tick)
 
-    def oracle(self) -> Oracle[Any]:
+    def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         return GreenWave()

@@ -8,10 +8,16 @@ from importlib.metadata import version
 
 import click
 
+from actors.cli.backtest import backtest_command
 from actors.cli.doctor import doctor
+from actors.cli.fork import fork
 from actors.cli.init import init
+from actors.cli.replay import replay
+from actors.cli.resume import resume
 from actors.cli.run import run
+from actors.cli.runs import runs
 from actors.cli.validate import validate
+from actors.cli.verify import verify
 from actors.errors import RunDirectoryError
 from prism.errors import ConfigError, OracleUnavailableError, PrismError
 
@@ -46,9 +52,15 @@ def cli() -> None:
 
 
 cli.add_command(run)
+cli.add_command(resume)
+cli.add_command(runs)
+cli.add_command(replay)
+cli.add_command(verify)
+cli.add_command(fork)
 cli.add_command(validate)
 cli.add_command(init)
 cli.add_command(doctor)
+cli.add_command(backtest_command)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import aclosing, closing
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -18,7 +19,7 @@ from actors.cli.options import read_config
 from prism.agents import SocialAgent
 from prism.config import ChoiceConfig, Config, load_config
 from prism.errors import OracleError
-from prism.llm import Health
+from prism.llm import Health, Tape
 from prism.social.choice import ChoiceOracle
 from prism.statechart import AgentState
 
@@ -37,8 +38,8 @@ PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama
 def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     """Show what is installed, what this machine has, and whether the oracle answers.
 
-    With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes.
-    Exit code 5 means that the oracle does not answer.
+    With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes;
+    with oracle.tape=replay the tape: what is on it, and who was recorded. Exit code 5 means that it does not answer.
     """
     if config is None:
         settings = load_config(None, "defaults", environment=os.environ, overrides=overrides)
@@ -51,8 +52,9 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
         table.add_row(package, version(package))
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))
     table.add_row("environment", ", ".join(overriding) or "no PRISM_ variables")
-    Console().print(table)
-    Console().print(_oracle(settings))
+    console = Console(markup=False)  # paths and servers' words may have brackets
+    console.print(table)
+    console.print(_oracle(settings))
 
 
 def _oracle(settings: Config) -> Table:
@@ -66,8 +68,12 @@ def _oracle(settings: Config) -> Table:
         state, latency_s = anyio.run(_ask_embedded_oracle)
         table.add_row("oracle choice", f"embedded, no server; answered {state.value!r} in {latency_s * 1e6:.0f} us")
         return table
+    if settings.oracle.tape == "replay":
+        for name, found in _check_tape(settings):
+            table.add_row(name, found)
+        return table
     health = anyio.run(_check_model, settings)
-    table.add_row("oracle", f"{health.backend} {health.version} at {settings.llm.host}")
+    table.add_row("oracle", f"{health.server} at {settings.llm.host}")
     table.add_row("model", health.model)
     table.add_row("answers by", health.dialect)
     table.add_row("latency", f"{health.latency_s:.3f} s")
@@ -87,8 +93,31 @@ async def _ask_embedded_oracle() -> tuple[AgentState, float]:
 
 
 async def _check_model(settings: Config) -> Health:
-    model = make_model(settings)
-    try:
+    async with aclosing(make_model(settings)) as model:
         return await model.check()
-    finally:
-        await model.aclose()
+
+
+def _check_tape(settings: Config) -> list[tuple[str, str]]:
+    """What a replay will answer from, in place of the server.
+
+    Raises:
+        TapeError: the tape cannot be used.
+    """
+    path = Path(settings.oracle.tape_path or "")
+    model = make_model(settings)
+    asked = model.identity
+    anyio.run(model.aclose)
+    with closing(Tape(path, "replay")) as tape:
+        head, held = tape.recorded_by(), tape.contents()
+    differences = head.differences(asked)
+    rows = [
+        ("oracle", f"tape {path}, replayed: nobody will be asked"),
+        ("tape", f"format {tape.format}; answers {held.answers:,}, failed calls {held.failures:,}"),
+        ("fallbacks", f"{held.fallbacks:,}"),
+        ("recorded from", head.health.server),
+        ("model", head.health.model),
+        ("answered by", head.identity.dialect),
+    ]
+    if differences:
+        rows.append(("note", f"recorded with {' and '.join(differences)}: the replay will miss answers"))
+    return rows

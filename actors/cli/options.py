@@ -1,4 +1,4 @@
-"""What several commands share: reading a configuration with its overrides."""
+"""What several commands share: their options, and reading a configuration with its overrides."""
 
 from __future__ import annotations
 
@@ -12,23 +12,33 @@ import click
 from prism.config import Config, load_config
 from prism.errors import ConfigError
 
-SETTINGS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("config", type=click.Path(path_type=Path)),
-    click.option(
-        "--set",
-        "overrides",
-        metavar="KEY=VALUE",
-        multiple=True,
-        help="Override one setting, as in --set population.size=100. May be repeated; the last one wins.",
-    ),
+SET = click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Override one setting, as in --set population.size=100. May be repeated; the last one wins.",
 )
+OUT = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write the run's files here; must be empty or new.  [default: the next free runs/NAME-001]",
+)
+QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables, only the digest at the end.")
+TICKS = click.option(
+    "--ticks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N.",
+)
+RUN = click.argument("path", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
+CONFIG = click.argument("config", type=click.Path(path_type=Path))
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the CONFIG argument and the --set option."""
-    for decorate in reversed(SETTINGS):
-        command = decorate(command)
-    return command
+    return CONFIG(SET(command))
 
 
 def read_config(path: Path, overrides: Sequence[str]) -> Config:

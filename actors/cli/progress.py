@@ -18,25 +18,31 @@ from actors.simulation import Progress
 REFRESH_S = 0.25
 LINE_EVERY_S = 5.0
 BAR_WIDTH = 40
+STANDS_AFTER_S = 1.0
+"""A tick that takes longer than this, with questions open, is shown to stand: it waits for the oracle, as a rule."""
 
 
 class Pace:
-    """Turns readings into rates.
+    """Turns readings into rates, and into how long the clock has stood.
 
     Args:
         read: where the run is.
+        clock: seconds.
     """
 
-    def __init__(self, read: Callable[[], Progress]) -> None:
+    def __init__(self, read: Callable[[], Progress], clock: Callable[[], float] = perf_counter) -> None:
         self._read = read
-        self._begun = perf_counter()
+        self._clock = clock
+        self._begun = self._moved = clock()
         self._last = (self._begun, 0, 0)
         self.ticks_per_s = self.transitions_per_s = 0.0
 
     def now(self) -> Progress:
         """A reading, with the rates since the one before."""
-        progress, moment = self._read(), perf_counter()
+        progress, moment = self._read(), self._clock()
         since, ticks, transitions = self._last
+        if progress.tick != ticks:
+            self._moved = moment
         elapsed = max(1e-9, moment - since)
         self.ticks_per_s = (progress.tick - ticks) / elapsed
         self.transitions_per_s = (progress.transitions - transitions) / elapsed
@@ -46,11 +52,17 @@ class Pace:
     @property
     def elapsed_s(self) -> float:
         """Seconds since the start."""
-        return perf_counter() - self._begun
+        return self._clock() - self._begun
 
     def eta_s(self, progress: Progress) -> float | None:
         """Seconds to go at the mean pace so far; None before the first tick."""
         return None if not progress.tick else self.elapsed_s * (progress.ticks - progress.tick) / progress.tick
+
+    def stands_s(self, progress: Progress) -> float | None:
+        """Seconds for which the clock has stood with questions open; None while it goes on, or none is open."""
+        stands_s = self._clock() - self._moved
+        is_open = progress.oracle_queue + progress.oracle_in_flight > 0
+        return stands_s if is_open and stands_s >= STANDS_AFTER_S else None
 
 
 async def show_progress(read: Callable[[], Progress]) -> None:
@@ -69,12 +81,14 @@ async def show_progress(read: Callable[[], Progress]) -> None:
 
 def line(progress: Progress, pace: Pace) -> str:
     """A reading as one plain line."""
+    stands_s = pace.stands_s(progress)
     states = " ".join(f"{state}={count}" for state, count in progress.agents_by_state.items() if count)
     return (
         f"tick {progress.tick}/{progress.ticks} ({progress.tick / progress.ticks:.0%})"
         f" eta {duration(pace.eta_s(progress))}"
         f" | {pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
         f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
+        f"{'' if stands_s is None else f' clock_stands={duration(stands_s)}'}"
         f" | {states}"
     )
 
@@ -99,6 +113,11 @@ def table(progress: Progress, pace: Pace) -> RenderableType:
         f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s, "
         f"{progress.fallbacks} fallbacks",
     )
+    if (stands_s := pace.stands_s(progress)) is not None:
+        questions = progress.oracle_queue + progress.oracle_in_flight
+        facts.append(
+            f"\nthe clock has stood for {duration(stands_s)}, with {questions:,} questions open", style="yellow"
+        )
     return Group(head, Text(), states, Text(), facts)
 
 

@@ -1,5 +1,8 @@
 """Agents, and the turn that every one of them takes."""
 
+from prism.agents.agent import Agent
+from prism.agents.econ_llm_agent import EconLLMAgent
+from prism.agents.llm_agent import LLMAgent
 from prism.agents.social_agent import SocialAgent
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import DECIDED, FALLBACKS, MOVED, Decision, Question, Source, Trigger, Update, turn
@@ -8,7 +11,10 @@ __all__ = [
     "DECIDED",
     "FALLBACKS",
     "MOVED",
+    "Agent",
     "Decision",
+    "EconLLMAgent",
+    "LLMAgent",
     "Question",
     "SocialAgent",
     "Source",

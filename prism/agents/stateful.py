@@ -32,6 +32,8 @@ class StatefulAgent(Generic[S]):
     __slots__ = ("_history", "_state", "agent_id", "clock", "entered", "max_history_depth", "tick")
 
     states: ClassVar[type[StrEnum]] = StrEnum
+    open_triggers: ClassVar[frozenset[str]] = frozenset()
+    """Triggers to which the oracle's answer has content: it is asked there even if only one option is left."""
 
     def __init__(
         self,
@@ -90,6 +92,9 @@ class StatefulAgent(Generic[S]):
     def remembered(self, context: Any) -> dict[str, Any] | None:
         """What the history keeps of a trigger's context: nothing, unless a subclass says otherwise."""
         return context if isinstance(context, dict) else None
+
+    def answered(self, trigger: str, content: str) -> None:
+        """Take in what the oracle said beyond the option, as JSON text, right before the row it chose is run."""
 
     def effect(self) -> Any:
         """What the action just run is to do beyond the state, for the world to carry out; None for nothing."""

@@ -52,12 +52,14 @@ class Decision(msgspec.Struct, frozen=True, array_like=True, gc=False):
         source: who took it: the oracle, or a fallback.
         asked: the tick of the question.
         reason: why it is a fallback; empty otherwise.
+        content: what the oracle said beyond the option, as JSON text.
     """
 
     state: str
     source: str
     asked: int
     reason: str = ""
+    content: str = ""
 
 
 class Trigger(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=False, tag=1):
@@ -111,7 +113,7 @@ def turn(
     agent.tick = tick
     row = chart.select(agent, name, context)
     if isinstance(row, Choice):
-        if ask and len(row.options) > 1:
+        if ask and (len(row.options) > 1 or name in agent.open_triggers):
             return Question(tick, trigger.agent, name, row.source, row.targets, context)
         row = row.options[0]
     if row is None or row.target is None or not chart.commit(agent, row, tick, context):
@@ -126,6 +128,8 @@ def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any]
     agent.tick = decision.asked
     choice = chart.select(agent, trigger.name, trigger.context)
     agent.tick = trigger.tick
+    if decision.content:
+        agent.answered(trigger.name, decision.content)
     row = choice.option(decision.state) if isinstance(choice, Choice) else None
     if row is None or not chart.commit(agent, row, trigger.tick, trigger.context):
         return Update(trigger.tick, trigger.agent, trigger.name, before, before, Source.NO_ROW, None, "stale")

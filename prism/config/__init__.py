@@ -1,6 +1,7 @@
 """The configuration of a run: what can be set, and how settings from several places become one checked value."""
 
 from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
+from prism.config.economy import BacktestConfig, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
 from prism.config.load import load_config
 from prism.config.model import (
     ActivityConfig,
@@ -8,6 +9,7 @@ from prism.config.model import (
     Config,
     FeedConfig,
     GraphConfig,
+    MetricsConfig,
     OracleConfig,
     PopulationConfig,
     RunConfig,
@@ -17,16 +19,22 @@ from prism.config.model import (
 
 __all__ = [
     "ActivityConfig",
+    "BacktestConfig",
     "ChoiceConfig",
     "Config",
+    "EconomyConfig",
     "FeedConfig",
     "GraphConfig",
+    "InitialConfig",
+    "MacroConfig",
+    "MetricsConfig",
     "OracleConfig",
     "PopulationConfig",
     "RunConfig",
     "Setting",
     "SimulationConfig",
     "StatechartConfig",
+    "TaylorConfig",
     "load_config",
     "settings",
     "settings_markdown",

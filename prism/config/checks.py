@@ -8,7 +8,12 @@ from itertools import chain
 import msgspec
 
 from prism.clock import SimulatedClock
+from prism.config.economy import EconomyConfig
 from prism.config.model import Config, PopulationConfig
+from prism.quarter import Period, Quarter
+
+SESSION_TICKS = 4
+"""The fewest ticks in which a person can come online, see a post, decide and act."""
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,12 +31,25 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 def find_conflict(config: Config) -> Conflict | None:
     """The first conflict in a configuration."""
     return next(
-        chain(_time_conflicts(config), _population_conflicts(config.population), _oracle_conflicts(config)), None
+        chain(
+            _time_conflicts(config),
+            _population_conflicts(config.population),
+            _oracle_conflicts(config),
+            _economy_conflicts(config.economy),
+            _history_conflicts(config.economy),
+        ),
+        None,
     )
 
 
 def _time_conflicts(config: Config) -> Iterator[Conflict]:
     simulation = config.simulation
+    if simulation.domain == "social" and simulation.ticks_per_round < SESSION_TICKS:
+        yield Conflict(
+            keys=("simulation.ticks_per_round", "simulation.domain"),
+            problem=f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many, "
+            f"got {simulation.ticks_per_round}",
+        )
     ticks = simulation.rounds * simulation.ticks_per_round
     try:
         for tick in (0, ticks):
@@ -87,3 +105,45 @@ def _oracle_conflicts(config: Config) -> Iterator[Conflict]:
             keys=("oracle.tape", "oracle.tape_path"),
             problem="replay needs the tape's file in oracle.tape_path, got null",
         )
+
+
+def _economy_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:
+    nations, taylor = economy.nations, economy.taylor
+    repeated = next((name for index, name in enumerate(nations) if name in nations[:index]), None)
+    if repeated is not None:
+        yield Conflict(
+            keys=("economy.nations",), problem=f"expected names that differ, got {repeated!r} more than once"
+        )
+    # Names stand in prompts and in log lines, where a line end would begin something new.
+    strange = next((name for name in nations if not name.isprintable() or not name.strip()), None)
+    if strange is not None:
+        yield Conflict(keys=("economy.nations",), problem=f"expected names on one line, got {strange!r}")
+    if len(economy.strengths) != len(nations):
+        yield Conflict(
+            keys=("economy.strengths", "economy.nations"),
+            problem=f"expected a strength for each nation, got {len(economy.strengths)} for {len(nations)} nations",
+        )
+    if taylor.rate_step > taylor.rate_step_max:
+        yield Conflict(
+            keys=("economy.taylor.rate_step", "economy.taylor.rate_step_max"),
+            problem=f"expected rate_step <= rate_step_max, got {taylor.rate_step:g} and {taylor.rate_step_max:g}",
+        )
+
+
+def _history_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:
+    initial = economy.initial
+    if initial.quarter is not None:
+        if initial.path is None:
+            yield Conflict(
+                keys=("economy.initial.quarter", "economy.initial.path"),
+                problem=f"the quarter {initial.quarter} needs a file in economy.initial.path, got null",
+            )
+        try:
+            Quarter.parse(initial.quarter)
+        except ValueError as error:
+            yield Conflict(keys=("economy.initial.quarter",), problem=str(error))
+    for period in economy.backtest.periods:
+        try:
+            Period.parse(period)
+        except ValueError as error:
+            yield Conflict(keys=("economy.backtest.periods",), problem=str(error))

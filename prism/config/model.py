@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from prism.config.economy import EconomyConfig
 from prism.llm.config import LLMConfig
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -24,16 +25,26 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class SimulationConfig(Section, frozen=True, kw_only=True):
     """What is simulated, for how long, from which seed."""
 
-    domain: Annotated[Literal["social"], Meta(description="which world is simulated")] = "social"
+    domain: Annotated[Literal["social", "economy"], Meta(description="which world is simulated")] = "social"
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it")] = 42
     rounds: Annotated[int, Meta(ge=1, le=10**9, description="how many rounds to run")] = 50
     ticks_per_round: Annotated[
-        int, Meta(ge=4, le=10**6, description="length of a round; a person gets one trigger a tick")
+        int,
+        Meta(ge=1, le=10**6, description="length of a round: at least 4 for people, who get one trigger a tick"),
     ] = 24
+    ticks: Annotated[
+        Annotated[int, Meta(ge=1, le=10**12)] | None,
+        Meta(description="length of the run in ticks, whole rounds or not; none: rounds * ticks_per_round"),
+    ] = None
     epoch: Annotated[datetime, Meta(tz=True, description="simulated time of tick 0, with its UTC offset")] = datetime(
         2026, 1, 1, tzinfo=UTC
     )
-    tick_seconds: Annotated[float, Meta(gt=0.0, le=86_400.0, description="simulated seconds a tick")] = 60.0
+    tick_seconds: Annotated[float, Meta(gt=0.0, le=10_000_000, description="simulated seconds a tick")] = 60.0
+
+    @property
+    def length(self) -> int:
+        """The run's length in ticks."""
+        return self.rounds * self.ticks_per_round if self.ticks is None else self.ticks
 
 
 class ActivityConfig(Section, frozen=True, kw_only=True):
@@ -201,6 +212,34 @@ class RunConfig(Section, frozen=True, kw_only=True):
         int, Meta(ge=0, description="crashes of one agent within the period before it is quarantined")
     ] = 3
     restart_period_ticks: Annotated[int, Meta(ge=1, description="the period over which crashes are counted")] = 100
+    checkpoint_every_ticks: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="0: only at the end; none: as the domain advises, 500 for feeds and 1 for an economy"),
+    ] = None
+    checkpoints_kept: Annotated[int, Meta(ge=1, le=1000, description="the latest ones; older ones are removed")] = 2
+    sync: Annotated[
+        bool, Meta(description="wait for the medium after each write; false is safe from a kill, not from a power cut")
+    ] = True
+
+
+class MetricsConfig(Section, frozen=True, kw_only=True):
+    """The HTTP endpoint that a run is watched by: docs/metrics.md. A result does not depend on it."""
+
+    enabled: Annotated[
+        bool, Meta(description="serve /metrics, /healthz and /readyz; off, so that two runs do not ask for one port")
+    ] = False
+    host: Annotated[
+        str, Meta(min_length=1, description="address to listen on; 0.0.0.0 shows the run to the whole network")
+    ] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535, description="0 takes any free one and prints it")] = 9464
+    tls_cert: Annotated[str | None, Meta(description="PEM certificate, with its chain; none serves plain HTTP")] = None
+    tls_key: Annotated[str | None, Meta(description="PEM key of the certificate")] = None
+    username: Annotated[
+        str | None, Meta(description="who may read /metrics, with the password in $PRISM_METRICS_PASSWORD; none: all")
+    ] = None
+    heartbeat_limit_s: Annotated[
+        float, Meta(ge=1.0, le=3600.0, description="/healthz answers 503 once the event loop has been stuck this long")
+    ] = 10.0
 
 
 class Config(Section, frozen=True, kw_only=True):
@@ -212,4 +251,6 @@ class Config(Section, frozen=True, kw_only=True):
     statechart: StatechartConfig = StatechartConfig()
     oracle: OracleConfig = OracleConfig()
     llm: LLMConfig = LLMConfig()
+    economy: EconomyConfig = EconomyConfig()
     run: RunConfig = RunConfig()
+    metrics: MetricsConfig = MetricsConfig()

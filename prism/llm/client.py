@@ -14,7 +14,7 @@ from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
-from prism.rng import WORLD, uniform
+from prism.rng import WORLD, Draw, uniform
 
 __all__ = ["Call", "LLMClient", "LLMFailureException", "backoff_s"]
 
@@ -24,8 +24,6 @@ _log = logging.getLogger(__name__)
 _ATTEMPTS = 2
 _SEEDS = 2**31
 _LEAST_BACKOFF_S, _MOST_BACKOFF_S = 1.0, 5.0
-_BACKOFF_DRAW = 1001
-"""A wait decides nothing in a run, so its draws stand apart from those in `prism.rng.Draw`."""
 
 
 class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
@@ -53,7 +51,7 @@ class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 def backoff_s(seed: int, sample: int) -> float:
     """The wait before a second attempt: 1 to 5 s, so that clients that failed together do not return together."""
-    return _LEAST_BACKOFF_S + (_MOST_BACKOFF_S - _LEAST_BACKOFF_S) * uniform(seed, WORLD, sample, _BACKOFF_DRAW)
+    return _LEAST_BACKOFF_S + (_MOST_BACKOFF_S - _LEAST_BACKOFF_S) * uniform(seed, WORLD, sample, Draw.BACKOFF)
 
 
 class LLMClient:
@@ -90,7 +88,15 @@ class LLMClient:
         self._sleep = sleep
         self._jitter = jitter
 
-    async def call_with_retry(self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = "") -> T:
+    async def call_with_retry(
+        self,
+        prompt: str,
+        response_model: type[T],
+        *,
+        sample: int = 0,
+        asked_by: str = "",
+        record: Callable[[Call[T]], None] | None = None,
+    ) -> T:
         """The model's answer as an instance of `response_model`.
 
         Args:
@@ -98,17 +104,21 @@ class LLMClient:
             response_model: a msgspec Struct; its JSON schema goes with the prompt.
             sample: tells apart draws for the same prompt, such as the tick; from 0 to 2**61.
             asked_by: who asks, for messages.
+            record: gets the facts of the call, once it is answered.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        return (await self.call_recorded(prompt, response_model, sample=sample, asked_by=asked_by)).value
+        call = await self.call_recorded(prompt, response_model, sample=sample, asked_by=asked_by)
+        if record is not None:
+            record(call)
+        return call.value
 
     async def call_recorded(
         self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = ""
     ) -> Call[T]:
-        """The same, with the facts of the call."""
+        """The answer with the facts of the call."""
         schema = schema_of(response_model)
         for attempt in range(_ATTEMPTS):
             # A second attempt is another sample: the same one would only say the same again, live or from a tape.

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Sequence
+from time import perf_counter
 from typing import Any
+
+import anyio
 
 from prism.errors import OracleResponseError
 from prism.llm.config import LLMConfig
 from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, LanguageModel, Message
+from prism.llm.records import Forgone
 from prism.llm.tally import OracleStatistics, Tally
-from prism.llm.tape import Forgone
 from prism.llm.taped import TapedModel
 from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import (
@@ -25,8 +29,6 @@ from prism.statechart.oracle import (
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState
 
 _SEEDS = 2**31
-_SEED_DRAW = 1002
-"""The seeds that a server samples with. They decide nothing here, so they stand apart from `prism.rng.Draw`."""
 
 
 class ModelOracle(Oracle[AgentState]):
@@ -65,10 +67,7 @@ class ModelOracle(Oracle[AgentState]):
         """
         if self._config.temperature > 0.0 or self._offers_probabilities is not False:
             return None
-        states = [AgentState(option) for option in options]
-        return build_oracle_prompt(
-            agent.name, agent.interests, agent.personality, agent.state, trigger, states, context
-        )
+        return _prompt(agent, agent.state, trigger, [AgentState(option) for option in options], context)
 
     def statistics(self) -> OracleStatistics:
         """What became of the calls so far."""
@@ -84,16 +83,18 @@ class ModelOracle(Oracle[AgentState]):
             OracleResponseError: the answer names no option.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        prompt = build_oracle_prompt(
-            agent.name, agent.interests, agent.personality, current_state, trigger, options, context
-        )
         # What is the same for all people comes first, as the system message, so that a server reads it once.
-        rules, _, situation = prompt.partition(UNTRUSTED)
+        rules, _, situation = _prompt(agent, current_state, trigger, options, context).partition(UNTRUSTED)
+        begun_s = perf_counter()
         try:
             chosen = await self._choose(agent, situation.strip(), options)
             return chosen or await self._complete(agent, f"{rules}{UNTRUSTED}", situation.strip(), options)
         except LLMFailureException as error:
             self._tally.count(error.reason, error.latency_s)
+            raise
+        except anyio.get_cancelled_exc_class():
+            # At its deadline, or at the end of the run. The server may have worked on it, and says nothing of that.
+            self._tally.count("cancelled", perf_counter() - begun_s)
             raise
 
     @property
@@ -150,7 +151,25 @@ class ModelOracle(Oracle[AgentState]):
     def _request_seed(self, agent: Asker) -> int:
         if self._config.temperature == 0.0:
             return self._config.seed
-        return integer(_SEEDS, self._config.seed, agent.agent_id, agent.tick, _SEED_DRAW)
+        return integer(_SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED)
+
+
+def _prompt(agent: Asker, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any) -> str:
+    """The prompt, with the profile in quotes as everything else that people wrote."""
+    return build_oracle_prompt(
+        _quoted(agent.name),
+        [_quoted(interest) for interest in agent.interests],
+        _quoted(agent.personality),
+        current_state,
+        trigger,
+        options,
+        context,
+    )
+
+
+def _quoted(text: str) -> str:
+    """The text as a JSON string; the prompt itself sees to the line ends that JSON lets stand."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _asked_by(agent: Asker) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from prism.errors import OracleError
 
-Reason = Literal["timeout", "server_error", "connection_error", "invalid_response", "client_error"]
+Reason = Literal["timeout", "overloaded", "server_error", "connection_error", "invalid_response", "client_error"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 """Why a call failed. `client_error` means that the same request fails again; every other reason may pass."""
 

@@ -1,4 +1,4 @@
-"""One HTTP call: its deadline, and how every way it can fail becomes one of the five reasons."""
+"""One HTTP call: its deadline, and how every way it can fail becomes a reason."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from prism.llm.failure import LLMFailureException, Reason
 
 # Cancelling a call under a full pool wedges httpcore, so the pool has no limit: whoever asks limits the calls.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+
+_OVERLOADED = frozenset({429, 503})
+"""The statuses by which a server asks for a pause. They say nothing against the request, or against the server."""
 
 _EXPECTED = (
     httpx.HTTPError,  # timeouts, cut and reset connections, replies that are not HTTP
@@ -67,8 +70,9 @@ def one_call(component: str, deadline_s: float, key: str | None = None) -> Itera
 def _reason(error: BaseException) -> Reason:
     match error:
         case StatusError(status=status):
-            # 429 is the server asking for a pause, as 503 is: it says nothing against the request.
-            return "server_error" if status == 429 or status >= 500 else "client_error"
+            if status in _OVERLOADED:
+                return "overloaded"
+            return "server_error" if status >= 500 else "client_error"
         case TimeoutError() | httpx.TimeoutException():
             return "timeout"
         case OSError() | httpx.TransportError():

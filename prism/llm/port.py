@@ -105,6 +105,11 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     dialect: str
     note: str
 
+    @property
+    def server(self) -> str:
+        """Which server, for people: "ollama 0.40.12", or "openai" where it names no version."""
+        return f"{self.backend} {self.version}".rstrip()
+
 
 class LanguageModel(Protocol):
     """A model that can be asked.

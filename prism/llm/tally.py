@@ -9,9 +9,9 @@ import msgspec
 
 from prism.llm.failure import REASONS, Reason
 
-Outcome = Literal["ok"] | Reason
-OUTCOMES: tuple[Outcome, ...] = ("ok", *REASONS)
-"""What may become of a call: an answer, or a failure under its reason."""
+Outcome = Literal["ok", "cancelled"] | Reason
+OUTCOMES: tuple[Outcome, ...] = ("ok", *REASONS, "cancelled")
+"""What may become of a call: an answer, a failure under its reason, or that nobody waited for its end any longer."""
 
 _LEAST_S = 1e-3
 _STEPS_PER_DOUBLING = 4
@@ -26,7 +26,8 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
         calls: calls by outcome; every outcome is there.
         latency_s: seconds spent on them, by outcome.
         latency_s_p50, latency_s_p95, latency_s_p99: of the calls that were answered; 0 if there were none.
-        prompt_tokens, completion_tokens: what the model read and wrote, unusable answers included.
+        prompt_tokens, completion_tokens: what the model read and wrote, unusable answers included. What it spent on
+            failed and cancelled calls is known to nobody.
     """
 
     calls: dict[Outcome, int]

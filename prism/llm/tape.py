@@ -8,77 +8,31 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from prism.errors import OracleUnavailableError
-from prism.llm.failure import LLMFailureException, Reason
-from prism.llm.port import Completion, Distribution, Health, Identity
+from prism.llm.records import Answer, Contents, Head
 
 FORMAT = 1
 """The version of the table, the records and the keys. Raise it when any of them changes its meaning."""
 
 _APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
 _HEAD_KEY = b"head"
-_FORGONE = b'{"type":"forgone"'
-"""How the record of a fallback begins."""
+_FAILED, _FORGONE, _NOT_OFFERED = b'{"type":"failed"', b'{"type":"forgone"', b'{"type":"not_offered"'
+"""How the records that are no answers of a model begin."""
 _PROMPT_CHARS = 200
 
+_ENDS_OR_DIFFERS = (
+    "its recording was stopped before this, or the configuration, the seed or the version is another than the recorded"
+)
+_REMEDY = "oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
+
 T = TypeVar("T")
-
-
-class NotOffered(msgspec.Struct, frozen=True, tag="not_offered"):
-    """The model offers no probabilities for this question."""
-
-
-class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """The call failed."""
-
-    reason: Reason
-    attempts: int
-    component: str
-    status_code: int | None
-    detail: str
-    latency_s: float
-
-    @classmethod
-    def of(cls, error: LLMFailureException) -> Failed:
-        """The record of an exception."""
-        return cls(
-            reason=error.reason,
-            attempts=error.attempts,
-            component=error.component,
-            status_code=error.status_code,
-            detail=error.detail,
-            latency_s=error.latency_s,
-        )
-
-    def error(self) -> LLMFailureException:
-        """The exception again."""
-        return LLMFailureException(
-            self.reason, self.attempts, self.component, self.status_code, self.detail, self.latency_s
-        )
-
-
-class Forgone(msgspec.Struct, frozen=True, tag="forgone"):
-    """The question was settled without the model: it was too late, or there was no asking it."""
-
-    source: str
-    reason: str
-
-
-Answer = Completion | Distribution | NotOffered | Failed | Forgone
-
-
-class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answered: what the keys of a replay are made from."""
-
-    identity: Identity
-    health: Health
-
 
 _answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
 _heads = msgspec.json.Decoder(Head)
@@ -105,17 +59,17 @@ class TapeMissError(TapeError):
         path: the tape.
         asked_by: who asked: "agent 12 in tick 340".
         prompt: what was asked; the message shows its first 200 characters.
+        differences: the settings by which the question is another one than was recorded: "llm.model a, not b".
     """
 
-    def __init__(self, path: Path, asked_by: str, prompt: str) -> None:
+    def __init__(self, path: Path, asked_by: str, prompt: str, differences: Sequence[str] = ()) -> None:
         self.asked_by = asked_by
         self.prompt = prompt
+        self.differences = tuple(differences)
         who = f" from {asked_by}" if asked_by else ""
-        super().__init__(
-            path,
-            f"no answer to the question{who}: {prompt[:_PROMPT_CHARS]!r}; the tape was recorded with another "
-            "configuration, seed or version: record it again",
-        )
+        # A tape cannot tell the two other causes apart: it does not know what the recorded run would have asked next.
+        cause = f"it was recorded with {' and '.join(differences)}" if differences else _ENDS_OR_DIFFERS
+        super().__init__(path, f"no answer to the question{who}: {prompt[:_PROMPT_CHARS]!r}; {cause}: {_REMEDY}")
 
 
 class Tape:
@@ -159,6 +113,8 @@ class Tape:
             raise TapeError(self.path, "is no tape; PRISM would not write into it")
         if version > FORMAT:
             raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads up to {FORMAT}")
+        self.format = version or FORMAT
+        """The version of its records; a new tape gets the latest."""
         if self._mode == "replay":
             self._file.execute("PRAGMA query_only = ON")
             return
@@ -204,6 +160,32 @@ class Tape:
         )
         return self.read(key) or answer
 
+    def contents(self) -> Contents:
+        """How much it holds, by kind; every record is looked at.
+
+        Raises:
+            TapeError: the file is damaged.
+        """
+        begins = "SELECT substr(answer, 1, ?), count(*) FROM answers WHERE key != ? GROUP BY 1"
+        longest = max(map(len, (_FAILED, _FORGONE, _NOT_OFFERED)))
+        answers = failures = fallbacks = 0
+        for begin, count in self._execute(begins, longest, _HEAD_KEY):
+            failures += count * begin.startswith(_FAILED)
+            fallbacks += count * begin.startswith(_FORGONE)
+            answers += count * (not begin.startswith((_FAILED, _FORGONE, _NOT_OFFERED)))
+        return Contents(answers=answers, failures=failures, fallbacks=fallbacks)
+
+    def recorded_by(self) -> Head:
+        """Who answered.
+
+        Raises:
+            TapeError: nobody: nothing was recorded.
+        """
+        head = self.head()
+        if head is None:
+            raise TapeError(self.path, "nothing was recorded on it; record it again")
+        return head
+
     def head(self) -> Head | None:
         """Who answered; None on a tape on which no model has been checked."""
         row = self._row(_HEAD_KEY)
@@ -226,16 +208,15 @@ class Tape:
             self._file.close()
 
     def _row(self, key: bytes) -> bytes | None:
-        row = self._execute("SELECT answer FROM answers WHERE key = ?", key)
-        return None if row is None else row[0]
+        rows = self._execute("SELECT answer FROM answers WHERE key = ?", key)
+        return rows[0][0] if rows else None
 
-    def _execute(self, statement: str, *values: object) -> tuple[bytes] | None:
+    def _execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock:
             try:
-                row: tuple[bytes] | None = self._file.execute(statement, values).fetchone()
+                return self._file.execute(statement, values).fetchall()
             except sqlite3.Error as error:
                 raise TapeError(self.path, f"cannot be read or written: {error}") from error
-            return row
 
     def _decode(self, row: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         try:

@@ -16,7 +16,8 @@ from anyio import to_thread
 
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LanguageModel
-from prism.llm.tape import FORMAT, Answer, Failed, Forgone, Head, NotOffered, Tape, TapeError, TapeMissError
+from prism.llm.records import Answer, Failed, Forgone, Head, NotOffered
+from prism.llm.tape import FORMAT, Tape, TapeError, TapeMissError
 
 Mode = Literal["record", "replay", "off"]
 _Request = ChatRequest | ChoiceRequest
@@ -122,11 +123,15 @@ class TapedModel:
         answer = await to_thread.run_sync(tape.read, key, limiter=self._thread)
         if answer is None:
             if self.mode == "replay":
-                raise TapeMissError(tape.path, request.asked_by, _text(request))
+                raise TapeMissError(tape.path, request.asked_by, _text(request), self._differences())
             answer = await self._write(key, await _outcome(ask), request.asked_by)
         if isinstance(answer, Failed):
             raise answer.error()
         return answer
+
+    def _differences(self) -> tuple[str, ...]:
+        """The settings in which the model at hand differs from the recorded one."""
+        return () if self._head is None or self.model is None else self._head.differences(self.model.identity)
 
     async def _write(self, key: bytes, answer: Answer, asked_by: str) -> Answer:
         """What is on the tape after this. Shielded: an answer that came is kept, even if nobody waits for it."""
@@ -179,9 +184,9 @@ def _head(tape: Tape, model: LanguageModel | None, mode: Mode) -> Head | None:
     Raises:
         TapeError: a replay of a tape on which nothing was recorded.
     """
+    if mode == "replay":
+        return tape.recorded_by()
     head = tape.head()
-    if head is None and mode == "replay":
-        raise TapeError(tape.path, "nothing was recorded on it; record it again")
     if head is None and mode == "record" and model is not None:
         who = model.identity
         unchecked = Health(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
+from prism.columns import Column, Columns, pack, pack_items
 from prism.social.post import Post, PostKind
 
 
@@ -99,6 +101,22 @@ class Cascades:
         """Forget cascades that nobody has touched since before that tick, so that a long run does not grow."""
         for root in [root for root, cascade in self._living.items() if cascade.touched < before]:
             self._retired[self._living.pop(root).posts] += 1
+
+    def columns(self) -> Iterator[Column]:
+        """Every cascade, for `restore`."""
+        yield from pack("cascades", list(self._living.values()))
+        yield from pack_items("cascades_retired", self._retired)
+        yield from pack("cascades_branched", [self.branched])
+        yield from pack("cascade_largest", [self.largest])
+        yield from pack("cascade_deepest", [self.deepest])
+
+    def restore(self, columns: Columns) -> None:
+        """Be the cascades whose columns these are."""
+        self._living = {cascade.root: cascade for cascade in columns.values("cascades", Cascade)}
+        self._retired = Counter(columns.items("cascades_retired", int, int))
+        self.branched = columns.value("cascades_branched", int)
+        self.largest = columns.value("cascade_largest", CascadeSize)
+        self.deepest = columns.value("cascade_deepest", int)
 
 
 def edge_of(post: Post) -> CascadeEdge | None:

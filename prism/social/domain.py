@@ -8,6 +8,8 @@ from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
+from prism.llm.decide import ModelOracle
+from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_CHART
 from prism.social.choice import ChoiceOracle
 from prism.social.population import Population
@@ -32,6 +34,7 @@ class SocialDomain:
     context_type: Any = PostView
     effect_type: Any = str
     priority = 1
+    checkpoint_every_ticks = 500
 
     def __init__(self, config: Config, population: Population, chart: Statechart[AgentState] = SOCIAL_CHART) -> None:
         self.config = config
@@ -55,8 +58,10 @@ class SocialDomain:
         """The person who asks, at the tick of the question."""
         return self._person(question.agent, AgentState(question.state), question.tick)
 
-    def oracle(self) -> Oracle[AgentState]:
-        """The embedded oracle."""
+    def oracle(self, model: LanguageModel | None = None) -> Oracle[AgentState]:
+        """The oracle that asks this model, or without one the embedded oracle."""
+        if model is not None:
+            return ModelOracle(model, self.config.llm, self.config.simulation.seed)
         return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed)
 
     def _person(self, agent_id: int, state: AgentState, tick: int) -> SocialAgent:

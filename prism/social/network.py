@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+from prism.columns import Column, Columns, pack, pack_items
 from prism.config import FeedConfig
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
@@ -12,6 +13,9 @@ from prism.social.feed import Candidate, Reader, build_feed
 from prism.social.population import Population
 from prism.social.post import Post, PostKind, PostView, popularity, topic_match
 from prism.social.texts import write_post
+
+IDS_A_PIECE = 4096
+"""People whose timeline or memory of feeds makes one piece of a column: up to a few hundred numbers each."""
 
 RECENT_ORIGINALS = 1000
 """How many of the newest originals out-of-network candidates are sampled from."""
@@ -142,6 +146,29 @@ class Network:
         for post_id in [post.id for post in self._oldest_first(horizon)]:
             del self.posts[post_id]
         self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
+
+    def columns(self) -> Iterator[Column]:
+        """Every post and what everybody has been shown, for `restore`."""
+        yield from pack("post", [self._next_id])
+        yield from pack("posts", list(self.posts.values()))
+        yield from pack_items("counts", self.counts)
+        yield from pack("recent", list(self._recent))
+        yield from pack_items("timelines", self._timelines, IDS_A_PIECE)
+        yield from pack_items("seen", self._seen, IDS_A_PIECE)
+        yield from self.cascades.columns()
+
+    def restore(self, columns: Columns) -> None:
+        """Be the network whose columns these are."""
+        self._next_id = columns.value("post", int)
+        self.posts = {post.id: post for post in columns.values("posts", Post)}
+        self.counts = columns.items("counts", str, int)
+        self._recent.extend(columns.values("recent", int))
+        memory = self.feed.memory
+        timelines = columns.items("timelines", int, list[int])
+        self._timelines = {agent: deque(ids, maxlen=memory) for agent, ids in timelines.items()}
+        seen = columns.items("seen", int, list[int])
+        self._seen = {agent: deque(ids, maxlen=self._memory) for agent, ids in seen.items()}
+        self.cascades.restore(columns)
 
     def _oldest_first(self, horizon: int) -> Iterator[Post]:
         for post in self.posts.values():

@@ -14,11 +14,15 @@ what they then decide, or gets `round_ends` if that is to scroll on, and misses 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from prism.agenda import Agenda
 from prism.agents.turn import MOVED, Question, Trigger, Update
+from prism.columns import Column, Columns, pack, pack_items
 from prism.config import Config
+from prism.domain import World
+from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.network import Network
 from prism.social.population import Population
@@ -33,9 +37,10 @@ _NEXT = {
     AgentState.ENGAGING_RESHARE: "action_done",
 }
 _STATES = {state.value: state for state in AgentState}
+POSTS = "Posts by what they are: original, reply or reshare."
 
 
-class SocialWorld:
+class SocialWorld(World):
     """People's committed states, their sessions, and the network they act on.
 
     Columns are indexed by agent number; sessions exist only while somebody is online.
@@ -106,6 +111,48 @@ class SocialWorld:
             "cascades_branched": self.network.cascades.branched,
             "cascade_sizes": {str(size): count for size, count in self.network.cascades.sizes().items()},
         }
+
+    def measures(self) -> list[Measure]:
+        """Posts by kind, and likes."""
+        counts = self.network.counts
+        kinds = (("original", "posts"), ("reply", "replies"), ("reshare", "reshares"))
+        return [
+            *(
+                Measure(name="prism_posts_total", help=POSTS, kind="counter", labels={"kind": kind}, value=counts[name])
+                for kind, name in kinds
+            ),
+            Measure(name="prism_likes_total", help="Likes given.", kind="counter", value=counts["likes"]),
+        ]
+
+    def columns(self) -> Iterator[Column]:
+        """The people and the network, for `restore`."""
+        codes = {state: code for code, state in enumerate(AgentState)}
+        yield from pack("state", [codes[state] for state in self.states])
+        yield from pack("entered", self.entered)
+        yield from pack("session_round", self.session_round)
+        yield from pack("shown", self.shown)
+        yield from pack_items("sessions", self.sessions)
+        yield from pack_items("current", self.current)
+        yield from pack_items("pending", self.pending)
+        yield from pack("deliberating", list(self.deliberating))
+        yield from pack("quarantined", list(self.quarantined))
+        yield from self.agenda.columns()
+        yield from self.network.columns()
+
+    def restore(self, columns: Columns) -> None:
+        """Be the world whose columns these are."""
+        states = tuple(AgentState)
+        self.states = [states[code] for code in columns.values("state", int)]
+        self.entered = columns.values("entered", int)
+        self.session_round = columns.values("session_round", int)
+        self.shown = columns.values("shown", int)
+        self.sessions = columns.items("sessions", int, list[int])
+        self.current = columns.items("current", int, int)
+        self.pending = columns.items("pending", int, str)
+        self.deliberating = dict.fromkeys(columns.values("deliberating", int))
+        self.quarantined = dict.fromkeys(columns.values("quarantined", int))
+        self.agenda.restore(columns)
+        self.network.restore(columns)
 
     def _begin_round(self, tick: int) -> None:
         self.network.retire(tick)

@@ -1,6 +1,7 @@
 """Flat Harel statecharts: states, rows, choices, and the oracle that settles a choice."""
 
 from prism.statechart.oracle import (
+    Answer,
     Asker,
     ChatClient,
     Oracle,
@@ -21,6 +22,7 @@ __all__ = [
     "STATE_DESCRIPTIONS",
     "Action",
     "AgentState",
+    "Answer",
     "Asker",
     "ChatClient",
     "Choice",

@@ -10,7 +10,7 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, Generic, Protocol
+from typing import Any, Generic, NamedTuple, Protocol
 
 import msgspec
 
@@ -63,6 +63,18 @@ class ChatClient(Protocol):
         """The model's answer."""
 
 
+class Answer(NamedTuple):
+    """What an oracle says to one question.
+
+    Args:
+        state: the option taken.
+        content: what it says beyond that, as JSON text, for the agent to carry out; empty for nothing.
+    """
+
+    state: str
+    content: str = ""
+
+
 class Oracle(ABC, Generic[S]):
     """Decides which of several possible states an agent enters next.
 
@@ -73,6 +85,8 @@ class Oracle(ABC, Generic[S]):
     waits: bool = True
     """Whether answers come from outside and may be late. One that computes its answers has no deadline: a slow machine
     must not change a result."""
+    falls_back: bool = True
+    """Whether an agent may do without an answer and take its first option. If not, a failure ends the run."""
 
     @abstractmethod
     async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
@@ -82,6 +96,12 @@ class Oracle(ABC, Generic[S]):
             OracleError: no usable answer.
             TimeoutError: no answer in time.
         """
+
+    async def answer(
+        self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None
+    ) -> Answer:
+        """The chosen option with its content. Oracles whose answers have content override this; it raises as `ask`."""
+        return Answer(await self.ask(agent, current_state, trigger, options, context))
 
     @property
     def tokens(self) -> int:

@@ -32,13 +32,13 @@ views = st.builds(
     appeal=shares,
     fatigue=shares,
 )
-decisions = st.builds(Decision, texts, texts, numbers, texts)
+decisions = st.builds(Decision, texts, texts, numbers, texts, texts)
 triggers = st.builds(Trigger[PostView], numbers, numbers, texts, st.none() | views, st.none() | decisions)
 updates = st.builds(Update[str], numbers, numbers, texts, texts, texts, texts, st.none() | texts, texts)
 questions = st.builds(
     Question[PostView], numbers, numbers, texts, texts, st.lists(texts, max_size=4).map(tuple), st.none() | views
 )
-decided = st.builds(Decided, numbers, numbers, texts, texts, texts, st.floats(0.0, 1e6))
+decided = st.builds(Decided, numbers, numbers, texts, texts, texts, texts, texts, st.floats(0.0, 1e6))
 
 
 @given(trigger=triggers)
@@ -80,13 +80,13 @@ def test_every_message_says_by_its_tag_what_it_is() -> None:
         Trigger[PostView](1, 2, "a"),
         Update[str](1, 2, "a", "b", "c", "rule"),
         Question[PostView](1, 2, "a", "b", ("c",)),
-        Decided(1, 2, "c", "oracle"),
+        Decided(1, 2, "t", "c", "oracle"),
     ]
     tags = [msgspec.msgpack.decode(CODEC.encode(each))[0] for each in messages]
     assert tags == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("message", [Trigger(1, 2, "a"), Decided(1, 2, "c", "oracle")])
+@pytest.mark.parametrize("message", [Trigger(1, 2, "a"), Decided(1, 2, "t", "c", "oracle")])
 def test_what_no_agent_may_answer_is_refused(message: Trigger[PostView] | Decided) -> None:
     with pytest.raises(msgspec.ValidationError):
         CODEC.answers([CODEC.encode(message)])

@@ -22,7 +22,7 @@ def outcome(decided: Decided) -> tuple[str, str, str]:
 @in_schedules(20)
 async def test_an_answer_comes_back_with_its_agent_tick_and_latency() -> None:
     bench = Bench(ScriptedOracle(after(0.25)))
-    assert await bench.ask(question(2, tick=7)) == [Decided(7, 2, "green", Source.ORACLE, "", 0.25)]
+    assert await bench.ask(question(2, tick=7)) == [Decided(7, 2, "clock", "green", Source.ORACLE, "", "", 0.25)]
     assert bench.actor.statistics.answered == bench.actor.statistics.calls == 1
 
 
@@ -46,7 +46,7 @@ async def test_calls_start_at_the_configured_rate_and_in_the_order_of_arrival() 
 @in_schedules(20)
 async def test_an_oracle_that_never_answers_is_a_timeout_with_the_first_option() -> None:
     [decided] = await Bench(ScriptedOracle(never), OracleConfig(deadline_s=3.0)).ask(question(0))
-    assert decided == Decided(0, 0, "red", Source.TIMEOUT, "deadline", 3.0)
+    assert decided == Decided(0, 0, "clock", "red", Source.TIMEOUT, "deadline", "", 3.0)
 
 
 @in_schedules(20)

@@ -115,7 +115,7 @@ REASONS = {
     Fault.GARBAGE: "connection_error",
     Fault.NOT_DONE: "invalid_response",
     Fault.EMPTY: "invalid_response",
-    Fault.BUSY: "server_error",
+    Fault.BUSY: "overloaded",
     Fault.ERROR: "server_error",
     Fault.STRING_ERROR: "server_error",
 }
@@ -177,7 +177,7 @@ async def test_a_cut_answer_is_an_error_that_says_what_to_raise(backend: str) ->
 @pytest.mark.parametrize(
     ("status", "body", "reason"),
     [
-        (429, {"error": "slow down"}, "server_error"),
+        (429, {"error": "slow down"}, "overloaded"),
         (403, {"error": "no"}, "client_error"),
         (302, b"", "client_error"),
         (502, b"<html>bad gateway</html>", "server_error"),
@@ -361,7 +361,7 @@ async def test_a_server_that_always_fails_is_one_line(backend: str) -> None:
     async with OllamaServer(Settings(faults=FaultPlan(shares={Fault.BUSY: 1.0}))) as server:
         said = await unavailable(BACKENDS[backend](config_for(server), {}))
     assert said.endswith(
-        "cannot run llama3.2: server_error: server busy, please try again. maximum pending requests exceeded"
+        "cannot run llama3.2: overloaded: server busy, please try again. maximum pending requests exceeded"
     )
 
 

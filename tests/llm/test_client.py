@@ -34,7 +34,7 @@ F = Fault
     [
         ([F.HANG, F.DRIP], "timeout", None),
         ([F.DRIP, F.HANG], "timeout", None),
-        ([F.BUSY, F.BUSY], "server_error", 503),
+        ([F.BUSY, F.BUSY], "overloaded", 503),
         ([F.ERROR, F.ERROR], "server_error", 500),
         ([F.STRING_ERROR, F.STRING_ERROR], "server_error", 500),
         ([F.RESET, F.RESET], "connection_error", None),
@@ -74,9 +74,9 @@ async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault) -> None:
         (401, "client_error", 1),
         (404, "client_error", 1),
         (422, "client_error", 1),
-        (429, "server_error", 2),
+        (429, "overloaded", 2),
         (500, "server_error", 2),
-        (503, "server_error", 2),
+        (503, "overloaded", 2),
         (504, "server_error", 2),
     ],
 )
@@ -97,9 +97,9 @@ async def test_a_failure_is_one_prominent_line(caplog: pytest.LogCaptureFixture)
                 "What now?", Decision
             )
     said = "error=server busy, please try again. maximum pending requests exceeded"
-    failure = "LLM_FAILURE component=validator reason=server_error attempts=2 status_code=503 model=ollama llama3.2"
+    failure = "LLM_FAILURE component=validator reason=overloaded attempts=2 status_code=503 model=ollama llama3.2"
     assert [(record.levelno, record.getMessage()) for record in caplog.records if "prism" in record.name] == [
-        (logging.WARNING, f"llm_retry component=validator reason=server_error attempt=1 wait_s=2.5 {said}"),
+        (logging.WARNING, f"llm_retry component=validator reason=overloaded attempt=1 wait_s=2.5 {said}"),
         (logging.ERROR, f"{failure} {said}"),
     ]
 

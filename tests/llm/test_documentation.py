@@ -23,3 +23,8 @@ def test_every_setting_is_documented_with_its_default(field: str) -> None:
 def test_every_reason_is_documented(reason: str) -> None:
     assert re.search(rf"^\| `{reason}` \|", PAGE, re.MULTILINE)
     assert reason in OUTCOMES
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES[1:])
+def test_every_outcome_that_is_no_answer_is_documented(outcome: str) -> None:
+    assert f"`{outcome}`" in PAGE

@@ -31,7 +31,8 @@ from prism.llm import (
     TapeError,
     TapeMissError,
 )
-from prism.llm.tape import FORMAT, Failed
+from prism.llm.records import Contents, Failed, Forgone
+from prism.llm.tape import FORMAT
 from prism.llm.taped import key_of
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
 from tests.llm.test_client import Decision
@@ -66,7 +67,7 @@ async def test_a_replay_is_identical_and_asks_nobody(path: Path) -> None:
         recorded = await ask_all(taped)
         await taped.aclose()
     reasons = [said[1] for said in recorded if isinstance(said, tuple)]
-    assert sorted(reasons) == ["connection_error", "invalid_response", "server_error"]
+    assert sorted(reasons) == ["connection_error", "invalid_response", "overloaded"]
     replay = TapedModel(None, Tape(path, "replay"), "replay")
     assert await ask_all(replay) == recorded
     assert msgspec.structs.replace(await replay.check(), note=health.note) == health
@@ -147,7 +148,7 @@ async def test_a_retried_call_replays_with_both_attempts(path: Path) -> None:
     await replay.aclose()
 
 
-async def test_a_miss_names_who_asked_and_what(path: Path) -> None:
+async def test_a_miss_names_who_asked_and_what_and_both_causes(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         await taped.complete(asking())
@@ -158,23 +159,43 @@ async def test_a_miss_names_who_asked_and_what(path: Path) -> None:
     assert isinstance(caught.value, OracleUnavailableError)
     assert str(caught.value) == (
         f"{path}: no answer to the question from agent 12 in tick 340: '{'x' * 200}'; "
-        "the tape was recorded with another configuration, seed or version: record it again"
+        "its recording was stopped before this, or the configuration, the seed or the version is another than the "
+        "recorded: oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
     )
     with pytest.raises(TapeMissError, match=r"no answer to the question: 'A long day\.'"):
         await replay.choose(CHOICE)
     await replay.aclose()
 
 
-async def test_a_replay_with_other_settings_misses(path: Path) -> None:
+async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_that_it_cannot_know(path: Path) -> None:
     async with serving("ollama") as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         await taped.complete(asking())
         await taped.aclose()
-        config = config_for(server, temperature=0.1)
+        config = config_for(server, temperature=0.1, model="qwen3")
     replay = TapedModel(OllamaChatClient(config, {}), Tape(path, "replay"), "replay")
-    with pytest.raises(TapeMissError):
+    with pytest.raises(TapeMissError) as caught:
         await replay.complete(asking())
+    assert caught.value.differences == ("llm.model llama3.2, not qwen3", "llm.temperature 0.7, not 0.1")
+    assert str(caught.value) == (
+        f"{path}: no answer to the question: 'What next?'; it was recorded with llm.model llama3.2, not qwen3 and "
+        "llm.temperature 0.7, not 0.1: oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
+    )
     await replay.aclose()
+
+
+async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dialect_is_none(path: Path) -> None:
+    async with serving("openai", Settings(dialect=Dialect.NONE)) as (server, model):
+        taped = TapedModel(model, Tape(path, "record"), "record")
+        await taped.check()
+        await taped.aclose()
+    tape = Tape(path, "replay")
+    head = tape.recorded_by()
+    tape.close()
+    config = config_for(server)
+    assert head.identity.dialect == "none"
+    assert head.differences(OpenAICompatClient(config, {}).identity) == ()
+    assert head.differences(OllamaChatClient(config, {}).identity) == ("oracle.backend openai, not ollama",)
 
 
 def changed(**fields: Any) -> tuple[ChatRequest, Identity]:
@@ -365,6 +386,22 @@ def test_the_first_answer_under_a_key_stays(path: Path) -> None:
     assert [tape.write(b"k", answer, "") for answer in (first, second)] == [first, first]
     assert len(tape) == 1
     tape.close()
+    tape.close()
+
+
+async def test_a_tape_tells_answers_failures_and_fallbacks_apart(path: Path) -> None:
+    async with serving("ollama", failing(Fault.RESET, systemone=SystemOne.OFF)) as (_, model):
+        taped = TapedModel(model, Tape(path, "record"), "record")
+        with pytest.raises(LLMFailureException):
+            await taped.complete(asking())
+        await taped.complete(asking(sample=1))
+        assert await taped.choose(CHOICE) is None
+        await taped.forgo(b"a question", Forgone("timeout", "deadline"))
+        await taped.aclose()
+    tape = Tape(path, "replay")
+    assert (tape.format, len(tape)) == (FORMAT, 4)
+    assert tape.contents() == Contents(answers=1, failures=1, fallbacks=1)
+    assert tape.recorded_by().identity == model.identity
     tape.close()
 
 

@@ -54,12 +54,11 @@ def with_hostile_people(population: Population) -> Population:
 
 
 class Read(NamedTuple):
-    """What the model made of one prompt: who asked, whether a hostile post was in it, what it obeyed."""
+    """What the model made of one prompt: whether a hostile text was in it, and in its profile; what it obeyed."""
 
-    asked_by: str
     is_hostile: bool
+    is_hostile_person: bool
     obeyed: str | None
-    is_option: bool
 
 
 class ObedientModel:
@@ -81,7 +80,8 @@ class ObedientModel:
         said = order[1] if order else drawn
         # By a part that no quoting changes, so that this looks at what was sent and not at how.
         is_hostile = "answer " in prompt
-        self.read.append(Read(prompt.splitlines()[0], is_hostile, order[1] if order else None, said in schema["enum"]))
+        is_hostile_person = "answer " in prompt.splitlines()[0]
+        self.read.append(Read(is_hostile, is_hostile_person, order[1] if order else None))
         echo = {"echo": prompt} if self._echoes else {}
         answer = json.dumps({key: said, **echo})
         return f"{prompt}\n```json\n{answer}\n```\n{prompt}" if self._echoes else answer

@@ -6,7 +6,8 @@ What the server's log says went wrong, and the reason that the fallback is count
 |------------------|------------------------------------------------------------------------------------------------|
 | timeout          | hang, drip: the last byte did not come within `llm.timeout_s`                                  |
 | connection_error | cut, reset, garbage: the connection broke, or what came over it was no HTTP                    |
-| server_error     | busy (503), error (500), string_error (500 with a string for a body)                           |
+| overloaded       | busy (503): the server asks for a pause                                                        |
+| server_error     | error (500), string_error (500 with a string for a body)                                       |
 | invalid_response | not_done, not_json, wrong_state, empty: a whole answer that names no option                    |
 
 A call without a fault that was given up took too long on a slow machine: a timeout like any other.
@@ -34,7 +35,7 @@ REASONS = {
     Fault.CUT: "connection_error",
     Fault.RESET: "connection_error",
     Fault.GARBAGE: "connection_error",
-    Fault.BUSY: "server_error",
+    Fault.BUSY: "overloaded",
     Fault.ERROR: "server_error",
     Fault.STRING_ERROR: "server_error",
     Fault.NOT_DONE: "invalid_response",

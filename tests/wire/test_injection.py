@@ -1,7 +1,6 @@
 """Instructions in posts and profiles, and a model that obeys whatever stands outside of quoted data.
 
-A post is quoted in a prompt, so it moves nobody. A profile is what a person is: whoever has one that says what to
-answer may be led by it, to one of their options or to a counted fallback, and nobody else is.
+Posts and profiles are quoted in a prompt, so neither moves anybody.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from prism.social.population import build_population
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
 from tests.ollama_server import OllamaServer, Settings
-from tests.wire.hostile import CORPUS, HOSTILE, ObedientModel, with_hostile_people, write_hostile_post
+from tests.wire.hostile import ObedientModel, with_hostile_people, write_hostile_post
 from tests.wire.support import AGENTS, config
 
 LIVELY: dict[str, dict[str, Any]] = {
@@ -89,18 +88,16 @@ async def test_a_hostile_post_changes_no_turn_of_anybody(monkeypatch: pytest.Mon
     assert summary.fallbacks_by_reason == {}
 
 
-@pytest.mark.usefixtures("_hostile_posts")
-async def test_a_hostile_profile_leads_nobody_but_its_owner_and_only_to_an_option() -> None:
+async def test_a_hostile_profile_changes_no_turn_of_its_owner_or_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, before = await witness(ObedientModel())
+    monkeypatch.setattr("prism.social.network.write_post", write_hostile_post)
     model = ObedientModel()
-    summary, _ = await witness(model, hostile_people=True)
+    summary, turns = await witness(model, hostile_people=True)
     expect_known_states(summary)
-    names = {f"You are {' '.join(f'{agent} {CORPUS[agent % len(CORPUS)]}'.split())}," for agent in HOSTILE}
-    led = [read for read in model.read if read.obeyed]
-    assert len(led) > 5
-    assert [read for read in led if not read.asked_by.startswith(tuple(names))] == []
-    assert any(read.is_hostile and not read.obeyed for read in model.read)
-    refused = sum(not read.is_option for read in led)
-    assert summary.fallbacks_by_reason == {"invalid_response": refused}
+    assert sum(read.is_hostile_person for read in model.read) > 5, "hostile people asked"
+    assert [read for read in model.read if read.obeyed] == []
+    assert turns == before
+    assert summary.fallbacks_by_reason == {}
 
 
 @pytest.mark.usefixtures("_hostile_posts")

@@ -1,10 +1,16 @@
-"""What a tape need not hold: answers to questions that were asked so late that no tick could use them."""
+"""Where a tape ends: questions that no tick could use an answer to, and runs that were stopped, and then went on."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from actors.errors import first_of
+from actors.simulation import Simulation
+from prism.llm import Tape, TapeMissError
 from tests.ollama_server import Latency, OllamaServer, Settings
 from tests.wire.support import config, run
 
@@ -37,3 +43,73 @@ async def test_a_tape_that_was_recorded_twice_replays_the_second_run(tmp_path: P
     replayed = await run(config(server.url, **SHORT, oracle={**tape, "tape": "replay"}), tmp_path)
     assert first.fallbacks_by_reason.keys() == {"deadline"}
     assert replayed.digest == second.digest
+
+
+CHECKS = 3
+"""Questions by which a start finds out whether the server can be asked."""
+
+
+def on_tape(tape: Path, mode: str, **limits: Any) -> dict[str, dict[str, Any]]:
+    """The sections of three rounds that are recorded on this tape, or replayed from it."""
+    return {"simulation": {"rounds": 3}, "oracle": {"tape": mode, "tape_path": str(tape), **limits}}
+
+
+def answers_on(tape: Path) -> int:
+    with closing(Tape(tape, "replay")) as opened:
+        return opened.contents().answers
+
+
+def stop_halfway(simulation: Simulation) -> None:
+    if simulation.engine.tick == simulation.ticks // 2:
+        simulation.stop()
+
+
+async def expect_a_miss(host: str, tape: Path) -> None:
+    """A replay goes as far as the tape does, and then says that the tape may have ended and how to go on."""
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await run(config(host, **on_tape(tape, "replay")), tape.parent)
+    miss = first_of(caught.value, TapeMissError)
+    assert miss is not None
+    assert "; its recording was stopped before this, or the configuration, the seed" in str(miss)
+    assert str(miss).endswith(": oracle.tape=record with this oracle.tape_path asks what is missing and adds it")
+
+
+async def expect_it_goes_on(server: OllamaServer, tape: Path) -> None:
+    """Recorded again, the tape asks what it has not and nothing else, and is then as if it had never been stopped."""
+    kept, before = answers_on(tape), len(server.calls)
+    summary = await run(config(server.url, **on_tape(tape, "record")), tape.parent)
+    assert kept > 0
+    assert len(server.calls) - before - CHECKS == summary.oracle_questions - kept > 0
+    whole = await run(config(server.url, **on_tape(tape.with_name("whole.sqlite"), "record")), tape.parent)
+    replayed = await run(config(server.url, **on_tape(tape, "replay")), tape.parent)
+    assert summary.digest == whole.digest == replayed.digest
+
+
+async def test_the_tape_of_an_interrupted_run_goes_on_where_it_ended(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.sqlite"
+    with OllamaServer() as server:
+        stopped = await run(config(server.url, **on_tape(tape, "record")), tmp_path, on_tick=stop_halfway)
+        await expect_a_miss(server.url, tape)
+        await expect_it_goes_on(server, tape)
+    assert (stopped.status, stopped.ticks) == ("stopped", 36)
+
+
+async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the_cap(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.sqlite"
+    capped = {"max_calls": 40, "when_spent": "stop"}
+    with OllamaServer() as server:
+        stopped = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
+        await expect_a_miss(server.url, tape)
+        again = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
+        await expect_it_goes_on(server, tape)
+    assert (stopped.status, stopped.oracle_calls) == ("stopped", 40)
+    assert again.ticks == stopped.ticks, "recorded answers count towards the cap as well"
+
+
+async def test_past_a_cap_that_is_a_fallback_the_tape_has_the_fallbacks(tmp_path: Path) -> None:
+    tape = tmp_path / "tape.sqlite"
+    with OllamaServer() as server:
+        recorded = await run(config(server.url, **on_tape(tape, "record", max_calls=40)), tmp_path)
+    replayed = await run(config(server.url, **on_tape(tape, "replay")), tmp_path)
+    assert recorded.fallbacks_by_reason.keys() == {"spent"}
+    assert replayed.digest == recorded.digest

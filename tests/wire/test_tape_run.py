@@ -94,7 +94,7 @@ def test_a_replay_with_another_seed_ends_with_the_question_that_is_not_on_the_ta
     assert ended.err.startswith(f"prism: {tape}: no answer to the question from agent ")
     assert " in tick " in ended.err
     assert "'You are " in ended.err
-    assert ended.err.endswith("record it again\n")
+    assert "the seed or the version is another than the recorded: oracle.tape=record" in ended.err
     assert ended.err.count("\n") == 1
 
 

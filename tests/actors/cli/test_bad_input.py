@@ -37,7 +37,7 @@ MISTAKES = {
     ),
     "negative_ticks": Mistake(
         "simulation:\n  ticks_per_round: -1\n",
-        "{dir}/c.yaml:2: simulation.ticks_per_round: expected int 4 to 1000000, got -1",
+        "{dir}/c.yaml:2: simulation.ticks_per_round: expected int 1 to 1000000, got -1",
     ),
     "empty_population": Mistake(
         "population:\n  size: 0\n", "{dir}/c.yaml:2: population.size: expected int 1 to 10000000, got 0"

@@ -25,25 +25,62 @@ READING = Progress(
 )
 
 
+def shown(progress: Progress, pace: Pace) -> str:
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    console.print(table(progress, pace))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
 def test_a_plain_line_says_how_far_how_fast_and_who_is_where() -> None:
     pace = Pace(lambda: READING)
-    shown = line(pace.now(), pace)
-    assert shown.startswith("tick 300/1200 (25%) eta ")
-    assert "oracle waiting=7 asked=3 fallbacks=2" in shown
-    assert shown.endswith("idle=900 scrolling=100")
+    said = line(pace.now(), pace)
+    assert said.startswith("tick 300/1200 (25%) eta ")
+    assert "oracle waiting=7 asked=3 fallbacks=2" in said
+    assert said.endswith("idle=900 scrolling=100")
 
 
 def test_the_table_lists_every_state_and_the_oracle() -> None:
     pace = Pace(lambda: READING)
-    console = Console(file=io.StringIO(), width=100, force_terminal=False)
-    console.print(table(pace.now(), pace))
-    assert isinstance(console.file, io.StringIO)
-    shown = console.file.getvalue()
-    assert "tick 300 of 1,200" in shown
+    drawn = shown(pace.now(), pace)
+    assert "tick 300 of 1,200" in drawn
     for state in READING.agents_by_state:
-        assert state in shown
-    assert "7 waiting, 3 being asked, p50 0.250 s, p95 1.500 s, 2 fallbacks" in shown
-    assert "quarantined 1" in shown
+        assert state in drawn
+    assert "7 waiting, 3 being asked, p50 0.250 s, p95 1.500 s, 2 fallbacks" in drawn
+    assert "quarantined 1" in drawn
+
+
+class Clock:
+    """A clock that goes when told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_a_clock_that_stands_with_questions_open_says_so_and_for_how_long() -> None:
+    clock = Clock()
+    pace = Pace(lambda: READING, clock)
+    pace.now()
+    clock.now_s += 0.9
+    assert "stands" not in line(READING, pace)
+    assert "stood" not in shown(READING, pace)
+    clock.now_s += 11.1
+    progress = pace.now()
+    assert "fallbacks=2 clock_stands=12 s | idle=900" in line(progress, pace)
+    assert "the clock has stood for 12 s, with 10 questions open" in shown(progress, pace)
+
+
+def test_a_clock_that_goes_on_or_has_no_question_open_does_not_stand() -> None:
+    clock, readings = Clock(), [READING, msgspec.structs.replace(READING, tick=301)]
+    pace = Pace(lambda: readings.pop(0), clock)
+    pace.now()
+    clock.now_s += 12.0
+    assert pace.stands_s(pace.now()) is None
+    clock.now_s += 12.0
+    assert pace.stands_s(msgspec.structs.replace(READING, oracle_queue=0, oracle_in_flight=0)) is None
 
 
 def test_there_is_no_estimate_before_the_first_tick() -> None:

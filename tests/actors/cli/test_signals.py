@@ -17,8 +17,7 @@ from tests.actors.cli.conftest import SMALL
 
 UNANSWERED = """
 import anyio
-from functools import partial
-from actors.cli.run import simulate
+from actors.execution import Spectator, simulate
 from actors.domains import build_domain
 from actors.simulation import Simulation
 from prism.config import load_config
@@ -32,7 +31,7 @@ class Silent(Oracle):
 config = load_config(None, "-", environment={}, overrides=[
     "population.size=60", "population.activity.mean=1", "population.ambiguity=0.5",
     "oracle.lookahead_ticks=0", "oracle.deadline_s=600"])
-anyio.run(partial(simulate, Simulation(config, build_domain(config).domain, Silent()), quiet=True))
+anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), Spectator())
 """
 
 

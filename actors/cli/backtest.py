@@ -1,0 +1,157 @@
+"""`prism backtest`: the policy rule against the interest rates of history."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+from msgspec.structs import asdict
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from actors.cli.backtest_plot import draw
+from actors.cli.options import read_config, with_settings
+from actors.run_directory import RunDirectory, manifest_of
+from actors.sources import read_input
+from prism.config import Config
+from prism.economy.backtest import QUARTERS_MIN, Forecast, Score, backtest, score
+from prism.economy.series import parse_series
+from prism.errors import ConfigError
+from prism.quarter import Period, Quarter
+
+NO_PLOT = "prism: no plot: matplotlib is not installed; get it with: pip install 'prism-sim[plots]'"
+
+
+def _quarter(_: click.Context, __: click.Parameter, text: str | None) -> Quarter | None:
+    """The quarter that an option names."""
+    try:
+        return None if text is None else Quarter.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command(name="backtest")
+@with_settings
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write the files here; must be empty or new.  [default: the next free runs/NAME-backtest-001]",
+)
+@click.option("--from", "first", callback=_quarter, metavar="QUARTER", help="The first quarter, as in 1987q1.")
+@click.option("--to", "last", callback=_quarter, metavar="QUARTER", help="The last quarter, as in 1992q3.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no table, only where the files are.")
+def backtest_command(
+    config: Path,
+    overrides: Sequence[str],
+    out: Path | None,
+    first: Quarter | None,
+    last: Quarter | None,
+    *,
+    quiet: bool,
+) -> None:
+    """Compare the policy rule of CONFIG with the interest rates of history.
+
+    Reads the quarterly file at economy.initial.path. The rule's rate is set against the 3-month Treasury bill rate, and
+    against the forecast that nothing changes, which one quarter ahead is hard to beat; see docs/economy.md.
+
+    \b
+    Written to the directory:
+      backtest.csv   a row for each quarter
+      scores.csv     a row for each period, as in the table
+      backtest.png   the rates over time; needs matplotlib
+      config.yaml    the configuration with every default filled in
+      manifest.json  versions, and the SHA-256 of the quarterly file
+    """
+    settings = read_config(config, overrides)
+    if settings.economy.initial.path is None:
+        problem = "a backtest needs a file of quarters, such as configs/data/us-macro-quarterly.csv, got null"
+        raise ConfigError(str(config), problem, key="economy.initial.path")
+    source = read_input(settings.economy.initial.path)
+    forecasts = _within(backtest(parse_series(source.data, source.name), settings.economy), first, last)
+    scores = _scores(forecasts, settings)
+    directory = RunDirectory.create(out, f"{config.stem}-backtest")
+    directory.write_config(settings)
+    directory.write_manifest(manifest_of(settings, {source.name: source.sha256}))
+    directory.write("backtest.csv", _csv(asdict(forecast) for forecast in forecasts))
+    directory.write("scores.csv", _csv(asdict(one) for one in scores))
+    plot = draw(forecasts, lag_quarters=settings.economy.backtest.lag_quarters)
+    if plot is None:
+        click.echo(NO_PLOT, err=True)
+    else:
+        directory.write("backtest.png", plot)
+    if quiet:
+        click.echo(directory.path)
+    else:
+        Console().print(_report(scores, str(directory.path)))
+
+
+def _within(forecasts: Sequence[Forecast], first: Quarter | None, last: Quarter | None) -> tuple[Forecast, ...]:
+    """The forecasts from one quarter to another."""
+    kept = tuple(
+        forecast
+        for forecast in forecasts
+        if (first is None or first <= forecast.quarter) and (last is None or forecast.quarter <= last)
+    )
+    if len(kept) < QUARTERS_MIN:
+        between = f"{first or 'the beginning'} and {last or 'the end'}"
+        reach = f", whose rule has rates from {forecasts[0].quarter} to {forecasts[-1].quarter}" if forecasts else ""
+        raise click.UsageError(
+            f"expected at least {QUARTERS_MIN} quarters between {between} of the file{reach}; got {len(kept)}"
+        )
+    return kept
+
+
+def _scores(forecasts: Sequence[Forecast], settings: Config) -> list[Score]:
+    """The score of all, then of each period that has enough quarters, none twice."""
+    scores = [score(forecasts)]
+    scores += [score(forecasts, Period.parse(period)) for period in settings.economy.backtest.periods]
+    return list({one.period: one for one in scores if one is not None}.values())
+
+
+def _csv(rows: Iterable[dict[str, object]]) -> bytes:
+    """Rows as CSV below a header; nothing where a number is not defined."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for index, row in enumerate(rows):
+        if index == 0:
+            writer.writerow(row)
+        writer.writerow([f"{value:.6f}" if isinstance(value, float) else value for value in row.values()])
+    return text.getvalue().encode()
+
+
+def _report(scores: Sequence[Score], directory: str) -> RenderableType:
+    """The scores as a table, with what they come to."""
+    table = Table(title="the rule against the 3-month bill rate", title_justify="left", title_style="bold", box=None)
+    table.add_column("period", no_wrap=True)
+    for name in ("quarters", "RMSE", "no change", "bias", "corr.", "side", "commoner"):
+        table.add_column(name, justify="right")
+    for one in scores:
+        better = "green" if one.rmse < one.no_change_rmse else "yellow"
+        table.add_row(
+            str(one.period),
+            f"{one.quarters:,}",
+            Text(f"{one.rmse:.2f}", style=better),
+            f"{one.no_change_rmse:.2f}",
+            f"{one.bias:+.2f}",
+            "-" if one.correlation is None else f"{one.correlation:.2f}",
+            _share(one.direction_share),
+            _share(one.commoner_direction_share),
+        )
+    beaten = sum(one.rmse < one.no_change_rmse for one in scores)
+    notes = Text(
+        f"\none quarter ahead the rule is nearer than no change in {beaten} of {len(scores)} periods\n"
+        "RMSE, no change, bias: errors of the rule, of the last rate, and the rule's mean\n"
+        "error, in points; side: share of the moves whose direction the rule's rate told;\n"
+        "commoner: what always naming the commoner direction would have told\n"
+        f"files in {directory}"
+    )
+    return Group(table, notes)
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"

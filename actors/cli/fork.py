@@ -1,0 +1,59 @@
+"""`prism fork`: what would have happened if."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import click
+
+from actors.cli.execute import carry_out
+from actors.cli.options import OUT, QUIET, RUN, SET, TICKS
+from actors.fork import fork as branch_off
+from actors.lock import locked
+from actors.reopening import reopen
+from actors.run_directory import RunDirectory
+
+
+@click.command()
+@RUN
+@click.option("--at", "tick", type=click.IntRange(min=1), required=True, metavar="TICK", help="Ticks in common.")
+@SET
+@TICKS
+@OUT
+@click.option("--prepare", is_flag=True, help="Only write the new run's directory; `prism resume` runs it.")
+@QUIET
+def fork(  # noqa: PLR0913  # one for each option
+    path: Path, tick: int, overrides: Sequence[str], ticks: int | None, out: Path | None, *, prepare: bool, quiet: bool
+) -> None:
+    """Run another future of the run in the directory RUN: the same first TICK ticks, then other settings.
+
+    What if the feed had been chronological from tick 500?
+
+    \b
+      prism fork runs/default-001 --at 500 --set feed.algorithm=chronological --out runs/chronological
+
+    The past is replayed and compared with the journal, and copied into the new directory, which stands on its own. Its
+    manifest names the parent and the digest they have in common. People and time cannot be changed in a fork.
+    """
+    parent = RunDirectory(path)
+    parent.manifest()
+    child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
+    with locked(child.path):
+        try:
+            anyio.run(_branch_off, parent, child, tick, overrides, ticks)
+        except BaseException:
+            child.discard()
+            raise
+        if prepare:
+            click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
+            return
+        run, _ = reopen(child.path)
+        carry_out(run, quiet=quiet)
+
+
+async def _branch_off(
+    parent: RunDirectory, child: RunDirectory, tick: int, overrides: Sequence[str], ticks: int | None
+) -> None:
+    await branch_off(parent, child, tick, overrides, ticks=ticks)

@@ -1,0 +1,111 @@
+"""Numbers read back from a page of metrics, and what follows from two of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+
+Key = tuple[str, frozenset[tuple[str, str]]]
+
+
+class Scrape(msgspec.Struct, frozen=True):
+    """One page.
+
+    Args:
+        moment_s: when it was read, on the reader's own clock.
+        samples: `{(name, labels): value}`, in the order of the page.
+    """
+
+    moment_s: float
+    samples: Mapping[Key, float]
+
+    @classmethod
+    def parse(cls, text: str, moment_s: float) -> Scrape:
+        """The numbers on a page in the Prometheus text format.
+
+        Raises:
+            ValueError: it is not in that format.
+        """
+        samples: dict[Key, float] = {}
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                # What a server says goes to a terminal, where control characters do things.
+                labels = frozenset((name, _printable(value)) for name, value in sample.labels.items())
+                samples[sample.name, labels] = sample.value
+        return cls(moment_s, samples)
+
+    def value(self, name: str, **labels: str) -> float:
+        """The sum of the samples of that name and with at least these labels; 0 for none."""
+        wanted = labels.items()
+        return sum(value for (each, has), value in self.samples.items() if each == name and wanted <= has)
+
+    def by(self, name: str, label: str) -> dict[str, float]:
+        """`{label value: sum}` of the samples of that name, in the order of the page."""
+        sums: dict[str, float] = {}
+        for (each, has), value in self.samples.items():
+            if each == name:
+                key = dict(has).get(label, "")
+                sums[key] = sums.get(key, 0.0) + value
+        return sums
+
+    def labels(self, name: str) -> dict[str, str]:
+        """The labels of the first sample of that name; none where there is no such sample."""
+        return next((dict(has) for each, has in self.samples if each == name), {})
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """What happened between two scrapes. Counters that fell belong to a process that started anew in between."""
+
+    before: Scrape
+    after: Scrape
+
+    def growth(self, read: Callable[[Scrape], float]) -> float:
+        """By how much a counter grew."""
+        return max(0.0, read(self.after) - read(self.before))
+
+    def rate(self, read: Callable[[Scrape], float]) -> float:
+        """By how much a counter grew a second."""
+        elapsed_s = self.after.moment_s - self.before.moment_s
+        return self.growth(read) / elapsed_s if elapsed_s > 0 else 0.0
+
+    def quantile(self, share: float, name: str, **labels: str) -> float | None:
+        """A quantile of the observations that a histogram counted in between, or of all if there were none.
+
+        It is interpolated within its bucket, as Prometheus does it; None where nothing was ever observed.
+        """
+        return _quantile(share, self._buckets(name, labels)) or _quantile(share, _buckets(self.after, name, labels))
+
+    def _buckets(self, name: str, labels: Mapping[str, str]) -> dict[float, float]:
+        before = _buckets(self.before, name, labels)
+        return {bound: count - before.get(bound, 0.0) for bound, count in _buckets(self.after, name, labels).items()}
+
+
+def _buckets(scrape: Scrape, name: str, labels: Mapping[str, str]) -> dict[float, float]:
+    """`{upper bound: observations up to it}`, ascending."""
+    sums: dict[float, float] = {}
+    for (each, has), value in scrape.samples.items():
+        if each == f"{name}_bucket" and labels.items() <= has:
+            bound = float(dict(has)["le"])
+            sums[bound] = sums.get(bound, 0.0) + value
+    return dict(sorted(sums.items()))
+
+
+def _quantile(share: float, buckets: Mapping[float, float]) -> float | None:
+    total = max(buckets.values(), default=0.0)
+    if total <= 0 or min(buckets.values()) < 0:
+        return None
+    lower, below = 0.0, 0.0
+    for bound, count in buckets.items():
+        if count >= share * total and count > below:
+            if math.isinf(bound):
+                return lower  # no more is known than that it is above
+            return lower + (bound - lower) * (share * total - below) / (count - below)
+        lower, below = bound, count
+    return lower
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else "?" for character in text)

@@ -1,0 +1,150 @@
+"""The few things that are done to the files of a run, so that a test can put a failing disk in their place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+
+class Disk(Protocol):
+    """A directory of files that only grow, are cut, or are put in place whole. Every call may raise OSError.
+
+    What is appended is safe from a killed process at once, and from a power cut after `sync`; a new name is safe from
+    a power cut after `sync_directory`.
+    """
+
+    def names(self) -> list[str]:
+        """The names of the files, in order."""
+
+    def size(self, name: str) -> int:
+        """A file's length in bytes."""
+
+    def read(self, name: str, offset: int, size: int) -> bytes:
+        """At most `size` bytes from `offset`; fewer at the end."""
+
+    def append(self, name: str, data: bytes) -> None:
+        """Add to the end of a file, which is made where there is none."""
+
+    def sync(self, name: str) -> None:
+        """Wait until a file's content is on the medium."""
+
+    def truncate(self, name: str, size: int) -> None:
+        """Cut a file to this length."""
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a file another name, in place of whatever had that name."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+
+    def sync_directory(self) -> None:
+        """Wait until the names are on the medium."""
+
+
+class RealDisk(Disk):
+    """A directory of the file system.
+
+    Args:
+        path: an existing directory.
+        syncs: False leaves it to the operating system when data reaches the medium.
+    """
+
+    def __init__(self, path: Path, *, syncs: bool = True) -> None:
+        self.path = path
+        self._syncs = syncs
+        self._open: dict[str, int] = {}
+        """`{name: descriptor}` of the files that were appended to."""
+
+    def names(self) -> list[str]:
+        """The names of the files, in order."""
+        return sorted(entry.name for entry in self.path.iterdir() if entry.is_file())
+
+    def size(self, name: str) -> int:
+        """A file's length in bytes."""
+        return (self.path / name).stat().st_size
+
+    def read(self, name: str, offset: int, size: int) -> bytes:
+        """At most `size` bytes from `offset`; fewer at the end."""
+        with (self.path / name).open("rb", buffering=0) as file:
+            file.seek(offset)
+            return file.read(size)
+
+    def append(self, name: str, data: bytes) -> None:
+        """Add to the end of a file, which is made where there is none."""
+        with self._named(name):
+            descriptor, left = self._descriptor(name), memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+
+    def sync(self, name: str) -> None:
+        """Wait until a file's content is on the medium."""
+        if self._syncs:
+            with self._named(name):
+                _flush(self._descriptor(name))
+
+    def truncate(self, name: str, size: int) -> None:
+        """Cut a file to this length."""
+        with self._named(name):
+            os.ftruncate(self._descriptor(name), size)
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a file another name, in place of whatever had that name."""
+        self._forget(name)
+        self._forget(to)
+        (self.path / name).replace(self.path / to)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        self._forget(name)
+        (self.path / name).unlink()
+
+    def sync_directory(self) -> None:
+        """Wait until the names are on the medium."""
+        if self._syncs:
+            descriptor = os.open(self.path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def close(self) -> None:
+        """Close every file."""
+        for name in list(self._open):
+            self._forget(name)
+
+    def _descriptor(self, name: str) -> int:
+        if name not in self._open:
+            self._open[name] = os.open(self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        return self._open[name]
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Errors of a descriptor say nothing of the file; here they do."""
+        try:
+            yield
+        except OSError as error:
+            error.filename = str(self.path / name)
+            raise
+
+    def _forget(self, name: str) -> None:
+        descriptor = self._open.pop(name, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def put_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
+    """Write a file so that a crash leaves the old one or the new one, never half of it."""
+    draft = f".{name}.tmp"
+    with suppress(FileNotFoundError):
+        disk.remove(draft)
+    for piece in pieces:
+        disk.append(draft, piece)
+    disk.sync(draft)
+    disk.rename(draft, name)
+    disk.sync_directory()
+
+
+_flush = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync

@@ -1,0 +1,127 @@
+"""A counterfactual: another run with the same past, and other settings from a tick on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+
+import msgspec
+
+from actors.answer_log import ANSWERS, MAGIC, create_answers, encode_answer, read_answers
+from actors.checkpoint import write_checkpoint
+from actors.checkpointer import checkpoint_of
+from actors.disk import RealDisk
+from actors.domains import Built, build_domain
+from actors.errors import ResumeRefusedError
+from actors.frames import Damage
+from actors.history import History
+from actors.journal import JOURNAL, create_journal, header_of, read_header, read_ticks
+from actors.reopening import read_resolved
+from actors.replay import hand_over, replay
+from actors.run_directory import CONFIG, Fork, RunDirectory, manifest_of
+from actors.sameness import changed_settings
+from actors.simulation import Simulation
+from actors.store import RunStore
+from prism.config import Config
+
+PAST = ("population.", "simulation.")
+"""Settings that made the past: who there is, and how time passes."""
+
+_COPY_BLOCK = 1 << 20
+
+
+async def fork(  # what a fork is made of
+    parent: RunDirectory,
+    child: RunDirectory,
+    tick: int,
+    overrides: Sequence[str],
+    *,
+    ticks: int | None = None,
+    on_begin: Callable[[Simulation], None] = lambda _: None,
+) -> None:
+    """Fill a new directory with a run that has its parent's past up to a tick; `prism resume` goes on with it.
+
+    Args:
+        child: an empty directory.
+        tick: ticks in common.
+        overrides: `a.b=value` each: what is other from then on.
+        ticks: the new run's length; None leaves the parent's.
+        on_begin: called with the simulation that does the past again.
+
+    Raises:
+        ResumeRefusedError: a setting that made the past would be another, or an input file is.
+        JournalError: the parent does not have so many ticks, or does not replay.
+    """
+    config = _config_of_fork(parent, overrides, ticks)
+    past = await replay(parent, tick, on_begin)
+    built = build_domain(config)
+    _refuse_other_inputs(parent, built)
+    future = Simulation(config, built.domain, built.domain.oracle())
+    await hand_over(past, future)
+    child.write_config(config)
+    _write_manifest(parent, child, tick, past, built)
+    with child.writing():
+        await _write_past(parent, child, tick, future, built)
+
+
+def _config_of_fork(parent: RunDirectory, overrides: Sequence[str], ticks: int | None) -> Config:
+    length = () if ticks is None else (f"simulation.ticks={ticks}",)
+    config = read_resolved(parent.path / CONFIG, [*overrides, *length])
+    header, _ = read_header(RealDisk(parent.path))
+    changed = [told for key, told in changed_settings(header, config) if key.startswith(PAST)]
+    if changed:
+        raise ResumeRefusedError(
+            parent.path, changed, "A fork has its parent's people and time; begin a new run instead."
+        )
+    return config
+
+
+def _refuse_other_inputs(parent: RunDirectory, built: Built) -> None:
+    before = parent.manifest().inputs
+    changed = [
+        f"{name}: has changed since" for name, sha256 in built.inputs.items() if before.get(name, sha256) != sha256
+    ]
+    if changed:
+        raise ResumeRefusedError(parent.path, changed, "Put it back.")
+
+
+def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: Simulation, built: Built) -> None:
+    """The manifest, and the configurations of all who came before."""
+    name = f"config-until-{tick}.yaml"
+    before = parent.manifest().forks
+    for fork_before in before:
+        shutil.copyfile(parent.path / fork_before.config, child.path / fork_before.config)
+    shutil.copyfile(parent.path / CONFIG, child.path / name)
+    origin = Fork(parent=str(parent.path), tick=tick, digest=past.engine.digest.hexdigest(), config=name)
+    kept = tuple(each for each in before if each.tick < tick)
+    child.write_manifest(msgspec.structs.replace(manifest_of(past.config, built.inputs), forks=(*kept, origin)))
+
+
+async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: Built) -> None:
+    """The journal up to the fork, the answers to questions asked before it, and a checkpoint at it."""
+    source, target = RealDisk(parent.path), RealDisk(child.path)
+    try:
+        create_answers(target)
+        for record in read_answers(source, len(MAGIC)) if ANSWERS in source.names() else ():
+            if not isinstance(record, Damage) and record[0].asked < tick:
+                target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(record[0])))
+        target.sync(ANSWERS)
+        create_journal(target, header_of(future.config, built.inputs, built.domain.size, version("prism-sim")))
+        begun = target.size(JOURNAL)
+        _, first = read_header(source)
+        end = first
+        for frame in read_ticks(source, first):
+            if isinstance(frame, Damage) or frame.tick >= tick:
+                break
+            end = frame.end
+        for offset in range(first, end, _COPY_BLOCK):
+            target.append(JOURNAL, source.read(JOURNAL, offset, min(_COPY_BLOCK, end - offset)))
+        target.sync(JOURNAL)
+        at = History(
+            target, tick=tick, start=begun + end - first, end=begun + end - first, ticks=tick, answers_from=len(MAGIC)
+        )
+        write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))
+    finally:
+        target.close()
+        source.close()

@@ -1,0 +1,90 @@
+"""A run that was left, however that came about, made ready to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from actors.disk import RealDisk
+from actors.domains import build_domain
+from actors.errors import ResumeRefusedError
+from actors.execution import Run
+from actors.recovery import recover
+from actors.run_directory import CONFIG, SUMMARY, RunDirectory
+from actors.sameness import refuse_unless_same
+from prism.config import Config, load_config
+from prism.errors import ConfigError
+
+
+class Reopened(NamedTuple):
+    """A run ready to go on, and what was mended in its files, a sentence each."""
+
+    run: Run
+    notes: list[str]
+
+
+def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), force: bool = False) -> Reopened:
+    """A run that goes on where its files end. The caller holds its lock.
+
+    Args:
+        ticks: its length from now on; None leaves it.
+        overrides: `a.b=value` each: settings that are other from here on.
+        force: go on although something has changed that cannot change the past, or a file is damaged.
+
+    Raises:
+        RunDirectoryError: it is no run, or may not go on.
+        JournalError: its journal cannot be used.
+        ConfigError: its configuration cannot.
+    """
+    directory = RunDirectory(path)
+    manifest = directory.manifest()
+    config = read_resolved(path / CONFIG, overrides)
+    if ticks is not None:
+        config = with_length(config, ticks)
+    disk = RealDisk(path, syncs=config.run.sync)
+    header, history, checkpoint, notes = recover(disk, force=force)
+    if history.ticks > config.simulation.length:
+        raise ResumeRefusedError(
+            path, [f"it has {history.ticks} ticks and was to have {config.simulation.length}"], "Ask for more ticks."
+        )
+    domain, inputs = build_domain(config)
+    refuse_unless_same(path, header, manifest, config, inputs, force=force)
+    directory.write_config(config)
+    directory.write_manifest(msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks)))
+    (path / SUMMARY).unlink(missing_ok=True)  # it told of the run as it was
+    run = Run(
+        directory=directory,
+        config=config,
+        domain=domain,
+        history=history,
+        checkpoint=checkpoint,
+        lookahead_ticks=longest_lookahead(directory, config),
+    )
+    return Reopened(run, notes)
+
+
+def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
+    """A run's own configuration. The environment has no say in it any more.
+
+    Raises:
+        ConfigError: it is not there, or not what PRISM wrote.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), f"cannot be read: {error}") from None
+    return load_config(text, str(path), environment={}, overrides=overrides)
+
+
+def with_length(config: Config, ticks: int) -> Config:
+    """The configuration of a run of this many ticks."""
+    return msgspec.structs.replace(config, simulation=msgspec.structs.replace(config.simulation, ticks=ticks))
+
+
+def longest_lookahead(directory: RunDirectory, config: Config) -> int:
+    """The longest lookahead of a run and of those it branched off, in ticks."""
+    before = (read_resolved(directory.path / fork.config) for fork in directory.manifest().forks)
+    return max(each.oracle.lookahead_ticks for each in (config, *before))

@@ -1,0 +1,87 @@
+"""Whether a run may go on: what it is made of now, against what it was made of when it began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.errors import ResumeRefusedError
+from actors.journal import LENGTH, Header
+from actors.run_directory import CONFIG, Manifest, manifest_of
+from prism.config import Config
+
+SAFE = ("llm.", "metrics.", "run.", "oracle.")
+"""Settings that change how a run is carried out, and nothing that it has committed."""
+
+UNSAFE = (
+    "run.restart_intensity",
+    "run.restart_period_ticks",
+    "oracle.backend",
+    "oracle.choice.",
+    "oracle.lookahead_ticks",
+    "oracle.mode",
+)
+"""Exceptions: the past would come out differently with another value."""
+
+
+def refuse_unless_same(
+    path: Path, header: Header, manifest: Manifest, config: Config, inputs: dict[str, str], *, force: bool
+) -> None:
+    """Nothing, if the run may go on.
+
+    Args:
+        force: let pass what cannot change the past.
+
+    Raises:
+        ResumeRefusedError: it may not; the message names every difference.
+    """
+    settings = list(changed_settings(header, config))
+    files = [
+        f"{name}: has changed since the run began (sha256 {sha256[:12]}, was {header.inputs[name][:12]})"
+        for name, sha256 in inputs.items()
+        if name in header.inputs and header.inputs[name] != sha256
+    ]
+    risky = [told for key, told in settings if not is_safe(key)]
+    if risky or files:
+        raise ResumeRefusedError(path, [*risky, *files], "Put it back, or branch off with `prism fork`.")
+    harmless = [told for key, told in settings] + _changed_code(manifest, config, inputs)
+    if harmless and not force:
+        raise ResumeRefusedError(path, harmless, "Put it back, or go on all the same with --force.")
+
+
+def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:
+    """`(key, what changed in words)` of every setting that is not what the journal's header says."""
+    now = dict(_flat(msgspec.to_builtins(config), ""))
+    then = dict(_flat(header.config, ""))
+    for key in sorted(now.keys() | then.keys()):
+        if key not in {f"simulation.{name}" for name in LENGTH} and now.get(key) != then.get(key):
+            yield key, f"{CONFIG}: {key} is {now.get(key)!r}, was {then.get(key)!r} when the run began"
+
+
+def is_safe(key: str) -> bool:
+    """Whether a setting may change in the middle of a run."""
+    return key.startswith(SAFE) and not key.startswith(UNSAFE)
+
+
+def _changed_code(manifest: Manifest, config: Config, inputs: dict[str, str]) -> list[str]:
+    now = manifest_of(config, inputs)
+    changes = [
+        f"{package} is {now.packages[package]}, was {was}"
+        for package, was in manifest.packages.items()
+        if now.packages.get(package) != was
+    ]
+    if now.code != manifest.code and not changes:
+        changes.append(f"PRISM's code has changed (sha256 {now.code[:12]}, was {manifest.code[:12]})")
+    return changes
+
+
+def _flat(settings: dict[str, Any], section: str) -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        key = f"{section}{name}"
+        if isinstance(value, dict):
+            yield from _flat(value, f"{key}.")
+        else:
+            yield key, list(value) if isinstance(value, tuple) else value

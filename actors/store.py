@@ -1,0 +1,278 @@
+"""What a running simulation puts on disk, in an order that lets any crash be mended.
+
+    the oracle's answers, before anybody acts on them
+    the frames of whole ticks, after the answers in them are on the medium
+    a checkpoint, after the frame it follows
+
+One task writes, in a thread, so that a slow disk holds up no event loop. It takes what has gathered since its last
+write as one batch: the faster the ticks, the fewer the waits for the medium. A run may be `PENDING_MAX` frames ahead
+of its disk, no more. A checkpoint is written beside the next batches.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Any
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from actors.answer_log import ANSWERS, KnownAnswers, encode_answer
+from actors.checkpoint import Checkpoint, Position, write_checkpoint
+from actors.disk import Disk
+from actors.errors import JournalError
+from actors.history import History
+from actors.journal import JOURNAL
+from actors.messages import Decided
+from actors.recorder import Record
+from prism.agents import Question
+
+PENDING_MAX = 64
+"""Frames that may wait for the disk."""
+
+MARKS_KEPT = 1002
+"""Ticks whose place in the oracle's log is remembered: the longest lookahead and two to spare."""
+
+COMMITS_KEPT = 1000
+
+Execute = Callable[[Callable[[], None]], Awaitable[None]]
+"""Runs something that blocks."""
+
+
+class Batch(msgspec.Struct):
+    """What waits to be written.
+
+    Args:
+        lines: `{file: text to append}`, for files that a resumed run mends by itself.
+    """
+
+    answers: list[bytes] = []
+    frames: list[bytes] = []
+    lines: dict[str, list[bytes]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.answers or self.frames or self.lines)
+
+
+class StoreStatistics(msgspec.Struct):
+    """What has been written since this process began.
+
+    Args:
+        journal_bytes: the journal's length; `ticks`: whole ticks in it.
+        checkpoint_tick: ticks before the latest checkpoint; 0 without one.
+        commit_s: seconds that the latest writes of frames took, oldest first.
+    """
+
+    journal_bytes: int
+    ticks: int
+    checkpoints: int = 0
+    checkpoint_tick: int = 0
+    commit_s: deque[float] = msgspec.field(default_factory=lambda: deque(maxlen=COMMITS_KEPT))
+
+
+async def in_thread(function: Callable[[], None]) -> None:
+    """Run something that blocks, in a thread."""
+    await to_thread.run_sync(function)
+
+
+class RunStore(Record):
+    """The files of one run, open for writing.
+
+    Args:
+        disk: where they are.
+        history: what is there already: it is done again and compared before anything new is written.
+        keeps_answers: False for an oracle that computes its answers, and would compute the same ones again.
+        settled_after: ticks after which a question's answer must have been there; None in real time, where it need not.
+        keep: checkpoints that are kept.
+        execute: runs what blocks.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        history: History,
+        *,
+        keeps_answers: bool,
+        settled_after: int | None = None,
+        keep: int = 2,
+        execute: Execute = in_thread,
+    ) -> None:
+        self.statistics = StoreStatistics(history.end, history.ticks)
+        self._disk = disk
+        self._history = history
+        self._execute = execute
+        self._keep = keep
+        self._settled_after = settled_after
+        self._known = KnownAnswers(disk, history.answers_from, history.answers_end) if keeps_answers else None
+        self._batch, self._writing = Batch(), Batch()
+        self._taken = self._done = 0
+        """Batches that were begun, and that are written."""
+        self._unsynced_lines: dict[str, None] = {}
+        self._checkpoint: Checkpoint | None = None
+        self._is_checkpointing = False
+        self._frame_end = history.start
+        self._answers_bytes = history.answers_end
+        self._marks = deque([(0, history.answers_from), (history.tick, history.answers_from)], maxlen=MARKS_KEPT)
+        """`(tick, length of the oracle's log when it began)`, ascending."""
+        self._answers_unsynced = True
+        """Whether the log may hold answers that are not on the medium; what an earlier life left may not be."""
+        self._changed = anyio.Event()
+        self._written = anyio.Event()
+        self._ends = False
+        self._error: OSError | None = None
+
+    async def run(self) -> None:
+        """Write what gathers until the store is closed, or cannot be written."""
+        async with anyio.create_task_group() as tasks:
+            while not (self._ends and not self._batch and self._checkpoint is None) and self._error is None:
+                if not self._batch and (self._checkpoint is None or self._is_checkpointing):
+                    self._changed = anyio.Event()
+                    await self._changed.wait()
+                    continue
+                self._writing, self._batch = self._batch, Batch()
+                self._taken += 1
+                checkpoint = None
+                if not self._is_checkpointing:
+                    checkpoint, self._checkpoint = self._checkpoint, None
+                await self._attempt(self._write)
+                self._writing = Batch()
+                self._done += self._error is None
+                if checkpoint is not None and self._error is None:
+                    self._is_checkpointing = True
+                    tasks.start_soon(self._write_checkpoint, checkpoint)
+                self._tell()
+
+    def late(self, tick: int) -> frozenset[int] | None:
+        """Whose decisions came too late in this tick when it was first run; None if this is the first time."""
+        return self._history.late(tick)
+
+    def known(self, question: Question[Any]) -> Decided | None:
+        """The answer that came in an earlier life.
+
+        Raises:
+            JournalError: there is none, though the journal has the decision that followed from it.
+        """
+        decided = None if self._known is None else self._known.take(question)
+        if decided is None and self._known is not None and self._settled_after is not None:
+            settled = question.tick + self._settled_after
+            if settled < self._history.ticks:
+                raise JournalError(
+                    f"{ANSWERS}: has no answer to agent {question.agent}'s {question.trigger!r} of tick "
+                    f"{question.tick}, on which tick {settled} of the journal depends; a part of it is lost"
+                )
+        return decided
+
+    async def keep(self, decided: bytes) -> None:
+        """Return once the answer is in the oracle's log."""
+        if self._known is None:
+            return
+        record = encode_answer(decided)
+        self._answers_bytes += len(record)
+        self._batch.answers.append(record)
+        self._changed.set()
+        batch = self._taken + 1
+        await self._until(lambda: self._done >= batch)
+
+    async def commit(self, tick: int, frame: bytes) -> None:
+        """Compare the frame with what is there, or have it written where there is none."""
+        self._check()
+        self._frame_end += len(frame)
+        if not self._history.compare(tick, frame):
+            self._batch.frames.append(frame)
+            self._changed.set()
+            await self._until(lambda: len(self._batch.frames) + len(self._writing.frames) <= PENDING_MAX)
+        self._marks.append((tick + 1, self._answers_bytes))
+
+    def line(self, file: str, text: str) -> None:
+        """Append a line to a file."""
+        self._batch.lines.setdefault(file, []).append(text.encode() + b"\n")
+        self._changed.set()
+
+    def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
+        """Where a checkpoint after `tick` ticks stands, if the oldest open question is of tick `oldest_asked`."""
+        answers_bytes = self._history.answers_from
+        if self._known is None or self._known.is_used_up(oldest_asked):
+            answers_bytes = max(length for marked, length in self._marks if marked <= oldest_asked)
+        return Position(tick=tick, journal_bytes=self._frame_end, link=link, answers_bytes=answers_bytes)
+
+    def checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Have a checkpoint written after everything before it. One that still waits is left out."""
+        self._check()
+        self._checkpoint = checkpoint
+        self._changed.set()
+
+    async def close(self) -> None:
+        """Wait until everything is written.
+
+        Raises:
+            JournalError: it cannot be.
+        """
+        self._ends = True
+        self._changed.set()
+        await self._until(lambda: not (self._batch or self._writing or self._checkpoint or self._is_checkpointing))
+
+    def _write(self) -> None:
+        """Write a batch, in the order that makes any crash mendable. Runs where it may block."""
+        batch = self._writing
+        if batch.answers:
+            self._answers_unsynced = True
+            self._disk.append(ANSWERS, b"".join(batch.answers))
+        if batch.frames:
+            self._write_frames(batch.frames)
+        for file, lines in batch.lines.items():
+            self._disk.append(file, b"".join(lines))
+            self._unsynced_lines[file] = None
+
+    def _write_frames(self, frames: list[bytes]) -> None:
+        begun, data = perf_counter(), b"".join(frames)
+        if self._known is not None and self._answers_unsynced:
+            self._disk.sync(ANSWERS)
+            self._answers_unsynced = False
+        self._disk.append(JOURNAL, data)
+        self._disk.sync(JOURNAL)
+        self.statistics.journal_bytes += len(data)
+        self.statistics.ticks += len(frames)
+        self.statistics.commit_s.append(perf_counter() - begun)
+
+    async def _write_checkpoint(self, checkpoint: Checkpoint) -> None:
+        lines, self._unsynced_lines = self._unsynced_lines, {}
+
+        def write() -> None:
+            for file in lines:
+                self._disk.sync(file)
+            write_checkpoint(self._disk, checkpoint, self._keep)
+
+        await self._attempt(write)
+        if self._error is None:
+            self.statistics.checkpoints += 1
+            self.statistics.checkpoint_tick = checkpoint.position.tick
+        self._is_checkpointing = False
+        self._changed.set()
+        self._tell()
+
+    async def _attempt(self, function: Callable[[], None]) -> None:
+        try:
+            await self._execute(function)
+        except OSError as error:
+            self._error = error
+
+    def _tell(self) -> None:
+        self._written.set()
+        self._written = anyio.Event()
+
+    async def _until(self, is_true: Callable[[], bool]) -> None:
+        self._check()
+        while not is_true():
+            await self._written.wait()
+            self._check()
+
+    def _check(self) -> None:
+        if self._error is not None:
+            error = self._error
+            where = f"{error.filename or 'the run directory'} cannot be written: {error.strerror}"
+            raise JournalError(
+                f"{where}; what was committed is safe: mend it, then `prism resume` goes on from there"
+            ) from error

@@ -1,0 +1,1 @@
+"""Grafana dashboards, built by code: `python -m deploy.grafana.build` writes them to deploy/grafana/dashboards."""

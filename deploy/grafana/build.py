@@ -1,0 +1,60 @@
+"""Writes the dashboards, and lists what they ask Prometheus.
+
+python -m deploy.grafana.build
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+from deploy.grafana.economy import ECONOMY
+from deploy.grafana.layout import Layout
+from deploy.grafana.oracle import ORACLE
+from deploy.grafana.overview import OVERVIEW
+from deploy.grafana.runtime import RUNTIME
+
+LAYOUTS: tuple[Layout, ...] = (OVERVIEW, ORACLE, RUNTIME, ECONOMY)
+DASHBOARDS = Path(__file__).parent / "dashboards"
+
+
+class Expression(NamedTuple):
+    """What one query of a panel asks, with Grafana's variables still in it."""
+
+    dashboard: str
+    panel: str
+    expr: str
+
+    def filled(self, variables: Mapping[str, str]) -> str:
+        """As Grafana would send it, with these values for `$run`, `$instance` and `$__rate_interval`."""
+        expr = self.expr
+        for name, value in variables.items():
+            expr = expr.replace(f"${name}", value)
+        return expr
+
+
+def render(layout: Layout) -> str:
+    """A dashboard as the JSON that Grafana reads."""
+    return json.dumps(layout.build(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def every_expression() -> Iterator[Expression]:
+    """Every query of every panel, in the order of the dashboards."""
+    for layout in LAYOUTS:
+        for panel in json.loads(render(layout))["panels"]:
+            for target in panel.get("targets", ()):
+                yield Expression(layout.uid, panel["title"], target["expr"])
+
+
+def main() -> None:
+    """Write a file for each dashboard."""
+    for layout in LAYOUTS:
+        (DASHBOARDS / f"{layout.uid}.json").write_text(render(layout), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

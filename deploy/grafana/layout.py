@@ -1,0 +1,72 @@
+"""A dashboard: rows of panels, and the variables above them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.models.dashboard import (
+    Dashboard,
+    DashboardCursorSync,
+    DashboardLinkType,
+    VariableOption,
+    VariableRefresh,
+    VariableSort,
+)
+
+from deploy.grafana.panels import SOURCE, Panel
+
+TAG = "prism"
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """What is on a dashboard.
+
+    Args:
+        uid: part of its address in Grafana, and the name of its file.
+        rows: `{title: panels from left to right}`; a line of the grid takes 24 columns.
+    """
+
+    uid: str
+    title: str
+    description: str
+    rows: Mapping[str, tuple[Panel, ...]]
+
+    def build(self) -> Dashboard:
+        """The dashboard, every panel in its place."""
+        board = dashboard.Dashboard(self.title).uid(self.uid).description(self.description).tags([TAG])
+        board = board.timezone("browser").time("now-1h", "now").refresh("10s").readonly()
+        board = board.tooltip(DashboardCursorSync.CROSSHAIR).link(_siblings())
+        for variable in (_source(), _run(), _instance()):
+            board = board.with_variable(variable)
+        number = 0
+        for title, panels in self.rows.items():
+            number += 1
+            board = board.with_row(dashboard.Row(title).id(number))
+            for panel in panels:
+                number += 1
+                board = board.with_panel(panel.id(number))
+        return board.build()
+
+
+def _siblings() -> dashboard.DashboardLink:
+    link = dashboard.DashboardLink("PRISM").type(DashboardLinkType.DASHBOARDS).tags([TAG]).icon("external link")
+    return link.as_dropdown(True).include_vars(True).keep_time(True)
+
+
+def _source() -> dashboard.DatasourceVariable:
+    return dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus")
+
+
+def _run() -> dashboard.QueryVariable:
+    variable = dashboard.QueryVariable("run").label("Run").description("The run's directory, by its name.")
+    variable = variable.query("label_values(prism_run_info, run_id)").datasource(SOURCE)
+    return variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED).sort(VariableSort.ALPHABETICAL_DESC)
+
+
+def _instance() -> dashboard.QueryVariable:
+    variable = dashboard.QueryVariable("instance").label("Target").description("Where the run is scraped, host:port.")
+    variable = variable.query('label_values(prism_run_info{run_id=~"$run"}, instance)').datasource(SOURCE)
+    variable = variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED).sort(VariableSort.ALPHABETICAL_ASC)
+    return variable.include_all(True).all_value(".*").current(VariableOption(text="All", value="$__all", selected=True))

@@ -1,0 +1,102 @@
+"""*Oracle*: how fast it answers, what waits for it, what it costs, and what it leaves undecided."""
+
+from __future__ import annotations
+
+from deploy.grafana.layout import Layout
+from deploy.grafana.panels import buckets, lines, number, stacked, states
+from deploy.grafana.queries import Query, of_run, quantiles, rate, total
+
+LATENCY, WAIT = "prism_llm_request_duration_seconds", "prism_oracle_queue_wait_seconds"
+
+_OPEN, _HALF_OPEN = (
+    f"sum without (state) ({of_run(f'prism_oracle_breaker_state{{state={state!r}}}')})"
+    for state in ("open", "half_open")
+)
+BREAKER = f"2 * {_OPEN} + {_HALF_OPEN}"
+BREAKER_STATES = {0: ("closed", "green"), 1: ("half open", "orange"), 2: ("open", "red")}
+
+ORACLE = Layout(
+    uid="prism-oracle",
+    title="PRISM / Oracle",
+    description="Who decides ambiguous choices: its speed, its queue, its limits and its failures.",
+    rows={
+        "Now": (
+            number(
+                "Breaker", "Open: the server is left alone.", "none", Query(BREAKER, "breaker"), names=BREAKER_STATES
+            ),
+            number("Calls", "Calls that ended a second.", "ops", Query(total(rate(f"{LATENCY}_count")), "calls/s")),
+            number("In flight", "Calls under way.", "short", Query(of_run("prism_llm_requests_in_flight"), "calls")),
+            number(
+                "Waiting", "Questions not yet put.", "short", Query(of_run("prism_oracle_queue_depth"), "questions")
+            ),
+            number(
+                "Prompt tokens",
+                "Tokens that the model has read; 0 for the embedded oracle.",
+                "short",
+                Query(total(of_run('prism_llm_tokens_total{type="prompt"}')), "tokens"),
+            ),
+            number(
+                "Completion tokens",
+                "Tokens that the model has written; 0 for the embedded oracle.",
+                "short",
+                Query(total(of_run('prism_llm_tokens_total{type="completion"}')), "tokens"),
+            ),
+        ),
+        "Latency": (
+            buckets(
+                "Latency of calls",
+                "How many calls took how long, failed ones included: a row a bucket, its upper bound on the axis.",
+                "s",
+                total(of_run(f"increase({LATENCY}_bucket[$__rate_interval])"), "le"),
+            ),
+            lines("Latency", "Of all calls, failed ones included.", "s", *quantiles(LATENCY)),
+            stacked(
+                "Calls by outcome",
+                "Calls that ended a second. Everything but ok is a fallback, or was asked again.",
+                "ops",
+                Query(total(rate(f"{LATENCY}_count"), "outcome"), "{{outcome}}"),
+            ),
+        ),
+        "Queue": (
+            lines(
+                "Questions waiting",
+                "A queue is how a server is kept busy; one that grows for hours will not be answered in time.",
+                "short",
+                Query(of_run("prism_oracle_queue_depth"), "waiting"),
+            ),
+            lines(
+                "Wait of questions",
+                "From question to call. PrismOracleSaturated fires when p95 stays above 10 s.",
+                "s",
+                *quantiles(WAIT),
+            ),
+            lines(
+                "Concurrency",
+                "Calls under way, and how many there may be. Adaptive concurrency moves the limit.",
+                "short",
+                Query(of_run("prism_llm_requests_in_flight"), "in flight"),
+                Query(of_run("prism_llm_concurrency_limit"), "limit"),
+            ),
+            lines(
+                "Tokens",
+                "Tokens a second.",
+                "short",
+                Query(total(rate("prism_llm_tokens_total"), "type"), "{{type}}"),
+            ),
+        ),
+        "Failures": (
+            stacked(
+                "Fallbacks by reason",
+                "Decisions a second that nobody made. What each reason means: docs/failures.md.",
+                "ops",
+                Query(total(rate("prism_fallbacks_total"), "reason"), "{{reason}}"),
+            ),
+            states(
+                "Circuit breaker",
+                "Open while the server is left alone, half open during a probe.",
+                Query(BREAKER, "breaker"),
+                BREAKER_STATES,
+            ),
+        ),
+    },
+)

@@ -1,0 +1,100 @@
+"""*Run overview*: is it under way, how fast, what are its agents doing, and who decides."""
+
+from __future__ import annotations
+
+from deploy.grafana.layout import Layout
+from deploy.grafana.panels import lines, number, stacked
+from deploy.grafana.queries import Query, of_run, quantiles, rate, total
+
+_UNDECIDED = total(rate('prism_decisions_total{source=~"fallback|timeout"}'))
+_AMBIGUOUS = total(rate('prism_decisions_total{source!="rule"}'))
+FALLBACK_SHARE = f"{_UNDECIDED} / ({_AMBIGUOUS} > 0)"
+
+OVERVIEW = Layout(
+    uid="prism-overview",
+    title="PRISM / Run overview",
+    description="What the run is doing, and how fast.",
+    rows={
+        "Now": (
+            number(
+                "Run",
+                "Whether the run is under way. Nothing is shown of a run whose process is gone.",
+                "none",
+                Query(of_run("prism_run_active"), "run"),
+                names={0: ("ended", "orange"), 1: ("under way", "green")},
+            ),
+            number("Population", "Agents in the run.", "short", Query(of_run("prism_population"), "agents")),
+            number("Round", "Rounds committed.", "short", Query(of_run("prism_round"), "rounds")),
+            number("Ticks", "Ticks committed.", "short", Query(of_run("prism_ticks_total"), "ticks")),
+            number("Speed", "Ticks committed a second.", "short", Query(total(rate("prism_ticks_total")), "ticks/s")),
+            number(
+                "Fallback share",
+                "Of the choices that were ambiguous, the share that nobody decided.",
+                "percentunit",
+                Query(FALLBACK_SHARE, "share"),
+                limits=((0.02, "orange"), (0.1, "red")),
+            ),
+        ),
+        "Agents": (
+            stacked(
+                "Agents by state",
+                "The states add up to the population at every moment; PrismPopulationNotConserved says when not.",
+                "short",
+                Query(total(of_run("prism_agents"), "state"), "{{state}}"),
+                width=24,
+            ),
+            stacked(
+                "Transitions",
+                "Changes of state a second, for each pair that the chart allows.",
+                "ops",
+                Query(
+                    total(rate("prism_agent_transitions_total"), "from_state", "to_state"),
+                    "{{from_state}} to {{to_state}}",
+                ),
+                width=24,
+            ),
+        ),
+        "Pace": (
+            lines(
+                "Ticks a second",
+                "Falls to nothing while the clock waits for late answers.",
+                "short",
+                Query(total(rate("prism_ticks_total")), "ticks/s"),
+            ),
+            lines(
+                "Tick duration",
+                "Waiting for late answers included.",
+                "s",
+                *quantiles("prism_tick_duration_seconds"),
+            ),
+        ),
+        "Decisions": (
+            stacked(
+                "Decisions by source",
+                "Transitions a second by what settled them: a rule, the oracle, or, failing that, a fallback.",
+                "ops",
+                Query(total(rate("prism_decisions_total"), "source"), "{{source}}"),
+            ),
+            lines(
+                "Fallback share",
+                "Of the choices that were ambiguous. Above 10% for ten minutes PrismFallbackShareHigh fires.",
+                "percentunit",
+                Query(FALLBACK_SHARE, "share"),
+            ),
+        ),
+        "Social": (
+            stacked(
+                "Posts",
+                "Posts a second: original ones, replies and reshares. Social runs only.",
+                "ops",
+                Query(total(rate("prism_posts_total"), "kind"), "{{kind}}"),
+            ),
+            lines(
+                "Likes",
+                "Likes a second. Social runs only.",
+                "ops",
+                Query(total(rate("prism_likes_total")), "likes/s"),
+            ),
+        ),
+    },
+)

@@ -1,0 +1,57 @@
+"""An adviser of a nation, played by a language model."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prism.agents.llm_agent import LLMAgent
+from prism.economy.action import is_economic
+from prism.economy.state import SimulationState
+from prism.models import PolicyDecision
+from prism.quoting import DATA, quoted
+
+# What is the same for all nations and turns comes first, then what is the same for all nations: servers that cache
+# prompts by their beginning read both once.
+_RULES: Final = f"""You are an economic policy advisor for a nation.
+Analyze the current economic state and propose ONE specific policy action.
+Think step-by-step about the economic situation and the reasoning behind your recommendation.
+
+Respond with JSON only:
+{{
+  "action": "<specific policy action, on one line of at most 500 characters>",
+  "reasoning": "<step-by-step explanation of why this action is appropriate, 10 to 2000 characters>",
+  "confidence": <0.0 to 1.0>
+}}
+
+{DATA}
+"""
+_QUESTIONS: Final = """Think step-by-step:
+1. What is the most pressing economic issue?
+2. What policy action would address this issue?
+3. What are the expected effects?
+"""
+
+
+class EconLLMAgent(LLMAgent):
+    """An agent that proposes economic policy for the nation of its name."""
+
+    def _construct_prompt(self, state: SimulationState) -> str:
+        """The rules, the four indicators, the questions to think through, and the nation."""
+        return f"""{_RULES}
+Current economic state:
+{state.global_state.described()}
+
+{_QUESTIONS}
+{self._nation(state)}
+
+Propose ONE specific economic policy action.
+"""
+
+    def _validate_decision(self, decision: PolicyDecision) -> bool:
+        """Whether the action mentions economic policy. Its reasoning does not count: it can make anything sound so."""
+        return is_economic(decision.action)
+
+    def _nation(self, state: SimulationState) -> str:
+        nation = state.agents.get(self.name)
+        strength = "" if nation is None else f" Its economic strength is {round(nation.economic_strength, 2)}."
+        return f"You advise the nation {quoted(self.name)}.{strength}"

@@ -1,0 +1,64 @@
+"""An agent that asks a language model what to do."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+
+from prism.agents.agent import Agent
+from prism.clock import SimulatedClock
+from prism.economy.action import Action
+from prism.economy.state import SimulationState
+from prism.models import LLMReasoningChain, PolicyDecision
+from prism.quoting import quoted
+from prism.reasoning import DEFAULT_CLOCK, DecisionClient, Reasoner
+
+_log = logging.getLogger(__name__)
+
+
+class LLMAgent(Agent):
+    """An agent whose decisions are a model's. A subclass brings the domain: the prompt, and what is relevant in it.
+
+    Args:
+        name: what it is called.
+        llm_client: who answers.
+        clock: turns turns into the timestamps of its reasoning.
+    """
+
+    def __init__(self, name: str, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
+        super().__init__(name)
+        self._reasoner = Reasoner(llm_client, "agent", clock)
+
+    async def decide_action(self, state: SimulationState) -> Action:
+        """The action that the model proposes.
+
+        Raises:
+            LLMFailureException: no usable answer, after a second attempt where one could help.
+        """
+        decision, chain = await self.propose(state)
+        return Action.proposed(self.name, decision, chain)
+
+    async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
+        """The decision behind an action, and how it came about: one call of the model.
+
+        A decision that is not relevant to the domain is handed on with a warning: whether an action counts is for the
+        validator to say, and asking again until a list of words is pleased would bias what agents propose.
+
+        Raises:
+            LLMFailureException: no usable answer, after a second attempt where one could help.
+        """
+        prompt = self._construct_prompt(state)
+        decision, chain = await self._reasoner.ask(prompt, PolicyDecision, agent_name=self.name, turn=state.turn)
+        if not self._validate_decision(decision):
+            _log.warning(
+                "irrelevant_decision agent=%s turn=%d action=%s", quoted(self.name), state.turn, quoted(decision.action)
+            )
+        return decision, chain
+
+    @abstractmethod
+    def _construct_prompt(self, state: SimulationState) -> str:
+        """All that the model is told."""
+
+    @abstractmethod
+    def _validate_decision(self, decision: PolicyDecision) -> bool:
+        """Whether the decision is relevant to the domain."""

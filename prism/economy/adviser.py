@@ -1,0 +1,226 @@
+"""The embedded economy: an adviser of nations, a validator and an engine that need no server and no model.
+
+They answer what a language model would be asked, with the same records. Every number in their reasoning is the one that
+was used. How sure they are is a probability with a stated meaning:
+
+- of a change of the rate: that the new rate is nearer than the old one to the right rate, where the rule's rate is
+  taken as right but for a normal error with standard deviation `economy.taylor.rate_error`;
+- of no change: that the right rate, in the same sense, is within a proposal's reach (`rate_step_max`) of the old one;
+- of a verdict on relevance: Laplace's rule of succession over the words that led to it, (n + 1) / (n + 2).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from prism.config.economy import EconomyConfig, TaylorConfig
+from prism.economy.action import Action, is_economic
+from prism.economy.macro import output_gap
+from prism.economy.rate_change import RateChange, read_rate_change
+from prism.economy.state import GlobalState
+from prism.economy.taylor import policy_rate, taylor_rate
+from prism.models import RATE_PERCENT, PolicyDecision, StateUpdateDecision, ValidationResult
+from prism.rng import Draw, normal
+
+
+class EmbeddedAdviser:
+    """Proposes for each nation a step towards the rate that the nation's own Taylor rule asks for.
+
+    Nations differ in how much inflation and output weigh: each weight of the rule is multiplied by a log-normal factor
+    with mean 1, drawn once from the seed, with `economy.preference_spread` as the spread of its logarithm.
+
+    Args:
+        economy: the settings.
+        seed: the run's seed.
+    """
+
+    def __init__(self, economy: EconomyConfig, seed: int) -> None:
+        self._economy = economy
+        self._rules = {
+            name: _preferred(economy.taylor, economy.preference_spread, seed, nation)
+            for nation, name in enumerate(economy.nations)
+        }
+
+    def rule_of(self, nation: str) -> TaylorConfig:
+        """The rule with the weights of a nation.
+
+        Raises:
+            ValueError: there is no such nation.
+        """
+        _check_nation(nation, self._economy.nations)
+        return self._rules[nation]
+
+    def propose(self, nation: str, state: GlobalState) -> PolicyDecision:
+        """What a nation proposes where the indicators are those of `state`.
+
+        Raises:
+            ValueError: there is no such nation.
+        """
+        rule = self.rule_of(nation)
+        asked = _asked(state, self._economy, rule)
+        aim = policy_rate(asked, state.interest_rate, rule)
+        change = _in_steps(aim - state.interest_rate, state.interest_rate, rule)
+        if change:
+            verb = "Raise" if change > 0 else "Lower"
+            action = f"{verb} the interest rate by {_points(abs(change))} percentage points"
+        else:
+            action = f"Keep the interest rate at {state.interest_rate:.2f}%"
+        return PolicyDecision(
+            action=action,
+            reasoning=f"{_indicators(state, self._economy, rule)} {_rule_in_numbers(state, self._economy, rule)} "
+            f"{_aim_in_words(asked, aim, state, rule)} In steps of {_points(rule.rate_step)} and of no more than "
+            f"{_points(rule.rate_step_max)} at a time, the change is {change:+.2f}.",
+            confidence=_nearer(state.interest_rate, state.interest_rate + change, asked, rule),
+        )
+
+
+class EmbeddedValidator:
+    """Accepts an action in which at least one word is about the economy, whatever else it is about."""
+
+    def validate(self, action: Action) -> ValidationResult:
+        """Whether an action is economic policy."""
+        words = re.findall(r"\w+", action.action_string)
+        telling = [word for word in words if is_economic(word)]
+        shown = ", ".join(repr(word) for word in dict.fromkeys(telling[:5]))
+        why = (
+            f"Economic policy by its words: {shown}."
+            if telling
+            else f"None of its {len(words)} words is about rates, taxes, spending, trade, prices, work or production."
+        )
+        evidence = len(telling) or len(words)
+        return ValidationResult(
+            is_valid=bool(telling),
+            reasoning=why[:2000],
+            confidence=(evidence + 1) / (evidence + 2),
+            action_evaluated=action.action_string,
+        )
+
+
+class EmbeddedEngine:
+    """Applies an action to the common interest rate, by the nation's share of all economic strength.
+
+    Since each nation moves the rate by its share of what it asks for, the nations of a turn together move it by the
+    weighted mean of their proposals, in whatever order they come.
+
+    Args:
+        economy: the settings.
+    """
+
+    def __init__(self, economy: EconomyConfig) -> None:
+        self._economy = economy
+        total = math.fsum(economy.strengths)
+        self._shares = {
+            name: strength / total for name, strength in zip(economy.nations, economy.strengths, strict=True)
+        }
+
+    def evaluate(self, action: Action, state: GlobalState) -> StateUpdateDecision:
+        """The interest rate after an action, under the indicators that the action before it left.
+
+        Raises:
+            ValueError: the action is no known nation's.
+        """
+        _check_nation(action.agent_name, self._economy.nations)
+        rule, old = self._economy.taylor, state.interest_rate
+        asked = _asked(state, self._economy, rule)
+        wanted, origin = _wanted(read_rate_change(action.action_string), old, asked)
+        share = self._shares[action.agent_name]
+        granted = min(max(wanted, -rule.rate_step_max), rule.rate_step_max)
+        new = old + share * granted
+        # A floor ends a fall; it does not lift a rate that is below it already.
+        new = min(max(new, min(old, rule.rate_floor), RATE_PERCENT[0]), RATE_PERCENT[1])
+        return StateUpdateDecision(
+            new_interest_rate=new,
+            reasoning=f"{origin} A proposal may change the rate by {_points(rule.rate_step_max)} points, which leaves "
+            f"{granted:+.2f}; {share:.1%} of all economic strength makes it {share * granted:+.2f}. From {old:.2f}%, "
+            f"with a floor of {rule.rate_floor:.2f}%, the rate goes to {new:.2f}%. The rule asks for {asked:.2f}%.",
+            confidence=_nearer(old, new, asked, rule),
+            action_applied=action.action_string,
+        )
+
+
+def _preferred(rule: TaylorConfig, spread: float, seed: int, nation: int) -> TaylorConfig:
+    inflation, output = (
+        math.exp(spread * normal(seed, nation, 0, Draw.PREFERENCE, index) - spread * spread / 2.0) for index in (0, 1)
+    )
+    return replace(rule, inflation_weight=rule.inflation_weight * inflation, output_weight=rule.output_weight * output)
+
+
+def _check_nation(name: str, nations: Sequence[str]) -> None:
+    if name not in nations:
+        raise ValueError(f"expected one of the nations {', '.join(nations)}, got {name!r}")
+
+
+def _asked(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> float:
+    """The rate that the rule asks for, neither smoothed nor bounded."""
+    return taylor_rate(state.inflation, output_gap(state.unemployment, economy.macro), rule)
+
+
+def _in_steps(gap: float, rate: float, rule: TaylorConfig) -> float:
+    """The change nearest to the gap that is a multiple of the step, within the reach of a proposal and the floor."""
+    most = math.floor(rule.rate_step_max / rule.rate_step + 1e-9)
+    steps = max(-most, min(most, round(gap / rule.rate_step)))
+    if steps < 0:
+        steps = -min(-steps, max(0, math.floor((rate - rule.rate_floor) / rule.rate_step + 1e-9)))
+    return steps * rule.rate_step
+
+
+def _wanted(change: RateChange | None, old: float, asked: float) -> tuple[float, str]:
+    """By how many points an action wants to change the rate, and where that comes from."""
+    if change is None:
+        return 0.0, "The action asks nothing of the interest rate, which it leaves as it is."
+    if change.level is not None:
+        return change.level - old, f"The action names a rate of {change.level:.2f}%, {change.level - old:+.2f} points."
+    if change.direction == 0:
+        return 0.0, "The action keeps the interest rate as it is."
+    if change.points is not None:
+        wanted = change.direction * change.points
+        return wanted, f"The action asks for {wanted:+.2f} points."
+    # Only the direction is said, so the rule says how far; against the rule it goes nowhere.
+    wanted = change.direction * max(0.0, change.direction * (asked - old))
+    return wanted, f"The action leaves the size open; the rule's rate of {asked:.2f}% makes it {wanted:+.2f} points."
+
+
+def _nearer(old: float, new: float, asked: float, rule: TaylorConfig) -> float:
+    """The probability that the module's docstring defines."""
+    if new == old:
+        reach, gap = rule.rate_step_max, asked - old
+        return _normal_cdf((reach - gap) / rule.rate_error) - _normal_cdf((-reach - gap) / rule.rate_error)
+    beyond_halfway = (asked - (old + new) / 2.0) / rule.rate_error
+    return _normal_cdf(beyond_halfway if new > old else -beyond_halfway)
+
+
+def _normal_cdf(deviate: float) -> float:
+    return 0.5 * math.erfc(-deviate / math.sqrt(2.0))
+
+
+def _indicators(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> str:
+    macro = economy.macro
+    return (
+        f"Inflation is {state.inflation:.2f}%, {state.inflation - rule.inflation_target:+.2f} points from its target. "
+        f"Unemployment is {state.unemployment:.2f}%, {state.unemployment - macro.natural_unemployment:+.2f} points "
+        f"from its natural rate: an output gap of {output_gap(state.unemployment, macro):+.2f}% by Okun's law."
+    )
+
+
+def _rule_in_numbers(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> str:
+    gap = output_gap(state.unemployment, economy.macro)
+    return (
+        f"The rule asks for {rule.neutral_rate:.2f} + {state.inflation:.2f} + {rule.inflation_weight:.2f} x "
+        f"({state.inflation - rule.inflation_target:.2f}) + {rule.output_weight:.2f} x ({gap:.2f}) = "
+        f"{_asked(state, economy, rule):.2f}%."
+    )
+
+
+def _aim_in_words(asked: float, aim: float, state: GlobalState, rule: TaylorConfig) -> str:
+    kept = f", of which smoothing keeps {rule.smoothing:.0%}" if rule.smoothing else ""
+    bounded = f", and the floor is {rule.rate_floor:.2f}%" if asked < rule.rate_floor else ""
+    return f"The rate is {state.interest_rate:.2f}%{kept}{bounded}, so the aim is {aim:.2f}%."
+
+
+def _points(points: float) -> str:
+    """A number of points with two decimals, or with all it has where those would change it."""
+    return f"{points:.2f}" if math.isclose(points, round(points, 2), rel_tol=1e-12) else f"{points:.10g}"

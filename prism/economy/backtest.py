@@ -1,0 +1,131 @@
+"""How well the policy rule says what the short-term interest rate was.
+
+For each quarter the rule is given the figures of `lag_quarters` before and, for smoothing, the actual rate of the
+quarter before: nothing later than it could have seen. It competes with the forecast that nothing changes, which is the
+actual rate of the quarter before. Two kinds of hindsight remain: the figures are revised ones, where policy had first
+prints (Orphanides 2001), and the natural rate of unemployment is one number, known from the start.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from prism.config.economy import EconomyConfig
+from prism.economy.macro import output_gap
+from prism.economy.series import Figures, year_inflation
+from prism.economy.taylor import policy_rate, taylor_rate
+from prism.quarter import Period, Quarter
+
+QUARTERS_MIN: Final = 8
+"""Fewer quarters than two years are not judged."""
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """One quarter of a backtest; all in percent.
+
+    Args:
+        quarter: the quarter whose rate is forecast.
+        inflation: of the year up to the quarter that the rule sees.
+        output_gap: of that quarter.
+        rule_rate: what the rule says.
+        no_change_rate: the actual rate of the quarter before.
+        actual_rate: the rate as it was.
+    """
+
+    quarter: Quarter
+    inflation: float
+    output_gap: float
+    rule_rate: float
+    no_change_rate: float
+    actual_rate: float
+
+
+class Score(msgspec.Struct, frozen=True, kw_only=True):
+    """How the rule did over a period.
+
+    Args:
+        period: the first and last quarter judged.
+        quarters: how many.
+        rmse: root mean squared error of the rule, in points.
+        no_change_rmse: the same of the forecast that nothing changes.
+        bias: mean of rule less actual, in points.
+        correlation: of the rule with the actual rate; None where one of them does not vary.
+        direction_share: of the quarters in which the rate moved, the share in which the rule's rate lay on that side of
+            the rate before; None where it never moved. A forecast of no change has no direction to be right about.
+        commoner_direction_share: what always naming the commoner direction would have got.
+    """
+
+    period: Period
+    quarters: int
+    rmse: float
+    no_change_rmse: float
+    bias: float
+    correlation: float | None
+    direction_share: float | None
+    commoner_direction_share: float | None
+
+
+def backtest(series: Sequence[Figures], economy: EconomyConfig) -> tuple[Forecast, ...]:
+    """The rule's rate for every quarter that has the figures it takes, in order."""
+    rule, lag = economy.taylor, economy.backtest.lag_quarters
+    forecasts = []
+    for place in range(1, len(series)):
+        seen = place - lag
+        inflation = year_inflation(series, seen)
+        if inflation is None:
+            continue
+        gap = output_gap(series[seen].unemployment, economy.macro)
+        previous = series[place - 1].interest_rate
+        forecasts.append(
+            Forecast(
+                quarter=series[place].quarter,
+                inflation=inflation,
+                output_gap=gap,
+                rule_rate=policy_rate(taylor_rate(inflation, gap, rule), previous, rule),
+                no_change_rate=previous,
+                actual_rate=series[place].interest_rate,
+            )
+        )
+    return tuple(forecasts)
+
+
+def score(forecasts: Sequence[Forecast], period: Period | None = None) -> Score | None:
+    """How the rule did over the forecasts of a period, or over all; None for fewer than `QUARTERS_MIN`."""
+    judged = [forecast for forecast in forecasts if period is None or forecast.quarter in period]
+    if len(judged) < QUARTERS_MIN:
+        return None
+    rule = [forecast.rule_rate for forecast in judged]
+    actual = [forecast.actual_rate for forecast in judged]
+    moved = [forecast for forecast in judged if forecast.actual_rate != forecast.no_change_rate]
+    rises = sum(forecast.actual_rate > forecast.no_change_rate for forecast in moved)
+    return Score(
+        period=Period(judged[0].quarter, judged[-1].quarter),
+        quarters=len(judged),
+        rmse=_rmse(rule, actual),
+        no_change_rmse=_rmse([forecast.no_change_rate for forecast in judged], actual),
+        bias=statistics.fmean(rule) - statistics.fmean(actual),
+        correlation=_correlation(rule, actual),
+        direction_share=sum(map(_has_direction, moved)) / len(moved) if moved else None,
+        commoner_direction_share=max(rises, len(moved) - rises) / len(moved) if moved else None,
+    )
+
+
+def _has_direction(forecast: Forecast) -> bool:
+    """Whether the rule's rate lies on the side of the old rate to which the rate moved."""
+    return (forecast.rule_rate - forecast.no_change_rate) * (forecast.actual_rate - forecast.no_change_rate) > 0.0
+
+
+def _rmse(forecast: Sequence[float], actual: Sequence[float]) -> float:
+    return math.sqrt(statistics.fmean((f - a) ** 2 for f, a in zip(forecast, actual, strict=True)))
+
+
+def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
+    try:
+        return statistics.correlation(first, second)
+    except statistics.StatisticsError:  # one of them is constant
+        return None

@@ -1,0 +1,92 @@
+"""The state of an economy: its nations, its indicators, and the reasoning that led to them."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from prism.models import LLMReasoningChain
+
+
+class NationState(msgspec.Struct, frozen=True, kw_only=True):
+    """A nation.
+
+    Raises:
+        ValueError: the name is blank, or the strength is not a finite number of 0 or more.
+    """
+
+    name: str
+    economic_strength: float
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError(f"name: expected a text that is not blank, got {self.name!r}")
+        if not (math.isfinite(self.economic_strength) and self.economic_strength >= 0.0):
+            raise ValueError(f"economic_strength: expected 0 or more, got {self.economic_strength!r}")
+
+
+class GlobalState(msgspec.Struct, frozen=True, kw_only=True):
+    """The indicators that every nation sees. The defaults are an economy at rest: a neutral real rate of 2%.
+
+    Args:
+        interest_rate: the policy rate, in percent a year.
+        inflation: in percent a year.
+        gdp_growth: in percent a year.
+        unemployment: in percent of the labour force, from 0 to 100.
+        total_economic_value: in units of account, 0 or more.
+
+    Raises:
+        ValueError: a value that is not finite, or out of its range.
+    """
+
+    interest_rate: float = 4.0
+    inflation: float = 2.0
+    gdp_growth: float = 2.0
+    unemployment: float = 5.0
+    total_economic_value: float = 1000.0
+
+    def __post_init__(self) -> None:
+        for field in self.__struct_fields__:
+            if not math.isfinite(getattr(self, field)):
+                raise ValueError(f"{field}: expected a finite number, got {getattr(self, field)!r}")
+        if not 0.0 <= self.unemployment <= 100.0:
+            raise ValueError(f"unemployment: expected 0 to 100, got {self.unemployment}")
+        if self.total_economic_value < 0.0:
+            raise ValueError(f"total_economic_value: expected 0 or more, got {self.total_economic_value}")
+
+    def described(self) -> str:
+        """The four rates for a prompt, a line each, to a hundredth of a point: finer is noise to a model."""
+        rows = (
+            ("GDP Growth", self.gdp_growth),
+            ("Inflation", self.inflation),
+            ("Unemployment", self.unemployment),
+            ("Interest Rate", self.interest_rate),
+        )
+        return "\n".join(f"- {name}: {round(value, 2)}%" for name, value in rows)
+
+
+class SimulationState(msgspec.Struct, frozen=True, kw_only=True):
+    """An economy after a turn.
+
+    Args:
+        turn: how many turns have passed; a turn is a tick of the simulated clock.
+        agents: the nations by name.
+        global_state: the indicators.
+        reasoning_chains: how the last turn came about, in the order of its actions.
+
+    Raises:
+        ValueError: a negative turn, or a nation under another name than its own.
+    """
+
+    turn: int
+    agents: dict[str, NationState]
+    global_state: GlobalState
+    reasoning_chains: tuple[LLMReasoningChain, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.turn < 0:
+            raise ValueError(f"turn: expected 0 or more, got {self.turn}")
+        for name, nation in self.agents.items():
+            if name != nation.name:
+                raise ValueError(f"agents: expected {nation.name!r} under its own name, got it under {name!r}")

@@ -1,0 +1,7 @@
+"""Who works out what valid actions do to the state."""
+
+from prism.engines.econ_llm_engine import EconLLMEngine
+from prism.engines.engine import Engine
+from prism.engines.llm_engine import LLMEngine
+
+__all__ = ["EconLLMEngine", "Engine", "LLMEngine"]

@@ -1,0 +1,83 @@
+"""An engine of the interest rate, played by a language model."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from prism.clock import SimulatedClock
+from prism.config import Config
+from prism.economy.action import Action
+from prism.economy.state import GlobalState, SimulationState
+from prism.engines.llm_engine import LLMEngine
+from prism.models import StateUpdateDecision
+from prism.quoting import DATA, quoted
+from prism.reasoning import DEFAULT_CLOCK, DecisionClient
+
+_RULES: Final = f"""You are an economic simulation engine.
+Given a validated policy action, determine the new interest rate based on economic theory.
+
+Consider:
+- Current economic indicators
+- Policy action effects
+- Monetary policy principles
+
+Respond with JSON only:
+{{
+  "new_interest_rate": <percent, as a number>,
+  "reasoning": "<step-by-step explanation of how you calculated the new rate, 10 to 2000 characters>",
+  "confidence": <0.0 to 1.0>
+}}
+
+{DATA}
+"""
+_QUESTIONS: Final = """Think step-by-step:
+1. How does this action affect monetary policy?
+2. What interest rate adjustment is appropriate?
+3. What is the new interest rate?
+"""
+
+
+class EconLLMEngine(LLMEngine):
+    """Works out the interest rate; every other indicator stays as it is.
+
+    Args:
+        config: the settings of the run, whose simulated time the reasoning bears; None is the default time.
+        llm_client: who answers.
+        current_state: the state that the next turn starts from.
+    """
+
+    def __init__(
+        self,
+        config: Config | None = None,
+        *,
+        llm_client: DecisionClient,
+        current_state: SimulationState | None = None,
+    ) -> None:
+        clock = DEFAULT_CLOCK
+        if config is not None:
+            clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
+        super().__init__(llm_client, current_state=current_state, clock=clock)
+
+    def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str:
+        """The rules, the four indicators, the action with its reasoning, and the questions to think through."""
+        reasons = ""
+        if action.policy_decision is not None:
+            reasons = f"\nAgent reasoning: {quoted(action.policy_decision.reasoning)}"
+        return f"""{_RULES}
+Current state:
+{current_state.described()}
+
+Validated action: {quoted(action.action_string)}{reasons}
+
+{_QUESTIONS}
+Calculate the new interest rate.
+"""
+
+    def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState:
+        """The state at the decided interest rate."""
+        rate = decision.new_interest_rate
+        return msgspec.structs.replace(
+            current_state, global_state=msgspec.structs.replace(current_state.global_state, interest_rate=rate)
+        )

@@ -1,0 +1,88 @@
+"""An engine that asks a language model."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import msgspec
+
+from prism.clock import SimulatedClock
+from prism.economy.action import Action
+from prism.economy.state import GlobalState, SimulationState
+from prism.engines.engine import Engine
+from prism.models import LLMReasoningChain, StateUpdateDecision
+from prism.reasoning import DEFAULT_CLOCK, DecisionClient, Reasoner
+
+_log = logging.getLogger(__name__)
+
+
+class LLMEngine(Engine):
+    """An engine whose updates are a model's. A subclass brings the domain: the prompt, and what an update changes.
+
+    Args:
+        llm_client: who answers.
+        current_state: the state that the next turn starts from.
+        clock: turns turns into the timestamps of its reasoning.
+    """
+
+    def __init__(
+        self,
+        llm_client: DecisionClient,
+        *,
+        current_state: SimulationState | None = None,
+        clock: SimulatedClock = DEFAULT_CLOCK,
+    ) -> None:
+        super().__init__(current_state)
+        self._reasoner = Reasoner(llm_client, "engine", clock)
+
+    async def run_turn(self, validated_actions: Sequence[Action]) -> SimulationState:
+        """The state a turn later: the valid actions applied one after the other, each to what the last one left.
+
+        An action that is not validated is skipped, and a line at INFO says so. The new state has this turn's chains of
+        reasoning; those of earlier turns are in the states before it.
+
+        Raises:
+            LLMFailureException: no usable answer for one of them; `current_state` is as it was, as always.
+        """
+        state = self.current_state
+        chains: list[LLMReasoningChain] = []
+        for action in validated_actions:
+            if not action.validated:
+                _log.info("SKIPPED Agent [%s] due to unvalidated Action", " ".join(action.agent_name.splitlines()))
+                continue
+            decision, chain = await self.evaluate(action, state.global_state)
+            state = self._apply_state_update(decision, state)
+            chains.append(chain)
+        return msgspec.structs.replace(state, turn=self.current_state.turn + 1, reasoning_chains=tuple(chains))
+
+    async def evaluate(
+        self, action: Action, global_state: GlobalState, *, turn: int | None = None
+    ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
+        """What one action does to the indicators, and how that came about: one call of the model.
+
+        Args:
+            action: a valid action; whether it is one, the caller has checked.
+            global_state: the indicators it meets.
+            turn: when; None is the turn of `current_state`.
+
+        Raises:
+            LLMFailureException: no usable answer, after a second attempt where one could help.
+        """
+        prompt = self._construct_state_update_prompt(action, global_state)
+        decision, chain = await self._reasoner.ask(
+            prompt,
+            StateUpdateDecision,
+            agent_name=action.agent_name,
+            turn=self.current_state.turn if turn is None else turn,
+        )
+        return msgspec.structs.replace(decision, action_applied=action.action_string), chain
+
+    @abstractmethod
+    def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str:
+        """All that the model is told."""
+
+    @abstractmethod
+    def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState:
+        """The state with the update in it. Turn and chains are not its business: a turn may have many updates."""

@@ -1,0 +1,178 @@
+"""What a language model answers in the economy, and the record of how it reasoned.
+
+Every bound holds at construction and at decoding alike, so a value of these types can be trusted, wherever it is from.
+The bounds on the length of a text are not in the JSON schema: servers that turn a schema into a grammar unroll them
+character by character, and some refuse to. The schema says them in words.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Annotated, Final, Literal, get_args
+
+import msgspec
+from msgspec import Meta
+
+from prism.quoting import quoted
+
+Component = Literal["agent", "validator", "engine"]
+COMPONENTS: tuple[Component, ...] = get_args(Component)
+"""Who reasons."""
+
+ACTION_CHARS: Final = 500
+REASONING_CHARS: Final = (10, 2000)
+RATE_PERCENT: Final = (-100.0, 1000.0)
+"""No lender loses more than everything, and beyond ten times the principal a rate is a slip of the decimal point."""
+
+Confidence = Annotated[float, Meta(ge=0.0, le=1.0, description="how sure, from 0 to 1")]
+_Reasoning = Annotated[str, Meta(description="step-by-step explanation, 10 to 2000 characters")]
+_Echo = Annotated[str, Meta(description="may be left out")]
+
+
+class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy that an agent proposes.
+
+    Args:
+        action: what is to be done: one line of 1 to 500 characters.
+        reasoning: why, in 10 to 2,000 characters.
+        confidence: from 0 to 1.
+
+    Raises:
+        ValueError: a value out of its bounds; `msgspec.ValidationError`, which is one, at decoding.
+    """
+
+    action: Annotated[str, Meta(description="one specific policy action, on one line of at most 500 characters")]
+    reasoning: _Reasoning
+    confidence: Confidence
+
+    def __post_init__(self) -> None:
+        _check_line("action", self.action)
+        _check_reasoning(self.reasoning)
+        _check_range("confidence", self.confidence, 0.0, 1.0)
+
+
+class ValidationResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether an action belongs to the domain.
+
+    Args:
+        is_valid: whether it does.
+        reasoning: why, in 10 to 2,000 characters.
+        confidence: from 0 to 1.
+        action_evaluated: the action judged, of any length. The caller writes it, whatever the model says here: a record
+            names what was asked about, not a paraphrase.
+
+    Raises:
+        ValueError: a value out of its bounds.
+    """
+
+    is_valid: Annotated[bool, Meta(description="whether the action belongs to the domain")]
+    reasoning: _Reasoning
+    confidence: Confidence
+    action_evaluated: _Echo = ""
+
+    def __post_init__(self) -> None:
+        _check_reasoning(self.reasoning)
+        _check_range("confidence", self.confidence, 0.0, 1.0)
+
+
+class StateUpdateDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What an action does to the interest rate.
+
+    Args:
+        new_interest_rate: in percent, from -100 to 1,000.
+        reasoning: why, in 10 to 2,000 characters.
+        confidence: from 0 to 1.
+        action_applied: the action applied; the caller writes it, as with `ValidationResult.action_evaluated`.
+
+    Raises:
+        ValueError: a value out of its bounds.
+    """
+
+    new_interest_rate: Annotated[
+        float, Meta(ge=RATE_PERCENT[0], le=RATE_PERCENT[1], description="the new interest rate in percent")
+    ]
+    reasoning: _Reasoning
+    confidence: Confidence
+    action_applied: _Echo = ""
+
+    def __post_init__(self) -> None:
+        _check_range("new_interest_rate", self.new_interest_rate, *RATE_PERCENT)
+        _check_reasoning(self.reasoning)
+        _check_range("confidence", self.confidence, 0.0, 1.0)
+
+
+class LLMReasoningChain(msgspec.Struct, frozen=True, kw_only=True):
+    """How one decision came about.
+
+    Args:
+        component: who reasoned: agent, validator or engine.
+        agent_name: the agent whose action it is about.
+        prompt: what was asked.
+        response: what the model said, as it said it.
+        reasoning: its explanation.
+        timestamp: when, in simulated UTC.
+        duration_ms: how long the answer took, waits and failed attempts aside; 0 where nobody measured.
+        model: who answered; empty where the client does not say.
+        retry_count: 0 or 1.
+
+    Raises:
+        ValueError: no such component, a time that is not in UTC, or a negative count.
+    """
+
+    component: Component
+    agent_name: str
+    prompt: str
+    response: str
+    reasoning: str
+    timestamp: datetime
+    duration_ms: int
+    model: str
+    retry_count: int
+
+    def __post_init__(self) -> None:
+        if self.component not in COMPONENTS:
+            raise ValueError(f"component: expected one of {', '.join(COMPONENTS)}, got {self.component!r}")
+        if self.timestamp.utcoffset() != timedelta(0):
+            raise ValueError(f"timestamp: expected a time in UTC, got {self.timestamp.isoformat()!r}")
+        for field in ("duration_ms", "retry_count"):
+            if getattr(self, field) < 0:
+                raise ValueError(f"{field}: expected 0 or more, got {getattr(self, field)}")
+
+    @property
+    def chain_id(self) -> str:
+        """What an action refers to it by: 16 hex digits, the same for the same question, answer and time."""
+        facts = (self.component, self.agent_name, self.prompt, self.response, self.timestamp)
+        return blake2b(msgspec.json.encode(facts), digest_size=8).hexdigest()
+
+    def __str__(self) -> str:
+        """The record as one line of logfmt; question and answer, which are long, are left to the record itself."""
+        return (
+            f"llm_reasoning_chain component={self.component} agent={quoted(self.agent_name)} chain={self.chain_id}"
+            f" at={self.timestamp.isoformat()} model={quoted(self.model)} duration_ms={self.duration_ms}"
+            f" retry_count={self.retry_count} reasoning={quoted(self.reasoning)}"
+        )
+
+
+def _check_line(field: str, text: object) -> None:
+    if not isinstance(text, str) or not 1 <= len(text) <= ACTION_CHARS:
+        raise ValueError(f"{field}: expected a line of 1 to {ACTION_CHARS} characters, got {_shown(text)}")
+    if text.splitlines() != [text] or not text.strip():
+        raise ValueError(f"{field}: expected one line that is not blank, got {_shown(text)}")
+
+
+def _check_reasoning(text: object) -> None:
+    least, most = REASONING_CHARS
+    if not isinstance(text, str) or not least <= len(text) <= most:
+        raise ValueError(f"reasoning: expected {least} to {most} characters, got {_shown(text)}")
+
+
+def _check_range(field: str, value: object, least: float, most: float) -> None:
+    # Written so that NaN, which is neither below nor above anything, is out of every range.
+    if not isinstance(value, int | float) or not least <= value <= most:
+        raise ValueError(f"{field}: expected a number from {least:g} to {most:g}, got {value!r}")
+
+
+def _shown(text: object) -> str:
+    """The start of a text, and how long it is."""
+    return f"{text[:40]!r} ({len(text)} characters)" if isinstance(text, str) else repr(text)

@@ -1,0 +1,69 @@
+"""Quarters of a calendar, as economic series count time."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_PATTERN = re.compile(r"([1-9][0-9]{3})q([1-4])", re.ASCII)
+
+
+class Quarter(NamedTuple):
+    """A quarter such as 1985q1. Quarters compare in the order of time.
+
+    Args:
+        year: 1000 to 9999.
+        number: 1 to 4.
+    """
+
+    year: int
+    number: int
+
+    @classmethod
+    def parse(cls, text: str) -> Quarter:
+        """The quarter that a text such as `1985q1` names; capitals do not matter.
+
+        Raises:
+            ValueError: it names none.
+        """
+        found = _PATTERN.fullmatch(text.strip().lower())
+        if found is None:
+            raise ValueError(f"expected a quarter such as 1985q1, got {text!r}")
+        return cls(int(found[1]), int(found[2]))
+
+    @property
+    def following(self) -> Quarter:
+        """The quarter after this one."""
+        return Quarter(self.year + 1, 1) if self.number == 4 else Quarter(self.year, self.number + 1)
+
+    def __str__(self) -> str:
+        return f"{self.year}q{self.number}"
+
+
+class Period(NamedTuple):
+    """The quarters from `first` to `last`, both included."""
+
+    first: Quarter
+    last: Quarter
+
+    @classmethod
+    def parse(cls, text: str) -> Period:
+        """The period that a text such as `1987q1-1992q3` names.
+
+        Raises:
+            ValueError: it names none, or ends before it begins.
+        """
+        first, _, last = text.partition("-")
+        try:
+            period = cls(Quarter.parse(first), Quarter.parse(last))
+        except ValueError:
+            raise ValueError(f"expected a period such as 1987q1-1992q3, got {text!r}") from None
+        if period.last < period.first:
+            raise ValueError(f"expected a period that ends no earlier than it begins, got {text!r}")
+        return period
+
+    def __contains__(self, quarter: object) -> bool:
+        return isinstance(quarter, Quarter) and self.first <= quarter <= self.last
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}"

@@ -1,0 +1,88 @@
+"""Asking a model for a decision, and keeping how it came about."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from prism.clock import SimulatedClock
+from prism.llm.client import Call, LLMClient
+from prism.llm.failure import LLMFailureException
+from prism.models import Component, LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_CLOCK: Final = SimulatedClock()
+
+T = TypeVar("T", bound=msgspec.Struct)
+D = TypeVar("D", PolicyDecision, ValidationResult, StateUpdateDecision)
+
+
+class DecisionClient(Protocol):
+    """Whoever answers a prompt with an instance of a response model: an `LLMClient`, or a scripted one.
+
+    Raises:
+        LLMFailureException: no usable answer.
+    """
+
+    async def call_with_retry(self, prompt: str, response_model: type[T]) -> T:
+        """The answer."""
+
+
+class Reasoner:
+    """Asks on behalf of one component, and logs every chain of reasoning at DEBUG.
+
+    Args:
+        client: who answers. An `LLMClient` also tells the facts of each call, which the chains record.
+        component: who asks.
+        clock: turns the number of a turn into the time that a chain bears.
+    """
+
+    def __init__(self, client: DecisionClient, component: Component, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
+        self._client = client
+        self._component: Component = component
+        self._clock = clock
+
+    async def ask(
+        self, prompt: str, response_model: type[D], *, agent_name: str, turn: int
+    ) -> tuple[D, LLMReasoningChain]:
+        """The decision, and how it came about.
+
+        Args:
+            prompt: what is asked.
+            response_model: the type of the decision.
+            agent_name: whose action it is about.
+            turn: when; the same prompt in another turn is another draw.
+
+        Raises:
+            LLMFailureException: no usable answer; its component is the one that asked, whoever shares the client.
+        """
+        calls: list[Call[D]] = []
+        facts: dict[str, Any] = {}
+        if isinstance(self._client, LLMClient):
+            asked_by = f"{self._component} for {agent_name} in turn {turn}"
+            facts = {"sample": turn, "asked_by": asked_by, "record": calls.append}
+        try:
+            decision = await self._client.call_with_retry(prompt=prompt, response_model=response_model, **facts)
+        except LLMFailureException as error:
+            if error.component == self._component:
+                raise
+            raise LLMFailureException(
+                error.reason, error.attempts, self._component, error.status_code, error.detail, error.latency_s
+            ) from error
+        call = calls[0] if calls else None
+        chain = LLMReasoningChain(
+            component=self._component,
+            agent_name=agent_name,
+            prompt=prompt,
+            response=msgspec.json.encode(decision).decode() if call is None else call.response,
+            reasoning=decision.reasoning,
+            timestamp=self._clock.at(turn),
+            duration_ms=0 if call is None else call.duration_ms,
+            model="" if call is None else call.model,
+            retry_count=0 if call is None else call.retry_count,
+        )
+        _log.debug("%s", chain)
+        return decision, chain

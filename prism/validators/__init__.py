@@ -1,0 +1,7 @@
+"""Who judges whether an action belongs to the domain."""
+
+from prism.validators.econ_llm_validator import EconLLMValidator
+from prism.validators.llm_validator import LLMValidator
+from prism.validators.validator import Validator
+
+__all__ = ["EconLLMValidator", "LLMValidator", "Validator"]

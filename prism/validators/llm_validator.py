@@ -1,0 +1,56 @@
+"""A validator that asks a language model."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import msgspec
+
+from prism.clock import SimulatedClock
+from prism.economy.action import Action
+from prism.models import LLMReasoningChain, ValidationResult
+from prism.reasoning import DEFAULT_CLOCK, DecisionClient, Reasoner
+from prism.validators.validator import Validator
+
+
+class LLMValidator(Validator):
+    """A validator whose judgements are a model's. A subclass brings the domain.
+
+    Args:
+        llm_client: who answers.
+        clock: turns turns into the timestamps of its reasoning.
+    """
+
+    def __init__(self, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
+        self._reasoner = Reasoner(llm_client, "validator", clock)
+
+    async def validate_actions(self, actions: Sequence[Action], *, turn: int = 0) -> list[Action]:
+        """All the actions, in their order, each marked with its result.
+
+        Raises:
+            LLMFailureException: no usable answer to one of them; then none is marked.
+        """
+        marked = []
+        for action in actions:
+            result, _ = await self.validate_action(action, turn=turn)
+            marked.append(action.marked(result))
+        return marked
+
+    async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
+        """The judgement on one action, and how it came about: one call of the model.
+
+        Raises:
+            LLMFailureException: no usable answer, after a second attempt where one could help.
+        """
+        prompt = self._construct_validation_prompt(action)
+        result, chain = await self._reasoner.ask(prompt, ValidationResult, agent_name=action.agent_name, turn=turn)
+        return msgspec.structs.replace(result, action_evaluated=action.action_string), chain
+
+    @abstractmethod
+    def _construct_validation_prompt(self, action: Action) -> str:
+        """All that the model is told."""
+
+    @abstractmethod
+    def _get_domain_description(self) -> str:
+        """What belongs to the domain, in words for the model."""

@@ -1,0 +1,16 @@
+"""What a validator is to those who run it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from prism.economy.action import Action
+
+
+class Validator(ABC):
+    """Somebody who marks actions as valid or not."""
+
+    @abstractmethod
+    async def validate_actions(self, actions: Sequence[Action], *, turn: int = 0) -> list[Action]:
+        """All the actions, in their order, each marked with its result. None is left out."""

@@ -1,0 +1,101 @@
+"""A run on a terminal: what it draws, and that it leaves the terminal as it was."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+HIDES, SHOWS = b"\x1b[?25l", b"\x1b[?25h"
+ROOT = Path(__file__).parents[3]
+ENDLESS = """
+import anyio
+from actors.cli.progress import show_progress
+from actors.signals import StopOnSignal
+from tests.actors.cli.test_progress import READING
+
+async def main():
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(StopOnSignal(lambda: None).run)  # a tick that does not end
+        tasks.start_soon(show_progress, lambda: READING)
+
+anyio.run(main)
+"""
+
+
+class Terminal:
+    """A process whose standard error is a terminal, and what has come out there.
+
+    Args:
+        main: our end of the terminal.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], main: int) -> None:
+        self.process = process
+        self.seen = b""
+        self._main = main
+
+    def until(self, text: bytes, within_s: float = 20.0) -> None:
+        """Read until the text has come."""
+        give_up = monotonic() + within_s
+        while text not in self.seen:
+            assert monotonic() < give_up, self.seen
+            assert self._read(give_up - monotonic()), self.seen
+
+    def rest(self) -> bytes:
+        """All there is once the process has ended."""
+        while self._read(0.5):
+            pass
+        return self.seen
+
+    def _read(self, within_s: float) -> bool:
+        """Whether something came; nothing does once the other end is closed."""
+        if not select.select([self._main], [], [], max(0.0, within_s))[0]:
+            return False
+        try:
+            chunk = os.read(self._main, 65536)
+        except OSError:  # Linux says EIO where the other end is closed
+            return False
+        self.seen += chunk
+        return bool(chunk)
+
+
+@contextmanager
+def on_a_terminal(*command: str) -> Iterator[Terminal]:
+    """The process, killed at the end whatever happens."""
+    main, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=other, env=environment, cwd=ROOT)
+    os.close(other)
+    try:
+        yield Terminal(process, main)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(main)
+
+
+@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_leaving_at_once_gives_the_cursor_back(kind: signal.Signals, code: int) -> None:
+    with on_a_terminal(sys.executable, "-c", ENDLESS) as terminal:
+        terminal.until(HIDES)
+        terminal.process.send_signal(kind)
+        terminal.until(b"once more to leave at once")
+        terminal.process.send_signal(kind)
+        assert terminal.process.wait(timeout=10) == code
+        seen = terminal.rest()
+    assert seen.count(HIDES) == 1
+    assert seen.rfind(SHOWS) > seen.rfind(HIDES)

@@ -1,0 +1,140 @@
+"""Any agent that asks a model: one call a decision, its reasoning kept and logged, its failures passed on."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from prism.agents import EconLLMAgent, LLMAgent
+from prism.clock import SimulatedClock
+from prism.economy import SimulationState
+from prism.llm import LLMClient, LLMFailureException
+from prism.models import PolicyDecision
+from tests.engines.scripted import STATE, ScriptedClient, ScriptedModel, failure
+from tests.llm.support import no_sleep
+
+LOWER = PolicyDecision(
+    action="Lower interest rates by 0.5%",
+    reasoning="High unemployment (8%) indicates weak demand. Lower rates stimulate borrowing.",
+    confidence=0.85,
+)
+SAID = msgspec.json.encode(LOWER).decode()
+
+
+class Gardener(LLMAgent):
+    """An agent of another domain, in which only watering counts."""
+
+    def _construct_prompt(self, state: SimulationState) -> str:
+        return f"It is day {state.turn}. What now?"
+
+    def _validate_decision(self, decision: PolicyDecision) -> bool:
+        return "water" in decision.action.lower()
+
+
+async def test_an_action_is_what_the_model_decided() -> None:
+    action = await EconLLMAgent(name="TestNation", llm_client=ScriptedClient(LOWER)).decide_action(STATE)
+    assert action.agent_name == "TestNation"
+    assert action.action_string == "Lower interest rates by 0.5%"
+    assert action.policy_decision is not None
+    assert action.policy_decision.reasoning.startswith("High unemployment")
+    assert action.policy_decision.confidence == 0.85
+    assert action.validated is False
+
+
+async def test_the_reasoning_is_logged_at_debug(caplog: pytest.LogCaptureFixture) -> None:
+    decision = PolicyDecision(
+        action="Increase taxes", reasoning="High inflation requires demand reduction", confidence=0.7
+    )
+    caplog.set_level(logging.DEBUG)
+    await EconLLMAgent(name="TestNation", llm_client=ScriptedClient(decision)).decide_action(STATE)
+    debug_logs = [record for record in caplog.records if record.levelname == "DEBUG"]
+    assert any("llm_reasoning_chain" in record.message for record in debug_logs)
+    assert any("component=agent" in record.message for record in debug_logs)
+    assert any("High inflation requires demand reduction" in record.message for record in debug_logs)
+
+
+async def test_a_failure_reaches_the_caller() -> None:
+    agent = EconLLMAgent(name="TestNation", llm_client=ScriptedClient(failure("agent")))
+    with pytest.raises(LLMFailureException) as caught:
+        await agent.decide_action(STATE)
+    assert (caught.value.reason, caught.value.attempts) == ("timeout", 2)
+
+
+async def test_an_action_is_free_text_and_not_one_of_a_list() -> None:
+    text = "Implement trade sanctions on neighboring countries to boost domestic production"
+    decision = PolicyDecision(action=text, reasoning="Economic independence strategy", confidence=0.6)
+    action = await EconLLMAgent(name="TestNation", llm_client=ScriptedClient(decision)).decide_action(STATE)
+    assert action.action_string == text
+
+
+async def test_an_agent_of_any_domain_asks_with_its_own_prompt() -> None:
+    client = ScriptedClient(PolicyDecision(action="Water the roses", reasoning="They look dry.", confidence=1.0))
+    action = await Gardener("Ada", client).decide_action(STATE)
+    assert client.prompts == ["It is day 1. What now?"]
+    assert action.action_string == "Water the roses"
+
+
+async def test_an_irrelevant_decision_is_handed_on_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    decision = PolicyDecision(action='Call it "a day"', reasoning="It is late already.", confidence=1.0)
+    client = ScriptedClient(decision)
+    action = await Gardener("Ada", client).decide_action(STATE)
+    assert action.action_string == 'Call it "a day"'
+    assert len(client.prompts) == 1
+    (warning,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert warning == 'irrelevant_decision agent="Ada" turn=1 action="Call it \\"a day\\""'
+
+
+async def test_a_chain_has_the_facts_of_the_call_and_the_simulated_time() -> None:
+    model = ScriptedModel("no JSON", f"I think:\n{SAID}")
+    clock = SimulatedClock(datetime(2000, 1, 1, tzinfo=UTC), tick_seconds=3600.0)
+    agent = EconLLMAgent("TestNation", LLMClient(model, sleep=no_sleep), clock=clock)
+    decision, chain = await agent.propose(STATE)
+    assert decision == LOWER
+    assert chain.prompt == model.requests[0].messages[0].content
+    assert (chain.response, chain.reasoning) == (f"I think:\n{SAID}", LOWER.reasoning)
+    assert (chain.component, chain.agent_name, chain.model) == ("agent", "TestNation", "scripted-1")
+    assert (chain.duration_ms, chain.retry_count) == (250, 1)
+    assert chain.timestamp == datetime(2000, 1, 1, 1, tzinfo=UTC)
+
+
+async def test_an_action_refers_to_its_chain() -> None:
+    agent = EconLLMAgent("TestNation", LLMClient(ScriptedModel(SAID), sleep=no_sleep))
+    _, chain = await agent.propose(STATE)
+    assert (await agent.decide_action(STATE)).reasoning_chain_id == chain.chain_id
+
+
+async def test_another_turn_is_another_draw() -> None:
+    model = ScriptedModel(SAID)
+    agent = EconLLMAgent("TestNation", LLMClient(model, sleep=no_sleep))
+    for turn in (1, 2, 2):
+        await agent.propose(msgspec.structs.replace(STATE, turn=turn))
+    first, second, again = [request.sample for request in model.requests]
+    assert first != second == again
+    assert model.requests[1].asked_by == "agent for TestNation in turn 2"
+
+
+@pytest.mark.parametrize(
+    ("replies", "reason", "calls"),
+    [
+        (["no JSON", '{"action": "", "reasoning": "Too short an action.", "confidence": 1}'], "invalid_response", 2),
+        ([failure("ollama"), failure("ollama")], "timeout", 2),
+        ([failure("ollama", "client_error")], "client_error", 1),
+    ],
+)
+async def test_a_model_is_asked_once_more_and_then_the_failure_says_who_asked(
+    replies: list[str | LLMFailureException], reason: str, calls: int
+) -> None:
+    model = ScriptedModel(*replies)
+    shared = LLMClient(model, component="engine", sleep=no_sleep)
+    with pytest.raises(LLMFailureException) as caught:
+        await EconLLMAgent("TestNation", shared).decide_action(STATE)
+    assert (caught.value.reason, caught.value.attempts, caught.value.component) == (reason, calls, "agent")
+    assert len(model.requests) == calls
+
+
+def test_an_agent_has_a_name() -> None:
+    with pytest.raises(ValueError, match="name: expected a text that is not blank, got ' '"):
+        EconLLMAgent(" ", ScriptedClient(LOWER))

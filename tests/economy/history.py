@@ -1,0 +1,14 @@
+"""The quarterly figures that the project ships, for tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prism.economy.series import Figures, parse_series
+
+US_PATH = Path(__file__).parents[2] / "configs" / "data" / "us-macro-quarterly.csv"
+
+
+def us_series() -> tuple[Figures, ...]:
+    """The United States from 1959q1 to 2009q3."""
+    return parse_series(US_PATH.read_bytes(), str(US_PATH))

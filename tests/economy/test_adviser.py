@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from prism.config import EconomyConfig, TaylorConfig
+from prism.economy import Action, GlobalState
+from prism.economy.adviser import EmbeddedAdviser, EmbeddedEngine, EmbeddedValidator
+from prism.economy.macro import step
+from prism.economy.rate_change import read_rate_change
+
+ALIKE = EconomyConfig(preference_spread=0.0)
+VOLCKER = GlobalState(interest_rate=8.0, inflation=10.0, unemployment=5.9)
+STATES = st.builds(
+    GlobalState,
+    interest_rate=st.floats(-5.0, 40.0),
+    inflation=st.floats(-20.0, 60.0),
+    unemployment=st.floats(0.0, 60.0),
+)
+
+
+def action(text: str, nation: str = "Arvendia") -> Action:
+    return Action(agent_name=nation, action_string=text)
+
+
+def alone(taylor: TaylorConfig | None = None) -> EconomyConfig:
+    """An economy of one nation, which sets the rate by itself."""
+    return EconomyConfig(
+        nations=("Arvendia",), strengths=(1.0,), preference_spread=0.0, taylor=taylor or TaylorConfig()
+    )
+
+
+def turn(economy: EconomyConfig, adviser: EmbeddedAdviser, state: GlobalState, order: Sequence[str]) -> GlobalState:
+    """The state after each nation has proposed and its proposal has been applied, in an order."""
+    engine, after = EmbeddedEngine(economy), state
+    for nation in order:
+        proposal = action(adviser.propose(nation, state).action, nation)
+        after = replace(after, interest_rate=engine.evaluate(proposal, after).new_interest_rate)
+    return after
+
+
+def test_high_inflation_asks_for_a_higher_rate_in_the_numbers_of_the_rule() -> None:
+    decision = EmbeddedAdviser(ALIKE, 1).propose("Arvendia", VOLCKER)
+    assert decision.action == "Raise the interest rate by 1.00 percentage points"
+    # Taylor (1993): 2 + 10 + 0.5 x 8 + 0.5 x 0 = 16.
+    assert "2.00 + 10.00 + 0.50 x (8.00) + 0.50 x (0.00) = 16.00%" in decision.reasoning
+
+
+def test_unemployment_asks_for_a_lower_rate() -> None:
+    state = GlobalState(interest_rate=4.0, inflation=2.0, unemployment=6.9)
+    decision = EmbeddedAdviser(ALIKE, 1).propose("Borland", state)
+    # The gap is -2 by Okun's law, which the rule answers with one point.
+    assert decision.action == "Lower the interest rate by 1.00 percentage points"
+    assert "an output gap of -2.00% by Okun's law" in decision.reasoning
+
+
+def test_a_rate_that_is_right_is_kept() -> None:
+    decision = EmbeddedAdviser(ALIKE, 1).propose("Arvendia", GlobalState(unemployment=5.9))
+    assert decision.action == "Keep the interest rate at 4.00%"
+
+
+def test_no_nation_proposes_to_go_below_the_floor() -> None:
+    slump = GlobalState(interest_rate=0.3, inflation=-2.0, unemployment=12.0)
+    assert EmbeddedAdviser(ALIKE, 1).propose("Arvendia", slump).action.endswith("by 0.25 percentage points")
+    at_floor = replace(slump, interest_rate=0.0)
+    assert EmbeddedAdviser(ALIKE, 1).propose("Arvendia", at_floor).action == "Keep the interest rate at 0.00%"
+
+
+def test_nations_differ_in_what_they_propose_and_the_seed_says_how() -> None:
+    economy = EconomyConfig(preference_spread=0.5)
+    state = GlobalState(interest_rate=5.0, inflation=3.0, unemployment=6.5)
+    proposals = [[EmbeddedAdviser(economy, seed).propose(n, state) for n in economy.nations] for seed in (1, 1, 2)]
+    assert len({decision.action for decision in proposals[0]}) > 1
+    assert proposals[0] == proposals[1]
+    assert proposals[0] != proposals[2]
+
+
+def test_preferences_are_drawn_around_the_configured_weights() -> None:
+    nations = tuple(f"N{number}" for number in range(2000))
+    economy = EconomyConfig(nations=nations, strengths=(1.0,) * 2000)
+    adviser = EmbeddedAdviser(economy, 3)
+    rules = [adviser.rule_of(nation) for nation in nations]
+    assert sum(rule.inflation_weight for rule in rules) / 2000 == pytest.approx(0.5, rel=0.03)
+    assert sum(rule.output_weight for rule in rules) / 2000 == pytest.approx(0.5, rel=0.03)
+    assert all(rule.inflation_weight > 0.0 for rule in rules)
+
+
+@settings(max_examples=200)
+@given(state=STATES, step_size=st.sampled_from([0.05, 0.125, 0.25, 0.3, 1.0]))
+def test_what_the_adviser_writes_the_engine_reads(state: GlobalState, step_size: float) -> None:
+    economy = alone(TaylorConfig(rate_step=step_size))
+    decision = EmbeddedAdviser(economy, 1).propose("Arvendia", state)
+    change = read_rate_change(decision.action)
+    assert change is not None
+    wanted = change.direction * (change.points or 0.0)
+    new = EmbeddedEngine(economy).evaluate(action(decision.action), state).new_interest_rate
+    assert new - state.interest_rate == pytest.approx(wanted, abs=1e-9)
+    assert EmbeddedValidator().validate(action(decision.action)).is_valid
+    assert math.isclose(wanted / step_size, round(wanted / step_size), abs_tol=1e-9)
+
+
+@settings(max_examples=100)
+@given(state=STATES)
+def test_no_proposal_leads_away_from_the_rules_rate(state: GlobalState) -> None:
+    economy = alone()
+    decision = EmbeddedAdviser(economy, 1).propose("Arvendia", state)
+    aim = max(0.0, 2 + state.inflation + 0.5 * (state.inflation - 2) + 0.5 * 2 * (5.9 - state.unemployment))
+    new = EmbeddedEngine(economy).evaluate(action(decision.action), state).new_interest_rate
+    assert abs(new - aim) <= abs(state.interest_rate - aim) + 1e-9
+
+
+def test_confidence_in_a_change_is_the_chance_that_it_brings_the_rate_nearer() -> None:
+    # The rule asks for 16 and the rate goes from 8 to 9: halfway is 8.5, 7.5 away, five errors of 1.5.
+    decision = EmbeddedAdviser(alone(TaylorConfig(rate_error=1.5)), 1).propose("Arvendia", VOLCKER)
+    assert decision.confidence == pytest.approx(0.5 * math.erfc(-5.0 / math.sqrt(2.0)))
+
+
+def test_confidence_in_no_change_is_the_chance_that_one_step_would_do() -> None:
+    decision = EmbeddedAdviser(alone(TaylorConfig(rate_error=1.0)), 1).propose(
+        "Arvendia", GlobalState(unemployment=5.9)
+    )
+    assert decision.confidence == pytest.approx(0.6827, abs=1e-4)  # a normal deviate within one standard deviation
+
+
+@pytest.mark.parametrize("text", ["Deploy military forces", "Sing", "Build a monument to the founders"])
+def test_what_is_no_economic_policy_is_rejected(text: str) -> None:
+    result = EmbeddedValidator().validate(action(text))
+    assert not result.is_valid
+    assert result.action_evaluated == text
+
+
+@pytest.mark.parametrize(
+    "text", ["Lower interest rates by 0.5%", "Increase military spending", "Impose tariffs on steel", "Cut taxes"]
+)
+def test_what_is_economic_in_part_is_accepted(text: str) -> None:
+    assert EmbeddedValidator().validate(action(text)).is_valid
+
+
+def test_confidence_in_a_verdict_is_laplaces_rule_of_succession() -> None:
+    assert EmbeddedValidator().validate(action("Cut taxes")).confidence == pytest.approx(2 / 3)
+    assert EmbeddedValidator().validate(action("Deploy military forces")).confidence == pytest.approx(4 / 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("Raise the interest rate by 0.50 percentage points", 8.5),
+        ("Set the interest rate to 7.75%", 7.75),
+        ("Raise the interest rate by 5%", 9.0),  # no more than rate_step_max
+        ("Set the interest rate to 2%", 7.0),
+        ("Raise interest rates", 9.0),  # the rule asks for 16
+        ("Lower interest rates", 8.0),  # against the rule it goes nowhere
+        ("Cut the tax rate by 2%", 8.0),
+        ("Keep interest rates unchanged", 8.0),
+    ],
+)
+def test_the_engine_takes_an_action_at_its_word_within_bounds(text: str, rate: float) -> None:
+    decision = EmbeddedEngine(alone()).evaluate(action(text), VOLCKER)
+    assert decision.new_interest_rate == pytest.approx(rate)
+    assert f"to {rate:.2f}%" in decision.reasoning
+    assert decision.action_applied == text
+
+
+def test_a_nation_moves_the_rate_by_its_share_of_all_strength() -> None:
+    economy = EconomyConfig(nations=("Arvendia", "Borland"), strengths=(3.0, 1.0))
+    engine = EmbeddedEngine(economy)
+    raise_it = "Raise the interest rate by 1.00 percentage points"
+    assert engine.evaluate(action(raise_it), VOLCKER).new_interest_rate == pytest.approx(8.75)
+    assert engine.evaluate(action(raise_it, "Borland"), VOLCKER).new_interest_rate == pytest.approx(8.25)
+
+
+def test_the_floor_ends_a_fall_and_lifts_nothing() -> None:
+    engine = EmbeddedEngine(alone(TaylorConfig(rate_floor=1.0)))
+    lower = action("Lower the interest rate by 1%")
+    assert engine.evaluate(lower, GlobalState(interest_rate=1.5)).new_interest_rate == 1.0
+    assert engine.evaluate(lower, GlobalState(interest_rate=0.5)).new_interest_rate == 0.5
+
+
+@given(order=st.permutations(EconomyConfig().nations))
+def test_the_order_of_nations_does_not_change_the_rate(order: list[str]) -> None:
+    economy = EconomyConfig()
+    adviser = EmbeddedAdviser(economy, 4)
+    state = GlobalState(interest_rate=5.0, inflation=3.0, unemployment=6.5)
+    there, back = turn(economy, adviser, state, order), turn(economy, adviser, state, economy.nations)
+    assert there.interest_rate == pytest.approx(back.interest_rate)
+
+
+@settings(max_examples=15)
+@given(inflation=st.floats(-2.0, 15.0), unemployment=st.floats(3.0, 10.0), rate=st.floats(0.0, 10.0))
+@example(inflation=-2.0, unemployment=10.0, rate=10.0)
+@example(inflation=15.0, unemployment=3.0, rate=0.0)
+def test_five_nations_bring_an_economy_back_from_a_bad_start(
+    inflation: float, unemployment: float, rate: float
+) -> None:
+    economy = EconomyConfig()
+    adviser = EmbeddedAdviser(economy, 42)
+    state = GlobalState(interest_rate=rate, inflation=inflation, unemployment=unemployment)
+    for _ in range(200):
+        state = step(turn(economy, adviser, state, economy.nations), economy.macro)
+    # Not closer: each nation moves in whole steps, and keeps the rate within half a step of where it wants it.
+    assert state.inflation == pytest.approx(2.0, abs=0.5)
+    assert state.unemployment == pytest.approx(5.9, abs=0.5)
+
+
+def test_steps_too_small_for_the_slump_end_in_deflation() -> None:
+    slump = GlobalState(interest_rate=15.0, inflation=0.0, unemployment=10.0)
+    ends = []
+    for most in (1.0, 4.0):
+        economy = EconomyConfig(taylor=TaylorConfig(rate_step_max=most))
+        adviser, state = EmbeddedAdviser(economy, 42), slump
+        for _ in range(200):
+            state = step(turn(economy, adviser, state, economy.nations), economy.macro)
+        ends.append(state.inflation)
+    assert ends[0] < -10.0
+    assert ends[1] == pytest.approx(2.0, abs=0.5)
+
+
+def test_an_unknown_nation_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"expected one of the nations Arvendia, Borland, .*, got 'Freedonia'"):
+        EmbeddedAdviser(ALIKE, 1).propose("Freedonia", VOLCKER)
+    with pytest.raises(ValueError, match="got 'Freedonia'"):
+        EmbeddedEngine(ALIKE).evaluate(action("Raise interest rates", "Freedonia"), VOLCKER)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from prism.config import load_config
+from prism.errors import ConfigError
+
+ECONOMY_YAML = Path(__file__).parents[2] / "configs" / "economy.yaml"
+
+CONFLICTS = {
+    "same name twice": (
+        "economy: {nations: [A, B, A], strengths: [1, 1, 1]}",
+        "economy.nations: expected names that differ, got 'A' more than once",
+    ),
+    "name on two lines": (
+        'economy: {nations: ["A\\nB"], strengths: [1]}',
+        "economy.nations: expected names on one line, got 'A\\nB'",
+    ),
+    "too few strengths": (
+        "economy: {strengths: [1, 2]}",
+        "economy.strengths: expected a strength for each nation, got 2 for 5 nations",
+    ),
+    "step beyond reach": (
+        "economy: {taylor: {rate_step: 2}}",
+        "economy.taylor.rate_step: expected rate_step <= rate_step_max, got 2 and 1",
+    ),
+    "quarter without a file": (
+        "economy: {initial: {quarter: 1985q1}}",
+        "economy.initial.quarter: the quarter 1985q1 needs a file in economy.initial.path, got null",
+    ),
+    "no such quarter": (
+        "economy: {initial: {quarter: 1985q7, path: x.csv}}",
+        "economy.initial.quarter: expected a quarter such as 1985q1, got '1985q7'",
+    ),
+    "no such period": (
+        "economy: {backtest: {periods: [1985q1]}}",
+        "economy.backtest.periods: expected a period such as 1987q1-1992q3, got '1985q1'",
+    ),
+    "round too short for people": (
+        "simulation: {ticks_per_round: 3}",
+        (
+            "simulation.ticks_per_round: expected ticks_per_round >= 4 in the social domain, where a session takes as "
+            "many, got 3"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), CONFLICTS.values(), ids=CONFLICTS.keys())
+def test_settings_that_cannot_hold_together_are_refused(text: str, line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(text, "c.yaml", environment={}, overrides=())
+    assert str(caught.value) == f"c.yaml:1: {line}"
+
+
+def test_a_round_of_an_economy_may_be_one_tick() -> None:
+    text = "simulation: {domain: economy, ticks_per_round: 1}"
+    assert load_config(text, "c.yaml", environment={}, overrides=()).simulation.ticks_per_round == 1
+
+
+def test_the_shipped_economy_is_forty_quarters_of_five_nations() -> None:
+    config = load_config(ECONOMY_YAML.read_text(encoding="utf-8"), "economy.yaml", environment={}, overrides=())
+    assert config.simulation.rounds * config.simulation.ticks_per_round == 40
+    assert len(config.economy.nations) == 5
+    assert config.oracle.lookahead_ticks == 0

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+
+from prism.config import InitialConfig
+from prism.economy.initial import initial_state
+from prism.economy.series import parse_series, year_growth, year_inflation
+from prism.errors import InputError
+from prism.quarter import Quarter
+from tests.economy.history import US_PATH, us_series
+
+HEADER = "year,quarter,realgdp,cpi,tbilrate,unemp\n"
+GOOD = HEADER + "1959,1,2710.3,28.98,2.82,5.8\n1959,2,2778.8,29.15,3.08,5.1\n"
+COLUMNS = "expected year, quarter, realgdp, cpi, tbilrate, unemp"
+
+BAD = {
+    "empty": ("", f"f.csv: is empty: {COLUMNS.replace('expected', 'expected a header with')}"),
+    "header alone": (HEADER, "f.csv: holds no quarters: expected at least one line below the header"),
+    "missing column": (
+        "year,quarter,cpi\n1959,1,28.98\n",
+        f"f.csv:1: missing column: realgdp, tbilrate, unemp; {COLUMNS}",
+    ),
+    "column twice": (HEADER.strip() + ",cpi\n", "f.csv:1: the column cpi stands 2 times"),
+    "no number": (GOOD.replace("29.15", "n/a"), "f.csv:3: cpi: expected a number above 0, got 'n/a'"),
+    "blank number": (GOOD.replace("3.08", ""), "f.csv:3: tbilrate: expected a percentage from -10 to 100, got ''"),
+    "not finite": (GOOD.replace("2778.8", "nan"), "f.csv:3: realgdp: expected a number above 0, got 'nan'"),
+    "out of range": (GOOD.replace("5.1", "510"), "f.csv:3: unemp: expected a percentage from 0 to 100, got '510'"),
+    "no such quarter": (GOOD.replace("1959,2", "1959,5"), "f.csv:3: quarter: expected 1, 2, 3 or 4, got '5'"),
+    "quarter as a word": (GOOD.replace("1959,2", "1959,Q2"), "f.csv:3: quarter: expected 1, 2, 3 or 4, got 'Q2'"),
+    "year of two digits": (GOOD.replace("1959,1", "59,1"), "f.csv:2: year: expected a year such as 1985, got '59'"),
+    "same quarter twice": (
+        GOOD.replace("1959,2", "1959,1"),
+        "f.csv:3: quarter: expected 1959q2 after 1959q1, got 1959q1",
+    ),
+    "backwards": (GOOD.replace("1959,2", "1958,4"), "f.csv:3: quarter: expected 1959q2 after 1959q1, got 1958q4"),
+    "gap": (GOOD.replace("1959,2", "1959,3"), "f.csv:3: quarter: expected 1959q2 after 1959q1, got 1959q3"),
+    "short line": (GOOD + "1959,3,2775.5\n", "f.csv:4: expected 6 columns, got 3"),
+    "open quote": (GOOD + '"1959,3', "f.csv:4: bad CSV: unexpected end of data"),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), BAD.values(), ids=BAD.keys())
+def test_a_bad_file_is_refused_in_one_line_that_names_the_place(text: str, line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_series(text.encode(), "f.csv")
+    assert str(caught.value) == line
+
+
+def test_a_file_of_another_format_is_refused() -> None:
+    with pytest.raises(InputError, match=r"expected quarterly figures in \.csv \(also \.gz\), got \.xlsx"):
+        parse_series(b"", "f.xlsx")
+
+
+def test_a_file_is_read_whatever_its_line_ends_mark_and_order_of_columns() -> None:
+    shuffled = "unemp, CPI,Year,note,quarter,tbilrate,realgdp\r\n5.8,28.98,1959,x,1,2.82,2710.3\r\n\r\n"
+    (figures,) = parse_series(b"\xef\xbb\xbf" + shuffled.encode(), "f.csv.gz")
+    assert figures == parse_series(GOOD.encode(), "f.csv")[0]
+
+
+def test_the_figures_of_the_united_states_are_whole() -> None:
+    series = us_series()
+    assert len(series) == 203
+    assert (series[0].quarter, series[-1].quarter) == (Quarter(1959, 1), Quarter(2009, 3))
+    peak = max(series, key=lambda figures: figures.interest_rate)
+    assert (peak.quarter, peak.interest_rate, peak.unemployment) == (Quarter(1981, 2), 15.33, 7.4)
+
+
+def test_inflation_and_growth_are_those_of_the_year_before() -> None:
+    series = us_series()
+    assert year_inflation(series, 3) is None
+    assert year_growth(series, 3) is None
+    assert year_inflation(series, 4) == pytest.approx(100.0 * (29.54 / 28.98 - 1.0))
+    assert year_growth(series, 4) == pytest.approx(100.0 * (2847.699 / 2710.349 - 1.0))
+
+
+def test_an_economy_starts_from_the_indicators_given() -> None:
+    state = initial_state(InitialConfig(interest_rate=3.0, inflation=5.0, unemployment=7.0))
+    assert (state.interest_rate, state.inflation, state.unemployment) == (3.0, 5.0, 7.0)
+    assert (state.gdp_growth, state.total_economic_value) == (3.15, 1000.0)
+
+
+def test_an_economy_starts_from_a_quarter_of_the_file() -> None:
+    state = initial_state(InitialConfig(path=str(US_PATH), quarter="1985Q1"), us_series())
+    assert (state.interest_rate, state.unemployment, state.total_economic_value) == (8.25, 7.3, 6740.275)
+    assert state.inflation == pytest.approx(100.0 * (107.0 / 103.3 - 1.0))
+    assert state.gdp_growth == pytest.approx(100.0 * (6740.275 / 6448.264 - 1.0))
+
+
+def test_an_economy_starts_from_the_last_quarter_where_none_is_named() -> None:
+    state = initial_state(InitialConfig(path=str(US_PATH)), us_series())
+    assert (state.interest_rate, state.unemployment) == (0.12, 9.6)
+
+
+def test_a_quarter_that_the_file_has_not_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        initial_state(InitialConfig(path="us.csv", quarter="1958q4"), us_series())
+    assert str(caught.value) == (
+        "us.csv: has no quarter 1958q4 (economy.initial.quarter): expected one from 1959q1 to 2009q3"
+    )
+
+
+def test_a_quarter_without_a_year_before_it_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        initial_state(InitialConfig(path="us.csv", quarter="1959q3"), us_series())
+    assert str(caught.value) == (
+        "us.csv: has 2 quarters before 1959q3: expected at least 4, for the inflation of a year"
+    )

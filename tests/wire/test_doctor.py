@@ -1,0 +1,102 @@
+"""`prism doctor` on a language model: the server that would be asked, or the tape that would be replayed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.command import Ended, Prism, run_prism
+from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
+
+PEOPLE = {
+    "simulation": {"rounds": 1, "ticks_per_round": 24},
+    "population": {"size": 60, "activity": {"mean": 0.9}, "ambiguity": 0.3},
+}
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """Any command, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str) -> Ended:
+        return run_prism(monkeypatch, capsys, *arguments)
+
+    return run
+
+
+def write(path: Path, host: str, **oracle: object) -> str:
+    """A configuration that asks the server, or replays; its name."""
+    sections = {**PEOPLE, "oracle": {"backend": "ollama", **oracle}, "llm": {"host": host, "systemone": "off"}}
+    (path / "model.yaml").write_text(yaml.safe_dump(sections))
+    return "model.yaml"
+
+
+def rows(printed: str) -> dict[str, str]:
+    """What stands beside each name."""
+    lines = (re.match(r" (\S+(?: \S+)*) {2,}(.*?) *$", line) for line in printed.splitlines())
+    return {found[1]: found[2] for found in lines if found}
+
+
+def record(prism: Prism, path: Path, settings: Settings | None = None) -> str:
+    """The address of the server, now gone, from which `run/tape.sqlite` was recorded."""
+    with OllamaServer(settings) as server:
+        assert prism("run", write(path, server.url, tape="record"), "-q", "--out", "run").code == 0
+        return server.url
+
+
+def test_the_server_is_named_with_its_version_and_how_it_answers(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer(Settings(version="0.40.12")) as server:
+        ended = prism("doctor", write(tmp_path, server.url))
+        found = rows(ended.out)
+        assert (ended.code, found["oracle"]) == (0, f"ollama 0.40.12 at {server.url}")
+    assert (found["model"], found["answers by"]) == ("llama3.2", "ollama")
+
+
+def test_a_server_that_names_no_version_leaves_no_gap(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer() as server:
+        ended = prism("doctor", write(tmp_path, server.url), "--set", "oracle.backend=openai")
+        assert (ended.code, rows(ended.out)["oracle"]) == (0, f"openai at {server.url}")
+
+
+def test_a_replay_checks_the_tape_and_asks_nobody(prism: Prism, tmp_path: Path) -> None:
+    host = record(prism, tmp_path, Settings(faults=FaultPlan(at={5: Fault.NOT_JSON, 6: Fault.ERROR})))
+    ended = prism("doctor", write(tmp_path, host, tape="replay", tape_path="run/tape.sqlite"))
+    found = rows(ended.out)
+    assert ended.code == 0, "the server is gone"
+    assert found["oracle"] == "tape run/tape.sqlite, replayed: nobody will be asked"
+    assert re.fullmatch(r"format 1; answers [1-9]\d*, failed calls 1", found["tape"]), found["tape"]
+    assert found["fallbacks"] == "2", "the failed call, and the answer that could not be read"
+    assert found["recorded from"] == "ollama 0.40.12"
+    assert (found["model"], found["answered by"]) == ("llama3.2", "ollama")
+    assert "note" not in found
+
+
+def test_a_tape_that_was_recorded_with_other_settings_is_noted(prism: Prism, tmp_path: Path) -> None:
+    host = record(prism, tmp_path)
+    config = write(tmp_path, host, tape="replay", tape_path="run/tape.sqlite")
+    ended = prism("doctor", config, "--set", "llm.temperature=0.1")
+    assert ended.code == 0
+    noted = "recorded with llm.temperature 0.7, not 0.1: the replay will miss answers"
+    assert noted in " ".join(ended.out.split())
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "there is no such tape; record it first"),
+        (b"", "is no tape; PRISM would not write into it"),
+        (b"Once upon a time. " * 60, "is no tape, or a damaged one: file is not a database"),
+    ],
+)
+def test_a_tape_that_cannot_be_replayed_is_one_line_and_exit_code_5(
+    prism: Prism, tmp_path: Path, content: bytes | None, problem: str
+) -> None:
+    if content is not None:
+        (tmp_path / "my.tape").write_bytes(content)
+    ended = prism("doctor", write(tmp_path, "nowhere", tape="replay", tape_path="my.tape"))
+    assert (ended.code, ended.err) == (5, f"prism: my.tape: {problem}\n")
