@@ -16,7 +16,7 @@ OPENS_AT = 0.5
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 60.0
 
-FAILURES = frozenset({"timeout", "deadline", "connection_error", "server_error"})
+FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "server_error"})
 """The reasons that count against the backend."""
 
 

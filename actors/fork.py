@@ -36,7 +36,6 @@ async def fork(  # what a fork is made of
     child: RunDirectory,
     tick: int,
     overrides: Sequence[str],
-    *,
     ticks: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,
 ) -> None:

@@ -18,7 +18,8 @@ from actors.cli.run import run
 from actors.cli.runs import runs
 from actors.cli.validate import validate
 from actors.cli.verify import verify
-from actors.errors import RunDirectoryError
+from actors.cli.watch import watch
+from actors.errors import MetricsAddressError, RunDirectoryError
 from prism.errors import ConfigError, OracleUnavailableError, PrismError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_ORACLE = 1, 2, 3, 5
@@ -56,6 +57,7 @@ cli.add_command(resume)
 cli.add_command(runs)
 cli.add_command(replay)
 cli.add_command(verify)
+cli.add_command(watch)
 cli.add_command(fork)
 cli.add_command(validate)
 cli.add_command(init)
@@ -89,7 +91,7 @@ def exit_code(error: PrismError) -> int:
     """The exit code that an error stands for."""
     if isinstance(error, ConfigError):
         return EXIT_CONFIG
-    if isinstance(error, RunDirectoryError):
+    if isinstance(error, RunDirectoryError | MetricsAddressError):
         return EXIT_USAGE
     if isinstance(error, OracleUnavailableError):
         return EXIT_ORACLE

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 import click
@@ -15,10 +17,13 @@ from actors.cli.report import render
 from actors.execution import SPEND_CAP, Run, Spectator, execute
 from actors.logs import logging_to
 from actors.signals import EXIT_BASE, StopOnSignal
-from actors.simulation import Progress
+from actors.simulation import Progress, Simulation
 from actors.summary import Summary
+from actors.watched import Watch, watched
 
 EXIT_SPENT = 4
+
+T = TypeVar("T")
 
 
 class Terminal(Spectator):
@@ -38,11 +43,20 @@ class Terminal(Spectator):
         await show_progress(read)
 
 
-def carry_out(run: Run, *, quiet: bool) -> None:
-    """Run, write the summary, show it, and exit as its end demands. The caller holds the run's lock."""
+def carry_out(run: Run, *, quiet: bool, watch: Watch | None = None) -> None:
+    """Run, write the summary, show it, and exit as its end demands. The caller holds the run's lock.
+
+    Args:
+        watch: over the run, where its address was taken before; by default as the configuration says.
+    """
     directory = run.directory
-    with logging_to(directory.log):
-        summary = anyio.run(execute, run, Spectator() if quiet else Terminal())
+    with ExitStack() as around:
+        watch = watch or around.enter_context(watched(run.config))
+        if watch.url is not None and not quiet:
+            click.echo(f"prism: metrics at {watch.url}/metrics", err=True)
+        logs = around.enter_context(logging_to(directory.log))
+        observer = around.enter_context(watch.watching(directory))
+        summary = anyio.run(execute, run, Spectator() if quiet else Terminal(), observer, logs)
     directory.write("summary.json", summary.to_json())
     if quiet:
         click.echo(summary.digest)
@@ -59,3 +73,22 @@ def _say_how_to_go_on(summary: Summary, path: Path) -> None:
     if summary.status == "stopped":
         raised = " --force --set oracle.max_calls=..." if summary.stopped_by == SPEND_CAP else ""
         click.echo(f"prism: stopped with a checkpoint; go on with: prism resume {path}{raised}", err=True)
+
+
+async def showing(do: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool) -> T:
+    """What a function returns that runs simulations, one after the other, with the progress of each on the terminal.
+
+    Args:
+        do: calls its argument with every simulation that begins.
+    """
+    begun: list[Simulation] = []
+    async with anyio.create_task_group() as tasks:
+
+        def begins(simulation: Simulation) -> None:
+            begun.append(simulation)
+            if len(begun) == 1 and not quiet:
+                tasks.start_soon(show_progress, lambda: begun[-1].progress())  # noqa: PLW0108  # more may follow
+
+        result = await do(begins)
+        tasks.cancel_scope.cancel()
+    return result

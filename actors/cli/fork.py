@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import anyio
 import click
 
-from actors.cli.execute import carry_out
+from actors.cli.execute import carry_out, showing
 from actors.cli.options import OUT, QUIET, RUN, SET, TICKS
 from actors.fork import fork as branch_off
 from actors.lock import locked
@@ -42,7 +43,8 @@ def fork(  # noqa: PLR0913  # one for each option
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
     with locked(child.path):
         try:
-            anyio.run(_branch_off, parent, child, tick, overrides, ticks)
+            branching = partial(branch_off, parent, child, tick, overrides, ticks)
+            anyio.run(partial(showing, branching, quiet=quiet))
         except BaseException:
             child.discard()
             raise
@@ -51,9 +53,3 @@ def fork(  # noqa: PLR0913  # one for each option
             return
         run, _ = reopen(child.path)
         carry_out(run, quiet=quiet)
-
-
-async def _branch_off(
-    parent: RunDirectory, child: RunDirectory, tick: int, overrides: Sequence[str], ticks: int | None
-) -> None:
-    await branch_off(parent, child, tick, overrides, ticks=ticks)

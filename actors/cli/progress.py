@@ -35,12 +35,16 @@ class Pace:
         self._clock = clock
         self._begun = self._moved = clock()
         self._last = (self._begun, 0, 0)
+        self._first: int | None = None
+        """The tick at which this process began: a resumed run does not begin at 0."""
         self.ticks_per_s = self.transitions_per_s = 0.0
 
     def now(self) -> Progress:
         """A reading, with the rates since the one before."""
         progress, moment = self._read(), self._clock()
         since, ticks, transitions = self._last
+        if self._first is None:
+            self._first, ticks, transitions = progress.tick, progress.tick, progress.transitions
         if progress.tick != ticks:
             self._moved = moment
         elapsed = max(1e-9, moment - since)
@@ -56,7 +60,8 @@ class Pace:
 
     def eta_s(self, progress: Progress) -> float | None:
         """Seconds to go at the mean pace so far; None before the first tick."""
-        return None if not progress.tick else self.elapsed_s * (progress.ticks - progress.tick) / progress.tick
+        done = progress.tick - (self._first or 0)
+        return self.elapsed_s * (progress.ticks - progress.tick) / done if done else None
 
     def stands_s(self, progress: Progress) -> float | None:
         """Seconds for which the clock has stood with questions open; None while it goes on, or none is open."""

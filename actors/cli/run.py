@@ -14,6 +14,7 @@ from actors.domains import build_domain
 from actors.errors import ActorError
 from actors.lock import locked
 from actors.run_directory import RunDirectory
+from actors.watched import watched
 from prism.errors import OracleUnavailableError
 
 
@@ -36,6 +37,7 @@ def run(config: Path, overrides: Sequence[str], ticks: int | None, out: Path | N
       journal.prism     every answer of every agent, a frame for each tick
       oracle.log        the oracle's answers as they arrived
       checkpoint-*.bin  where a resumed run goes on; the latest two
+      metrics.json      while it runs: where it can be watched, with metrics.enabled
       log.jsonl         warnings and errors, a JSON object a line
       rounds.csv        how it developed: a row for each round
       summary.json      what the run came to, with its digest
@@ -45,10 +47,11 @@ def run(config: Path, overrides: Sequence[str], ticks: int | None, out: Path | N
         overrides = [*overrides, f"simulation.ticks={ticks}"]
     settings = read_config(config, overrides)
     built = build_domain(settings)
-    directory = RunDirectory.create(out, config.stem)
-    with locked(directory.path):
-        try:
-            carry_out(begin(directory, settings, built), quiet=quiet)
-        except (OracleUnavailableError, ActorError):
-            directory.discard_unless_begun()
-            raise
+    with watched(settings) as watch:  # first of all: a port in use must not leave a run's directory behind
+        directory = RunDirectory.create(out, config.stem)
+        with locked(directory.path):
+            try:
+                carry_out(begin(directory, settings, built), quiet=quiet, watch=watch)
+            except (OracleUnavailableError, ActorError):
+                directory.discard_unless_begun()
+                raise

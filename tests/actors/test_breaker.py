@@ -16,7 +16,7 @@ def test_a_new_breaker_lets_calls_through() -> None:
     assert CircuitBreaker().allows(0.0)
 
 
-@pytest.mark.parametrize("reason", ["timeout", "deadline", "connection_error", "server_error"])
+@pytest.mark.parametrize("reason", ["timeout", "deadline", "connection_error", "overloaded", "server_error"])
 def test_it_opens_when_half_of_a_full_window_failed(reason: str) -> None:
     breaker = CircuitBreaker()
     for number in range(WINDOW):
