@@ -4,11 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 CONFIG ?= configs/default.yaml
+MINUTES ?= 20
 
-.PHONY: help run test lint types check bench lock clean
+.PHONY: help run test lint lint-deploy types check bench soak dashboards lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -29,6 +30,9 @@ lint: $(READY) ## ruff and the layering rules
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
+lint-deploy: $(READY) ## what is under deploy/, with the tools that are installed here
+	deploy/lint.sh $(BIN)
+
 types: $(READY) ## mypy, strict
 	$(BIN)/mypy
 
@@ -39,6 +43,12 @@ bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md 
 	$(BIN)/python -m benchmarks.rate
 	$(BIN)/python -m benchmarks.concurrency
 	$(BIN)/python -m benchmarks.lookahead
+
+soak: $(READY) ## 10,000 people and a server that fails, watched for memory (MINUTES=20; more: docs/operations.md)
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
+
+dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from their code
+	$(BIN)/python -m deploy.grafana.build
 
 lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --python-version 3.11 \

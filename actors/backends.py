@@ -14,7 +14,6 @@ from prism.llm import Health, LanguageModel, Tape, TapedModel
 from prism.statechart import Oracle
 
 TAPE = "tape.sqlite"
-EMBEDDED = "embedded multinomial logit, no server; its coefficients are uncalibrated"
 
 
 class OpenOracle(NamedTuple):
@@ -54,7 +53,8 @@ async def open_oracle(config: Config, domain: Domain, directory: Path) -> AsyncI
         OracleUnavailableError: the server, the model or the tape cannot be used.
     """
     if config.oracle.backend == "choice":
-        yield OpenOracle(domain.oracle(), EMBEDDED, None)
+        embedded = domain.oracle()
+        yield OpenOracle(embedded, embedded.description, None)
         return
     mode = config.oracle.tape
     path = directory / TAPE if config.oracle.tape_path is None else Path(config.oracle.tape_path)

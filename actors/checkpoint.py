@@ -47,12 +47,14 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
         tick: ticks committed before it.
         journal_bytes: the journal's length after them, and `link` its last link.
         answers_bytes: from where on the oracle's log may hold answers that have not taken effect yet.
+        answers_end: the log's length; all of it is on the medium before the checkpoint is.
     """
 
     tick: int
     journal_bytes: int
     link: bytes
     answers_bytes: int
+    answers_end: int = 0
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):

@@ -68,7 +68,7 @@ class RealDisk(Disk):
 
     def read(self, name: str, offset: int, size: int) -> bytes:
         """At most `size` bytes from `offset`; fewer at the end."""
-        with (self.path / name).open("rb", buffering=0) as file:
+        with self._named(name), (self.path / name).open("rb", buffering=0) as file:
             file.seek(offset)
             return file.read(size)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from actors.sources import load_population
+from actors.sources import load_population, read_input
 from prism.config import Config
 from prism.domain import Domain
+from prism.economy.domain import EconomyDomain
+from prism.economy.initial import initial_state
+from prism.economy.series import parse_series
 from prism.social.domain import SocialDomain
 
 
@@ -23,7 +26,16 @@ def _social(config: Config) -> Built:
     return Built(SocialDomain(config, population), inputs)
 
 
-DOMAINS: dict[str, Callable[[Config], Built]] = {"social": _social}
+def _economy(config: Config) -> Built:
+    initial = config.economy.initial
+    if initial.path is None:
+        return Built(EconomyDomain(config, initial_state(initial)), {})
+    source = read_input(initial.path)
+    series = parse_series(source.data, source.name)
+    return Built(EconomyDomain(config, initial_state(initial, series)), {source.name: source.sha256})
+
+
+DOMAINS: dict[str, Callable[[Config], Built]] = {"social": _social, "economy": _economy}
 
 
 def build_domain(config: Config) -> Built:

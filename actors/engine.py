@@ -14,6 +14,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
+from time import perf_counter
 from typing import Any
 
 import anyio
@@ -24,6 +25,7 @@ from actors.errors import BarrierError
 from actors.frames import ORIGIN
 from actors.mailbox import Mailbox
 from actors.messages import Codec, Decided
+from actors.observer import Observer
 from actors.recorder import Recorder, Unrecorded
 from actors.tally import Tally
 from prism.agents import Decision, Question, Source, Trigger, Update
@@ -73,6 +75,7 @@ class EngineActor:
         config: lookahead, mode and pace.
         tally: counts what is committed.
         recorder: keeps what is committed.
+        observer: is told of every tick.
     """
 
     def __init__(  # noqa: PLR0913  # its neighbours, each of them once
@@ -85,10 +88,12 @@ class EngineActor:
         config: Config,
         tally: Tally,
         recorder: Recorder | None = None,
+        observer: Observer | None = None,
     ) -> None:
-        self.inbox: Mailbox[bytes] = Mailbox("engine", config.run.mailbox_capacity)
+        self._observer = observer or Observer()
+        self.inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
         """Where agents answer."""
-        self.decisions: Mailbox[bytes] = Mailbox("engine's decisions", config.run.mailbox_capacity)
+        self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
         """Where the oracle answers. Apart, because the engine never waits for both at once."""
         self.digest = RunningDigest()
         self.tally = tally
@@ -104,6 +109,8 @@ class EngineActor:
         self._tick_s = config.run.tick_s
         self.late = 0
         """Decisions that were not there in time, in real time mode."""
+        self.unanswered = 0
+        """Triggers sent whose answer has not been read."""
         self._asked: dict[int, Question[Any]] = {}
         self._due: dict[int, list[int]] = {}
         """`{tick: agents whose decision takes effect in it}`, ascending."""
@@ -131,9 +138,11 @@ class EngineActor:
         self._end = ticks
         self._ask_again()
         while self.tick < ticks and not self._stopping:
+            started = perf_counter()
             frame = await self._step(self.tick)
             await self._recorder.commit(self.tick, frame)
             self.tick += 1
+            self._observer.tick_ended(perf_counter() - started)
             on_tick(self.tick)
             await between()
             if self._tick_s:
@@ -154,6 +163,16 @@ class EngineActor:
             late=self.late,
             asked=tuple((tick, encode(question)) for tick, question in due),
             decided=tuple(map(encode, self._decided.values())),
+        )
+
+    def is_open(self, name: tuple[int, int, str]) -> bool:
+        """Whether the question of this agent, tick and trigger has no answer yet."""
+        agent, asked, trigger = name
+        question = self._asked.get(agent)
+        return (
+            question is not None
+            and (question.tick, question.trigger) == (asked, trigger)
+            and agent not in self._decided
         )
 
     def oldest_asked(self) -> int:
@@ -218,8 +237,10 @@ class EngineActor:
     async def _send(self, triggers: Sequence[Trigger[Any]], answers: list[Answer], tick: int) -> None:
         agents, encode = self._agents, self._codec.encode
         for start in range(0, len(triggers), CHUNK):
-            for trigger in triggers[start : start + CHUNK]:
+            chunk = triggers[start : start + CHUNK]
+            for trigger in chunk:
                 agents[trigger.agent].put(encode(trigger))
+            self.unanswered += len(chunk)
             await asyncio.sleep(0)
             self._read(self.inbox.take_all(), answers, tick)
 
@@ -230,6 +251,7 @@ class EngineActor:
             if message.tick != tick:
                 raise BarrierError(message.agent, tick, message.tick)
         answers.extend(zip(map(_agent, messages), batch, messages, strict=True))
+        self.unanswered -= len(batch)
 
     def _note(self, batch: list[bytes]) -> None:
         """Keep the decisions in a batch until they take effect, but those that came too late in real time."""

@@ -13,15 +13,18 @@ from anyio import to_thread
 from actors.backends import open_oracle
 from actors.checkpoint import Checkpoint
 from actors.checkpointer import Checkpointer, interval, restore
-from actors.disk import RealDisk
+from actors.collector import collector_paused
+from actors.disk import Disk, RealDisk
 from actors.engine import nothing
 from actors.errors import first_of
 from actors.history import History
+from actors.logs import LogContext
+from actors.observer import Observer
 from actors.run_directory import RunDirectory
 from actors.series import RoundSeries, cut_series
 from actors.signals import StopOnSignal
 from actors.simulation import Progress, Simulation
-from actors.store import RunStore
+from actors.store import Execute, RunStore, in_thread
 from actors.summary import Summary, summarise
 from prism.config import Config
 from prism.domain import Domain
@@ -29,6 +32,9 @@ from prism.errors import PrismError
 from prism.statechart import Oracle
 
 SPEND_CAP = "spend_cap"
+
+Drive = Callable[[Simulation, Callable[[int], None], Callable[[], Awaitable[None]]], Awaitable[str | None]]
+"""Runs a simulation to its end, with the two calls that `Simulation.run` takes; what stopped it early, if anything."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,8 +64,14 @@ class Spectator:
         """Look on until cancelled."""
 
 
-async def execute(run: Run, spectator: Spectator) -> Summary:
+async def execute(
+    run: Run, spectator: Spectator, observer: Observer | None = None, logs: LogContext | None = None
+) -> Summary:
     """Run to the end, or to the first signal, and leave everything on disk that a resumed run needs.
+
+    Args:
+        observer: is told how it goes.
+        logs: is told the tick.
 
     Raises:
         PrismError: the oracle, the disk or an actor failed for good. What was committed until then is on disk.
@@ -68,41 +80,75 @@ async def execute(run: Run, spectator: Spectator) -> Summary:
         async with open_oracle(run.config, run.domain, run.directory.path) as opened:
             await to_thread.run_sync(run.directory.note_oracle, opened.description)
             spectator.begins(run, opened.description)
-            return await _run(run, opened.oracle, spectator)
+            return await _run(run, opened.oracle, spectator, observer or Observer(), logs or LogContext())
     except BaseExceptionGroup as group:
         if (error := first_of(group, PrismError)) is not None:
             raise error from None
         raise
 
 
-async def _run(run: Run, oracle: Oracle[Any], spectator: Spectator) -> Summary:
+async def _run(run: Run, oracle: Oracle[Any], spectator: Spectator, observer: Observer, logs: LogContext) -> Summary:
+    async def drive(
+        simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
+    ) -> str | None:
+        logs.tick = lambda: simulation.engine.tick
+        return await simulate(simulation, spectator, on_tick, between)
+
+    disk = RealDisk(run.directory.path, syncs=run.config.run.sync)
+    begun = perf_counter()
+    try:
+        with run.directory.writing():
+            has_rows = await to_thread.run_sync(
+                cut_series, disk, run.history.tick, run.config.simulation.ticks_per_round
+            )
+        simulation, stopped_by = await carry_on(run, oracle, disk, drive, has_rows=has_rows, observer=observer)
+    finally:
+        disk.close()
+    return summarise(simulation, perf_counter() - begun, stopped_by)
+
+
+async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
+    run: Run,
+    oracle: Oracle[Any],
+    disk: Disk,
+    drive: Drive,
+    *,
+    has_rows: bool,
+    observer: Observer | None = None,
+    execute: Execute = in_thread,
+) -> tuple[Simulation, str | None]:
+    """Drive a run from where its files end; the simulation at its end, and what stopped it early, if anything did.
+
+    Args:
+        disk: where its files are.
+        drive: runs the simulation.
+        has_rows: whether the series of its rounds has been begun.
+        execute: runs what blocks.
+    """
     settings = run.config
-    disk = RealDisk(run.directory.path, syncs=settings.run.sync)
     store = RunStore(
         disk,
         run.history,
         keeps_answers=oracle.waits,
         settled_after=run.lookahead_ticks if settings.oracle.mode == "pace" else None,
         keep=settings.run.checkpoints_kept,
+        observer=observer,
+        execute=execute,
     )
-    simulation = Simulation(settings, run.domain, oracle, store)
-    restore(simulation, run.checkpoint)
+    with collector_paused():
+        simulation = Simulation(settings, run.domain, oracle, store, observer)
+        restore(simulation, run.checkpoint)
     checkpointer = Checkpointer(simulation, store, interval(settings, run.domain))
-    has_rows = await to_thread.run_sync(cut_series, disk, run.history.tick)
     series = RoundSeries(store, simulation, is_new=not has_rows)
-    begun = perf_counter()
-    try:
-        async with anyio.create_task_group() as files:
-            files.start_soon(store.run)
-            try:
-                stopped_by = await simulate(simulation, spectator, series.after_tick, checkpointer.between_ticks)
-                await checkpointer.take()
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await store.close()
-    finally:
-        disk.close()
-    return summarise(simulation, perf_counter() - begun, stopped_by)
+    async with anyio.create_task_group() as files:
+        files.start_soon(store.run)
+        try:
+            stopped_by = await drive(simulation, series.after_tick, checkpointer.between_ticks)
+            await checkpointer.take()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await store.close()
+    return simulation, stopped_by
 
 
 async def simulate(

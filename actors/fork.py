@@ -59,9 +59,9 @@ async def fork(  # what a fork is made of
     future = Simulation(config, built.domain, built.domain.oracle())
     await hand_over(past, future)
     child.write_config(config)
-    _write_manifest(parent, child, tick, past, built)
     with child.writing():
         await _write_past(parent, child, tick, future, built)
+    _write_manifest(parent, child, tick, past, built)  # last: without it, nobody takes this for a run
 
 
 def _config_of_fork(parent: RunDirectory, overrides: Sequence[str], ticks: int | None) -> Config:

@@ -87,7 +87,7 @@ COMMIT = Timing(
     "prism_commit_duration_seconds",
     (),
     (0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0),
-    "How long it took to write and sync the journal frames of a tick.",
+    "How long it took to write and sync frames of the journal.",
 )
 QUEUE_WAIT = Timing(
     "prism_oracle_queue_wait_seconds",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -24,6 +25,9 @@ FORMAT = 1
 LENGTH = ("rounds", "ticks")
 """Settings of `simulation` that are no part of the header: a run that goes on for longer is the same run."""
 
+WATCHED = "metrics"
+"""The section that is no part of the header either: equal runs have equal journals, watched or not, on any port."""
+
 _BLOCK = 1 << 20
 _HEADER_MAX = 1 << 26
 _ticks = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw])
@@ -36,7 +40,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         prism: the version that began it.
         seed: of every random draw.
         agents: how many there are.
-        config: every setting that is not its length, by section.
+        config: every setting that is neither its length nor about watching it, by section.
         config_sha256: of the settings as canonical JSON, hexadecimal.
         inputs: `{input file as the configuration names it: SHA-256}`.
     """
@@ -63,6 +67,7 @@ class TickFrame(NamedTuple):
 def header_of(config: Config, inputs: dict[str, str], agents: int, version: str) -> Header:
     """The header of a new run."""
     settings = msgspec.to_builtins(config)
+    del settings[WATCHED]
     for name in LENGTH:
         settings["simulation"].pop(name, None)
     canonical = msgspec.json.encode(settings, order="deterministic")
@@ -134,8 +139,14 @@ def read_ticks(disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN) 
 
 
 def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame | Damage]]:
-    """`(offset, frame)` of any file of frames, read block by block; the last item is the damage, if there is any."""
-    data, base, start, size = b"", offset, 0, disk.size(name)
+    """`(offset, frame)` of any file of frames, read block by block; the last item is the damage, if there is any.
+
+    Raises:
+        JournalError: it cannot be read.
+    """
+    with reading(name):
+        size = disk.size(name)
+    data, base, start = b"", offset, 0
     while base + start < size:
         found = read_frame(data, start, base + start)
         if isinstance(found, Frame):
@@ -143,10 +154,22 @@ def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame
             start = found.end - base
         elif found.is_end and base + len(data) < size:  # only the block ends here
             data, base, start = data[start:], base + start, 0
-            data += disk.read(name, base + len(data), max(_BLOCK, len(data)))
+            with reading(name):
+                data += disk.read(name, base + len(data), max(_BLOCK, len(data)))
         else:
             yield base + start, found
             return
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn what the system says about a file that cannot be read into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        raise JournalError(
+            f"{error.filename or name}: {error.strerror}; nothing is lost by that: mend it, then use `prism resume`"
+        ) from error
 
 
 def answers_of(payload: bytes) -> bytes:

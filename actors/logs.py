@@ -93,12 +93,16 @@ def logging_to(path: Path | None) -> Iterator[LogContext]:
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
     )
-    handler = _Forwarding(logging.WARNING)
+    # Of libraries warnings only, which is their loggers' level; of `prism` also what it says at INFO.
+    handler, own = _Forwarding(logging.INFO), logging.getLogger("prism")
     logging.getLogger().addHandler(handler)
+    level = own.level
+    own.setLevel(logging.INFO)
     try:
         yield context
     finally:
         limit.flush()
+        own.setLevel(level)
         logging.getLogger().removeHandler(handler)
         structlog.reset_defaults()
         if file is not None:

@@ -47,6 +47,8 @@ class Metrics(Observer):
         self.lag = LoopLag(clock)
         self.snapshot: Snapshot | None = None
         """The latest one, for any thread; None until there is a simulation."""
+        self.is_under_way = False
+        """Whether the run has committed a tick and not ended; for any thread."""
         self._labels = labels
         self._clock = clock
         self._published_at = float("-inf")
@@ -61,12 +63,6 @@ class Metrics(Observer):
         self._calls = {outcome: Histogram(CALL.bounds_s) for outcome in OUTCOMES}
         self._waits = {name: Histogram(MAILBOX_WAIT.bounds_s) for name in TIMED}
 
-    @property
-    def is_under_way(self) -> bool:
-        """Whether the run has committed a tick, from any thread."""
-        now = self.snapshot
-        return now is not None and now.active and now.reading.tick > 0
-
     def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
         """A mailbox whose batches are timed."""
         self._mailboxes[name] = made = TimedMailbox[bytes](name, capacity, self._waits[name])
@@ -75,22 +71,23 @@ class Metrics(Observer):
     def watches(self, simulation: Simulation) -> None:
         """Publish what there is to see of it before it runs."""
         self._simulation = simulation
-        self._sweep = MailboxSweep(simulation.agent_mailboxes)
+        self._sweep = MailboxSweep(simulation.mailboxes)
         self._publish(at_tick_end=True)
 
     async def run(self) -> None:
         """Beat and publish until cancelled."""
         self._active = True
-        self._publish(at_tick_end=False)
+        self._publish(at_tick_end=True)  # a resumed run is further than when it was made
         try:
             await self.lag.run(self._beaten)
         finally:
-            self._active = False
+            self._active = self.is_under_way = False
             self._publish(at_tick_end=True)
 
     def tick_ended(self, duration_s: float) -> None:
         """Count a tick, and publish if the latest snapshot is old."""
         self._tick.observe(duration_s)
+        self.is_under_way = True
         if self._clock() - self._published_at >= PERIOD_S:
             self._publish(at_tick_end=True)
 
@@ -130,7 +127,13 @@ class Metrics(Observer):
             self._measure(simulation)
         self._sweep.step()
         self._published_at = self._clock()
-        self.snapshot = Snapshot(
+        try:
+            self.snapshot = self._look(simulation)
+        except Exception as error:  # noqa: BLE001  # likewise: the oracle that is asked for its tokens is foreign, too
+            _complain("snapshot_failed", error)
+
+    def _look(self, simulation: Simulation) -> Snapshot:
+        return Snapshot(
             labels=self._labels,
             active=self._active,
             reading=read(simulation, {name: mailbox.statistics() for name, mailbox in self._mailboxes.items()}),
@@ -154,4 +157,8 @@ class Metrics(Observer):
         try:
             self._measures = tuple(simulation.domain.world.measures())
         except Exception as error:  # noqa: BLE001  # a domain is foreign code, and a run must not end over what it shows
-            log.warning("measures_failed", actor="metrics", error=f"{type(error).__name__}: {error}"[:200])
+            _complain("measures_failed", error)
+
+
+def _complain(event: str, error: Exception) -> None:
+    log.warning(event, actor="metrics", error=f"{type(error).__name__}: {error}"[:200])

@@ -24,7 +24,8 @@ from actors.fair_queue import FairQueue
 from actors.gate import TokenBucket
 from actors.mailbox import Mailbox
 from actors.messages import Codec, Decided
-from actors.oracle_statistics import OracleState, OracleStatistics
+from actors.observer import Observer
+from actors.oracle_statistics import Name, OracleState, OracleStatistics
 from actors.recorder import Answers, Unrecorded
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig
@@ -52,6 +53,7 @@ class OracleActor:
         answers: keeps every answer, and knows those of an earlier life.
         priority: of the domain's questions in the queue; 0 goes first.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
+        observer: is told of every call.
     """
 
     def __init__(  # noqa: PLR0913  # its neighbours, each of them once
@@ -65,6 +67,7 @@ class OracleActor:
         answers: Answers | None = None,
         priority: int = 0,
         on_spent: Callable[[], None] = lambda: None,
+        observer: Observer | None = None,
     ) -> None:
         self.oracle = oracle
         self.statistics = OracleStatistics()
@@ -79,6 +82,7 @@ class OracleActor:
         self._has_keys = type(oracle).key is not Oracle.key
         self._priority = priority
         self._on_spent = on_spent
+        self._observer = observer or Observer()
         self._deadline_s = config.deadline_s if oracle.waits else math.inf
         self._spent = False
         self._tokens_before = 0
@@ -109,9 +113,13 @@ class OracleActor:
         """Tokens used in the whole run, in and out."""
         return self._tokens_before + self.oracle.tokens
 
-    def state(self) -> OracleState:
-        """What it has counted."""
-        return self.statistics.state(self.tokens)
+    def state(self, is_open: Callable[[Name], bool]) -> OracleState:
+        """What it has counted.
+
+        Args:
+            is_open: whether the engine has no answer to a question yet, so that it will be asked and counted again.
+        """
+        return self.statistics.state(self.tokens, is_open)
 
     def restore(self, state: OracleState) -> None:
         """Go on counting from there."""
@@ -186,7 +194,7 @@ class OracleActor:
             waiting = waiting._replace(key=key)
         if waiting.key is not None and waiting.key in self._followers:
             self._followers[waiting.key].append(waiting)
-            self.statistics.coalesced += 1
+            self.statistics.shared(_name(question))
             return
         if waiting.key is not None:
             self._followers[waiting.key] = []
@@ -208,7 +216,7 @@ class OracleActor:
             waited = False
             self.breaker.begun()
             self._calling += 1
-            self.statistics.calls += 1
+            self.statistics.called(_name(waiting.question))
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
             calls.start_soon(self._call, waiting, calls)
         if len(self._waiting) < self._config.queue_size:
@@ -242,8 +250,10 @@ class OracleActor:
         """Ask the oracle, and tell everything that learns from how it went."""
         begun, under_way = anyio.current_time(), self._calling
         within_s = waiting.arrived + self._deadline_s - begun
+        self._observer.asked(begun - waiting.arrived)
         verdict = await consult(self.oracle, self._asker(waiting.question), waiting.question, within_s)
         now, failure = anyio.current_time(), verdict.reason or None
+        self._observer.answered(verdict.reason, now - begun, waiting.question.tick)
         if failure == "deadline" and within_s < self._deadline_s / 2:
             failure = "waited"  # it had waited so long that little time was left, which says nothing of the backend
         self._calling -= 1
@@ -287,9 +297,10 @@ class OracleActor:
     def _close(self, waiting: Waiting) -> None:
         """A question is answered. One of the same name may have been asked since the answer was sent."""
         name = _name(waiting.question)
+        self.statistics.settled(name)
         if self._open.get(name, waiting).question is waiting.question:
             self._open.pop(name, None)
 
 
-def _name(question: Question[Any]) -> tuple[int, int, str]:
+def _name(question: Question[Any]) -> Name:
     return question.agent, question.tick, question.trigger

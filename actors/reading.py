@@ -97,7 +97,7 @@ def read(simulation: Simulation, mailboxes: Mapping[str, MailboxStatistics]) -> 
         unanswered=engine.unanswered,
         quarantined=simulation.supervisor.quarantined,
         oracle_restarts=simulation.supervisor.service_restarts,
-        guard_errors=sum(seen.count for seen in simulation.domain.chart.guard_errors),
+        guard_errors=sum(simulation.guard_errors().values()),
         waiting=oracle.queue_depth,
         in_flight=oracle.in_flight,
         concurrency_limit=oracle.limit.limit,

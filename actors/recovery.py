@@ -15,7 +15,7 @@ from actors.disk import Disk
 from actors.errors import DamagedError, JournalError
 from actors.frames import ORIGIN, Damage
 from actors.history import History
-from actors.journal import JOURNAL, Header, read_header, read_ticks
+from actors.journal import JOURNAL, Header, read_header, read_ticks, reading
 
 REMEDY = "`prism verify` shows all of it; `prism resume --force` cuts the journal there and runs the rest again"
 
@@ -43,16 +43,24 @@ def recover(disk: Disk, *, mend: bool = True, before: int | None = None, force: 
         force: cut off damage that no crash explains, too.
 
     Raises:
-        JournalError: there is no journal, or it cannot be read by this version.
+        JournalError: there is no journal, this version cannot read it, or a file cannot be read or mended.
         DamagedError: a file was damaged after it had been written.
     """
+    with reading("the run directory"):
+        recovered = _recover(disk, mend=mend, before=before, force=force)
+        if mend:
+            disk.sync_directory()  # a killed process may have left names that are not on the medium, the journal's even
+        return recovered
+
+
+def _recover(disk: Disk, *, mend: bool, before: int | None, force: bool) -> Recovered:
     header, first = read_header(disk)
     notes: list[str] = []
     candidates = _checkpoints(disk, notes)
     ends, damage = _scan(disk, first, [checkpoint.position.journal_bytes for checkpoint in candidates])
     if damage is not None:
         newest = max((checkpoint.position.journal_bytes for checkpoint in candidates), default=0)
-        if damage.offset < newest and not damage.is_end and not force:
+        if not force and _is_no_crash(disk, JOURNAL, damage, newest):
             raise DamagedError(JOURNAL, damage.offset, f"tick {ends.ticks}: {damage.problem}", REMEDY)
         notes.append(f"{JOURNAL}: cut at byte {damage.offset}, after {ends.ticks} whole ticks ({damage.problem})")
         if mend:
@@ -67,10 +75,15 @@ def recover(disk: Disk, *, mend: bool = True, before: int | None = None, force: 
         notes.append(f"{checkpoint.name}: refused, the journal does not have what it follows")
         if mend:
             disk.remove(checkpoint.name)
-    durable = max((checkpoint.position.answers_bytes for checkpoint in candidates), default=0)
-    answers_end = _mend_answers(disk, notes, 0 if force else durable, mend=mend)
+    durable = max((checkpoint.position.answers_end for checkpoint in candidates), default=0)
+    answers_end = _mend_answers(disk, notes, durable, mend=mend, force=force)
     history = _history(disk, first, ends, answers_end, chosen)
     return Recovered(header, history, chosen, notes)
+
+
+def _is_no_crash(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
+    """Whether damage is in what was durable once. Where the file just ends earlier, all that is left of it is good."""
+    return damage.offset < durable <= disk.size(name)
 
 
 class _Ends(NamedTuple):
@@ -107,7 +120,7 @@ def _checkpoints(disk: Disk, notes: list[str]) -> list[Checkpoint]:
     return found
 
 
-def _mend_answers(disk: Disk, notes: list[str], durable: int, *, mend: bool) -> int:
+def _mend_answers(disk: Disk, notes: list[str], durable: int, *, mend: bool, force: bool) -> int:
     """Cut a torn tail off the oracle's log; its length afterwards. What was durable once is not cut off unasked."""
     if ANSWERS not in disk.names():
         if not mend:
@@ -117,11 +130,15 @@ def _mend_answers(disk: Disk, notes: list[str], durable: int, *, mend: bool) -> 
         raise DamagedError(ANSWERS, 0, f"it does not begin with {ANSWERS_MAGIC!r}")
     end, damage = whole_length(disk, len(ANSWERS_MAGIC))
     if damage is not None:
-        if damage.offset < durable and not damage.is_end:
+        if not force and _is_no_crash(disk, ANSWERS, damage, durable):
             raise DamagedError(ANSWERS, damage.offset, damage.problem, REMEDY)
         notes.append(f"{ANSWERS}: cut at byte {damage.offset} ({damage.problem})")
         if mend:
             disk.truncate(ANSWERS, damage.offset)
+    if end < durable:
+        notes.append(
+            f"{ANSWERS}: is shorter than it was at a checkpoint; without the lost answers the run may not replay"
+        )
     return end
 
 

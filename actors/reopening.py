@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from actors.checkpoint import Checkpoint
 from actors.disk import RealDisk
 from actors.domains import build_domain
-from actors.errors import ResumeRefusedError
+from actors.errors import ResumeRefusedError, RunDirectoryError
 from actors.execution import Run
+from actors.journal import JOURNAL, read_header
 from actors.recovery import recover
-from actors.run_directory import CONFIG, SUMMARY, RunDirectory
+from actors.run_directory import CONFIG, SUMMARY, Manifest, RunDirectory
 from actors.sameness import refuse_unless_same
 from prism.config import Config, load_config
 from prism.errors import ConfigError
@@ -41,17 +43,19 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     """
     directory = RunDirectory(path)
     manifest = directory.manifest()
+    _refuse_without_journal(directory)
     config = read_resolved(path / CONFIG, overrides)
     if ticks is not None:
         config = with_length(config, ticks)
     disk = RealDisk(path, syncs=config.run.sync)
-    header, history, checkpoint, notes = recover(disk, force=force)
+    domain, inputs = build_domain(config)
+    refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
+    _, history, checkpoint, notes = recover(disk, force=force)
     if history.ticks > config.simulation.length:
         raise ResumeRefusedError(
             path, [f"it has {history.ticks} ticks and was to have {config.simulation.length}"], "Ask for more ticks."
         )
-    domain, inputs = build_domain(config)
-    refuse_unless_same(path, header, manifest, config, inputs, force=force)
+    _refuse_without_fork(path, manifest, checkpoint)
     directory.write_config(config)
     directory.write_manifest(msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks)))
     (path / SUMMARY).unlink(missing_ok=True)  # it told of the run as it was
@@ -64,6 +68,30 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
         lookahead_ticks=longest_lookahead(directory, config),
     )
     return Reopened(run, notes)
+
+
+def _refuse_without_journal(directory: RunDirectory) -> None:
+    path = directory.path
+    if directory.is_unborn:
+        raise RunDirectoryError(
+            f"{path}: nothing was run here, it was ended before its journal was there; "
+            f"begin it again with: prism run CONFIG --out {path}"
+        )
+    if not (path / JOURNAL).exists():
+        raise RunDirectoryError(f"{path / JOURNAL}: is missing, and without it nothing is left to go on from")
+
+
+def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint | None) -> None:
+    """A fork goes on from a checkpoint: its first ticks were run with other settings than it has now."""
+    if not manifest.forks:
+        return
+    origin = manifest.forks[-1]
+    if checkpoint is None or checkpoint.position.tick < origin.tick:
+        raise ResumeRefusedError(
+            path,
+            [f"it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint from then on can be used"],
+            f"Branch off again with: prism fork {origin.parent} --at {origin.tick}",
+        )
 
 
 def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:

@@ -18,6 +18,7 @@ import yaml
 
 import prism
 from actors.answer_log import ANSWERS
+from actors.answer_log import MAGIC as ANSWERS_MAGIC
 from actors.disk import RealDisk
 from actors.errors import JournalError, RunDirectoryError
 from actors.journal import JOURNAL, read_header
@@ -40,6 +41,9 @@ WRITTEN_BEFORE_THE_START = (
     LOCK,
 )
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
+
+UNBORN = {LOCK, CONFIG, MANIFEST, ANSWERS, *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL))}
+"""What there can be of a run whose journal does not exist yet; its lock is the first of them."""
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +98,8 @@ class RunDirectory:
     def create(cls, out: Path | None, name: str) -> RunDirectory:
         """A new run directory: `out`, or the next free `runs/<name>-001`.
 
+        What a run left in `out` that was killed before its journal was there is in nobody's way.
+
         Raises:
             RunDirectoryError: `out` holds files already, or a directory cannot be made.
         """
@@ -104,9 +110,16 @@ class RunDirectory:
             occupied = any(out.iterdir())
         except OSError as error:
             raise RunDirectoryError(f"{out}: cannot be made a run directory: {error.strerror}") from None
-        if occupied:
+        if occupied and not ((out / LOCK).exists() and cls(out).is_unborn):
             raise RunDirectoryError(f"{out}: is not empty; a run needs a directory of its own")
         return cls(out)
+
+    @property
+    def is_unborn(self) -> bool:
+        """Whether nothing is here but what a run writes before its journal is there."""
+        answers = self.path / ANSWERS
+        has_answers = answers.is_file() and answers.stat().st_size > len(ANSWERS_MAGIC)
+        return not has_answers and {path.name for path in self.path.iterdir()} <= UNBORN
 
     @property
     def log(self) -> Path:
@@ -135,7 +148,7 @@ class RunDirectory:
             raise RunDirectoryError(f"{self.path}: is no run's directory: it has no {MANIFEST}") from None
         except OSError as error:
             raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
 
     def note_oracle(self, description: str) -> None:
@@ -146,7 +159,7 @@ class RunDirectory:
         """What the run came to; None while it has not ended, or did not end well."""
         try:
             decoded = msgspec.json.decode((self.path / SUMMARY).read_bytes())
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
         return decoded if isinstance(decoded, dict) else None
 
@@ -156,6 +169,7 @@ class RunDirectory:
             return
         for name in WRITTEN_BEFORE_THE_START:
             (self.path / name).unlink(missing_ok=True)
+            (self.path / f".{name}.tmp").unlink(missing_ok=True)
         with suppress(OSError):  # somebody else's file is in it, or it is where the user stands
             self.path.rmdir()
 

@@ -70,7 +70,7 @@ def run_line(path: Path) -> RunLine:
         length = read_resolved(path / CONFIG).simulation.length
         manifest = directory.manifest()
         agents, ticks, digest = _journal(path)
-    except (ActorError, ConfigError):
+    except (ActorError, ConfigError, OSError):
         return RunLine(
             path=path,
             standing=Standing.DAMAGED,

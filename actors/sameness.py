@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from actors.errors import ResumeRefusedError
-from actors.journal import LENGTH, Header
+from actors.journal import LENGTH, WATCHED, Header
 from actors.run_directory import CONFIG, Manifest, manifest_of
 from prism.config import Config
 
-SAFE = ("llm.", "metrics.", "run.", "oracle.")
+SAFE = ("llm.", "run.", "oracle.")
 """Settings that change how a run is carried out, and nothing that it has committed."""
 
 UNSAFE = (
@@ -57,6 +57,8 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
     now = dict(_flat(msgspec.to_builtins(config), ""))
     then = dict(_flat(header.config, ""))
     for key in sorted(now.keys() | then.keys()):
+        if key.startswith(f"{WATCHED}."):
+            continue
         if key not in {f"simulation.{name}" for name in LENGTH} and now.get(key) != then.get(key):
             yield key, f"{CONFIG}: {key} is {now.get(key)!r}, was {then.get(key)!r} when the run began"
 
@@ -69,7 +71,7 @@ def is_safe(key: str) -> bool:
 def _changed_code(manifest: Manifest, config: Config, inputs: dict[str, str]) -> list[str]:
     now = manifest_of(config, inputs)
     changes = [
-        f"{package} is {now.packages[package]}, was {was}"
+        f"{package} is {now.packages.get(package, 'unknown to this version')}, was {was}"
         for package, was in manifest.packages.items()
         if now.packages.get(package) != was
     ]

@@ -10,10 +10,10 @@ ROUNDS = "rounds.csv"
 
 
 class RoundSeries:
-    """Appends a row to a CSV file after each round. Every number but `round` and `tick` counts from the start.
+    """Appends a row to a CSV file after each round. Every whole number but `round` and `tick` counts from the start.
 
     The columns are the same for every row: activations, transitions, questions, transitions by what settled them, and
-    the whole numbers among the world's totals, such as posts and likes.
+    the numbers among the world's totals: counts such as posts and likes, and levels such as an interest rate.
 
     Args:
         store: where the rows go, a header first in a new file.
@@ -32,7 +32,7 @@ class RoundSeries:
         if tick % self._ticks_per_round == 0:
             self._store.line(ROUNDS, ",".join(map(str, self._row().values())))
 
-    def _row(self) -> dict[str, int]:
+    def _row(self) -> dict[str, float]:
         simulation, tally = self._simulation, self._simulation.tally
         totals = simulation.domain.world.totals()
         return {
@@ -42,23 +42,38 @@ class RoundSeries:
             "transitions": tally.transitions,
             "questions": tally.questions,
             **tally.decisions_by_source(),
-            **{name: value for name, value in totals.items() if isinstance(value, int)},
+            **{name: value for name, value in totals.items() if isinstance(value, int | float)},
         }
 
 
-def cut_series(disk: Disk, tick: int) -> bool:
-    """Leave out the rows of later ticks, and what a crash has torn: they come again. Whether a header is left."""
+def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
+    """Leave out the rows of later ticks: they come again. Whether any is left; without one there is no file either.
+
+    Whatever follows the last row that the checkpoint at `tick` made sure of may be anything after a power cut, even
+    look like an earlier row: so rows are taken from the front for as long as each is the next round's.
+    """
     if ROUNDS not in disk.names():
         return False
-    data = disk.read(ROUNDS, 0, disk.size(ROUNDS))
-    whole = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
-    column = whole[0].decode(errors="replace").strip().split(",").index("tick") if whole else 0
-    kept = [row for row in whole[1:] if _tick(row, column) <= tick]
-    put_whole(disk, ROUNDS, [*whole[:1], *kept])
-    return bool(whole)
+    header, *rows = disk.read(ROUNDS, 0, disk.size(ROUNDS)).splitlines(keepends=True) or [b""]
+    kept: list[bytes] = []
+    latest = None
+    for row in rows:
+        number = _round(row, ticks_per_round)
+        if number is None or number * ticks_per_round > tick or latest not in {None, number - 1}:
+            break
+        kept.append(row)
+        latest = number
+    if not kept:
+        disk.remove(ROUNDS)
+        return False
+    put_whole(disk, ROUNDS, [header, *kept])
+    return True
 
 
-def _tick(row: bytes, column: int) -> float:
-    """The tick of a row; one that cannot be read is later than any."""
-    cells = row.decode(errors="replace").strip().split(",")
-    return int(cells[column]) if len(cells) > column and cells[column].isdigit() else float("inf")
+def _round(row: bytes, ticks_per_round: int) -> int | None:
+    """The round of a row; None if it is no whole row."""
+    cells = row.decode("ascii", errors="replace").split(",")
+    if not row.endswith(b"\n") or len(cells) < 3 or not (cells[0].isdecimal() and cells[1].isdecimal()):
+        return None
+    number, tick = int(cells[0]), int(cells[1])
+    return number if number * ticks_per_round == tick else None

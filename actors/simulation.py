@@ -23,6 +23,7 @@ from actors.checkpoint import RunState
 from actors.engine import EngineActor, nothing
 from actors.mailbox import Mailbox
 from actors.messages import Codec
+from actors.observer import Observer
 from actors.oracle import OracleActor
 from actors.recorder import Record
 from actors.supervisor import RestartIntensity, Supervisor
@@ -58,27 +59,36 @@ class Simulation:
         domain: the world and its people.
         oracle: who answers; by default the domain's embedded one.
         record: where ticks and answers are kept, and compared with an earlier life; by default nowhere.
+        observer: is told how it goes; by default nobody is.
     """
 
     def __init__(
-        self, config: Config, domain: Domain, oracle: Oracle[Any] | None = None, record: Record | None = None
+        self,
+        config: Config,
+        domain: Domain,
+        oracle: Oracle[Any] | None = None,
+        record: Record | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.config = config
         self.domain = domain
         self.ticks = config.simulation.length
         codec = Codec(domain.context_type, domain.effect_type)
         capacity = config.run.mailbox_capacity
-        self._agents: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
-        self._questions: Mailbox[bytes] = Mailbox("oracle", config.oracle.queue_size)
+        self._observer = observer or Observer()
+        self.mailboxes: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
+        """The agents', by number."""
+        self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.tally = Tally(domain.chart, domain.size)
         self.engine = EngineActor(
             domain.world,
             codec,
-            self._agents,
+            self.mailboxes,
             self._questions,
             config=config,
             tally=self.tally,
             recorder=record,
+            observer=self._observer,
         )
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         ask = config.statechart.oracle_enabled
@@ -92,11 +102,13 @@ class Simulation:
             answers=record,
             priority=domain.priority,
             on_spent=self._stop_spent,
+            observer=self._observer,
         )
         self.is_spent = False
         """Whether the spend cap has ended the run."""
         self._guards_logged = 0
         self._guards_before: dict[str, int] = {}
+        self._observer.watches(self)
 
     def restore(self, state: RunState, columns: Columns) -> None:
         """Go on from a checkpoint instead of tick 0. Called before `run`."""
@@ -113,7 +125,7 @@ class Simulation:
             engine=self.engine.state(),
             tally=self.tally.state(),
             supervisor=self.supervisor.state(),
-            oracle=self.oracle.state(),
+            oracle=self.oracle.state(self.engine.is_open),
             guards=self.guard_errors(),
         )
         columns = []
@@ -143,13 +155,15 @@ class Simulation:
         async with anyio.create_task_group() as services:
             service = partial(self.oracle.run, self._questions)
             services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
+            services.start_soon(self._observer.run)
             async with anyio.create_task_group() as agents:
                 with _quiet_collector():
-                    for number, mailbox in enumerate(self._agents):
+                    for number, mailbox in enumerate(self.mailboxes):
                         agents.start_soon(self.supervisor.run_agent, number, mailbox)
                     await anyio.lowlevel.checkpoint()
-                await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
-                for mailbox in self._agents:
+                with structlog.contextvars.bound_contextvars(actor="engine"):
+                    await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
+                for mailbox in self.mailboxes:
                     mailbox.close()
             services.cancel_scope.cancel()
         gc.unfreeze()  # or what one run froze would be there for the rest of the process

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +28,7 @@ from actors.errors import JournalError
 from actors.history import History
 from actors.journal import JOURNAL
 from actors.messages import Decided
+from actors.observer import Observer
 from actors.recorder import Record
 from prism.agents import Question
 
@@ -88,9 +90,10 @@ class RunStore(Record):
         settled_after: ticks after which a question's answer must have been there; None in real time, where it need not.
         keep: checkpoints that are kept.
         execute: runs what blocks.
+        observer: is told of what is on disk.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what it writes, and how, each of them once
         self,
         disk: Disk,
         history: History,
@@ -99,11 +102,14 @@ class RunStore(Record):
         settled_after: int | None = None,
         keep: int = 2,
         execute: Execute = in_thread,
+        observer: Observer | None = None,
     ) -> None:
         self.statistics = StoreStatistics(history.end, history.ticks)
         self._disk = disk
         self._history = history
         self._execute = execute
+        self._observer = observer or Observer()
+        self._observer.resumed(history.end, history.ticks)
         self._keep = keep
         self._settled_after = settled_after
         self._known = KnownAnswers(disk, history.answers_from, history.answers_end) if keeps_answers else None
@@ -121,11 +127,20 @@ class RunStore(Record):
         """Whether the log may hold answers that are not on the medium; what an earlier life left may not be."""
         self._changed = anyio.Event()
         self._written = anyio.Event()
-        self._ends = False
+        self._journal_unsynced = True
+        """Likewise of the journal."""
+        self._ends = self._is_over = False
         self._error: OSError | None = None
 
     async def run(self) -> None:
         """Write what gathers until the store is closed, or cannot be written."""
+        try:
+            await self._write_all()
+        finally:
+            self._is_over = True
+            self._tell()
+
+    async def _write_all(self) -> None:
         async with anyio.create_task_group() as tasks:
             while not (self._ends and not self._batch and self._checkpoint is None) and self._error is None:
                 if not self._batch and (self._checkpoint is None or self._is_checkpointing):
@@ -137,7 +152,9 @@ class RunStore(Record):
                 checkpoint = None
                 if not self._is_checkpointing:
                     checkpoint, self._checkpoint = self._checkpoint, None
-                await self._attempt(self._write)
+                await self._attempt(partial(self._write, is_followed=checkpoint is not None))
+                if (frames := self._writing.frames) and self._error is None:
+                    self._observer.committed(self.statistics.commit_s[-1], sum(map(len, frames)), len(frames))
                 self._writing = Batch()
                 self._done += self._error is None
                 if checkpoint is not None and self._error is None:
@@ -196,7 +213,13 @@ class RunStore(Record):
         answers_bytes = self._history.answers_from
         if self._known is None or self._known.is_used_up(oldest_asked):
             answers_bytes = max(length for marked, length in self._marks if marked <= oldest_asked)
-        return Position(tick=tick, journal_bytes=self._frame_end, link=link, answers_bytes=answers_bytes)
+        return Position(
+            tick=tick,
+            journal_bytes=self._frame_end,
+            link=link,
+            answers_bytes=answers_bytes,
+            answers_end=self._answers_bytes,
+        )
 
     def checkpoint(self, checkpoint: Checkpoint) -> None:
         """Have a checkpoint written after everything before it. One that still waits is left out."""
@@ -212,30 +235,46 @@ class RunStore(Record):
         """
         self._ends = True
         self._changed.set()
-        await self._until(lambda: not (self._batch or self._writing or self._checkpoint or self._is_checkpointing))
+        await self._until(lambda: self._is_over)
 
-    def _write(self) -> None:
-        """Write a batch, in the order that makes any crash mendable. Runs where it may block."""
+    def _write(self, *, is_followed: bool) -> None:
+        """Write a batch, in the order that makes any crash mendable. Runs where it may block.
+
+        Args:
+            is_followed: whether a checkpoint follows, which needs all of it on the medium, an earlier life's end too.
+        """
         batch = self._writing
         if batch.answers:
             self._answers_unsynced = True
             self._disk.append(ANSWERS, b"".join(batch.answers))
         if batch.frames:
             self._write_frames(batch.frames)
+        if is_followed:
+            self._sync_answers()
+            self._sync_journal()
         for file, lines in batch.lines.items():
             self._disk.append(file, b"".join(lines))
             self._unsynced_lines[file] = None
 
     def _write_frames(self, frames: list[bytes]) -> None:
         begun, data = perf_counter(), b"".join(frames)
-        if self._known is not None and self._answers_unsynced:
-            self._disk.sync(ANSWERS)
-            self._answers_unsynced = False
+        self._sync_answers()
+        self._journal_unsynced = True
         self._disk.append(JOURNAL, data)
-        self._disk.sync(JOURNAL)
+        self._sync_journal()
         self.statistics.journal_bytes += len(data)
         self.statistics.ticks += len(frames)
         self.statistics.commit_s.append(perf_counter() - begun)
+
+    def _sync_answers(self) -> None:
+        if self._known is not None and self._answers_unsynced:
+            self._disk.sync(ANSWERS)
+            self._answers_unsynced = False
+
+    def _sync_journal(self) -> None:
+        if self._journal_unsynced:
+            self._disk.sync(JOURNAL)
+            self._journal_unsynced = False
 
     async def _write_checkpoint(self, checkpoint: Checkpoint) -> None:
         lines, self._unsynced_lines = self._unsynced_lines, {}
@@ -249,6 +288,7 @@ class RunStore(Record):
         if self._error is None:
             self.statistics.checkpoints += 1
             self.statistics.checkpoint_tick = checkpoint.position.tick
+            self._observer.checkpointed()
         self._is_checkpointing = False
         self._changed.set()
         self._tell()

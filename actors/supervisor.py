@@ -75,6 +75,8 @@ class Supervisor:
         self.engine = engine
         self.intensity = intensity
         self.ask = ask
+        self.service_restarts = 0
+        """Crashes of actors that serve all, after which they went on."""
         self._quarantined: dict[int, None] = {}
 
     @property
@@ -123,7 +125,8 @@ class Supervisor:
         """
         while True:
             try:
-                await run()
+                with structlog.contextvars.bound_contextvars(actor=name):  # for whatever it starts, too
+                    await run()
             except (OracleUnavailableError, JournalError):
                 raise  # a restart would find the same: nobody to ask, or nowhere to keep the answer
             except Exception as error:  # likewise for those that serve all
@@ -132,6 +135,7 @@ class Supervisor:
                     raise RestartLimitError(
                         name, self.intensity.limit + 1, self.intensity.period_ticks, cause or error
                     ) from error
+                self.service_restarts += 1
                 log.exception("actor_restarted", actor=name)
             else:
                 return

@@ -2,12 +2,16 @@
 
 A million agents are a dozen columns of a million values. Encoding one at once would hold up everything else for tens
 of milliseconds, so a column comes as pieces of at most `PIECE` values, under the same name, in order.
+
+A dictionary is two columns, its keys and its values, and a dictionary of lists three: keys, lengths, and all lists laid
+end to end. No tuple or list is made for an entry, because each would be one more thing for the garbage collector to
+look at: with a million entries that took longer than everything else together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -16,7 +20,8 @@ PIECE = 32_768
 """Values in a piece: about 2 ms of encoding."""
 
 T = TypeVar("T")
-_encode = msgspec.msgpack.Encoder(enc_hook=list).encode  # a deque is a list here
+L = TypeVar("L")
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class Column(NamedTuple):
@@ -26,22 +31,35 @@ class Column(NamedTuple):
     data: bytes
 
 
-def pack(name: str, values: Sequence[Any]) -> Iterator[Column]:
-    """A list as pieces; an empty one is one empty piece."""
-    for start in range(0, len(values) or 1, PIECE):
-        yield Column(name, _encode(values[start : start + PIECE]))
+def pack(name: str, values: Iterable[Any], piece: int = PIECE) -> Iterator[Column]:
+    """Values as pieces; none at all are one empty piece.
+
+    Args:
+        piece: fewer values where each is large.
+    """
+    left, first = iter(values), True
+    while (batch := list(islice(left, piece))) or first:
+        yield Column(name, _encode(batch))
+        first = False
 
 
 def pack_items(name: str, items: Mapping[Any, Any], piece: int = PIECE) -> Iterator[Column]:
-    """A dictionary as pieces of `[key, value]` pairs in its order.
+    """A dictionary in its order: the column `name.key`, and its values as `name`."""
+    yield from pack(f"{name}.key", items)
+    yield from pack(name, items.values(), piece)
+
+
+def pack_lists(name: str, lists: Mapping[Any, Sequence[Any]], piece: int = PIECE // 16) -> Iterator[Column]:
+    """A dictionary of lists in its order: the columns `name.key` and `name.length`, and their values as `name`.
 
     Args:
-        piece: fewer of them where each is large.
+        piece: lists whose values make one piece.
     """
-    pairs = iter(items.items())
-    first = True
-    while (batch := list(islice(pairs, piece))) or first:
-        yield Column(name, _encode(batch))
+    yield from pack(f"{name}.key", lists)
+    yield from pack(f"{name}.length", map(len, lists.values()))
+    left, first = iter(lists.values()), True
+    while (batch := list(islice(left, piece))) or first:
+        yield Column(name, _encode(list(chain.from_iterable(batch))))
         first = False
 
 
@@ -64,8 +82,7 @@ class Columns:
             KeyError: there is no such column.
             msgspec.DecodeError: it holds something else.
         """
-        decode = msgspec.msgpack.Decoder(list[of]).decode  # type: ignore[valid-type]  # built from the argument
-        return [value for piece in self._pieces.pop(name) for value in decode(piece)]
+        return list(self._each(name, of))
 
     def value(self, name: str, of: type[T]) -> T:
         """The only value of a column."""
@@ -73,10 +90,26 @@ class Columns:
         return only
 
     def items(self, name: str, key: type[T], value: Any) -> dict[T, Any]:
-        """A dictionary from its pairs, in its order."""
-        return dict(self.values(name, tuple[key, value]))  # type: ignore[valid-type]
+        """A dictionary from its keys and values, in its order."""
+        return dict(zip(self._each(f"{name}.key", key), self._each(name, value), strict=True))
+
+    def lists(self, name: str, key: type[T], of: Any, make: Callable[[Iterator[Any]], L]) -> dict[T, L]:
+        """A dictionary of lists, in its order.
+
+        Args:
+            make: a list, or what is in its place, from its values.
+        """
+        lengths = self._each(f"{name}.length", int)
+        values = self._each(name, of)
+        keys = self._each(f"{name}.key", key)
+        return {each: make(islice(values, length)) for each, length in zip(keys, lengths, strict=True)}
 
     @property
     def unread(self) -> list[str]:
         """The names of the columns nobody has read."""
         return sorted(self._pieces)
+
+    def _each(self, name: str, of: Any) -> Iterator[Any]:
+        """The values of a column, a piece decoded at a time."""
+        decode = msgspec.msgpack.Decoder(list[of]).decode
+        return chain.from_iterable(map(decode, self._pieces.pop(name)))

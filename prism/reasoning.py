@@ -31,6 +31,11 @@ class DecisionClient(Protocol):
         """The answer."""
 
 
+def asked_by(component: Component, agent_name: str, turn: int) -> str:
+    """Who asks, for messages, and for a tape, where it is told apart from every other question of a run."""
+    return f"{component} for {agent_name} in turn {turn}"
+
+
 class Reasoner:
     """Asks on behalf of one component, and logs every chain of reasoning at DEBUG.
 
@@ -62,8 +67,8 @@ class Reasoner:
         calls: list[Call[D]] = []
         facts: dict[str, Any] = {}
         if isinstance(self._client, LLMClient):
-            asked_by = f"{self._component} for {agent_name} in turn {turn}"
-            facts = {"sample": turn, "asked_by": asked_by, "record": calls.append}
+            asker = asked_by(self._component, agent_name, turn)
+            facts = {"sample": turn, "asked_by": asker, "record": calls.append}
         try:
             decision = await self._client.call_with_retry(prompt=prompt, response_model=response_model, **facts)
         except LLMFailureException as error:

@@ -28,7 +28,7 @@ EPILOG = """\b
 Exit codes:
   0    done
   1    the run failed
-  2    wrong usage, or a directory or file that cannot be written
+  2    wrong usage, or a directory, a file or an address that cannot be used
   3    a configuration or input file that cannot be run
   4    stopped at the spend cap
   5    the oracle's backend cannot be reached

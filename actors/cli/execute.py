@@ -14,12 +14,14 @@ from rich.console import Console
 
 from actors.cli.progress import show_progress
 from actors.cli.report import render
+from actors.errors import first_of
 from actors.execution import SPEND_CAP, Run, Spectator, execute
 from actors.logs import logging_to
 from actors.signals import EXIT_BASE, StopOnSignal
 from actors.simulation import Progress, Simulation
 from actors.summary import Summary
 from actors.watched import Watch, watched
+from prism.errors import PrismError
 
 EXIT_SPENT = 4
 
@@ -80,15 +82,23 @@ async def showing(do: Callable[[Callable[[Simulation], None]], Awaitable[T]], *,
 
     Args:
         do: calls its argument with every simulation that begins.
+
+    Raises:
+        PrismError: the function did.
     """
     begun: list[Simulation] = []
-    async with anyio.create_task_group() as tasks:
+    try:
+        async with anyio.create_task_group() as tasks:
 
-        def begins(simulation: Simulation) -> None:
-            begun.append(simulation)
-            if len(begun) == 1 and not quiet:
-                tasks.start_soon(show_progress, lambda: begun[-1].progress())  # noqa: PLW0108  # more may follow
+            def begins(simulation: Simulation) -> None:
+                begun.append(simulation)
+                if len(begun) == 1 and not quiet:
+                    tasks.start_soon(show_progress, lambda: begun[-1].progress())  # noqa: PLW0108  # more may follow
 
-        result = await do(begins)
-        tasks.cancel_scope.cancel()
+            result = await do(begins)
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        if (error := first_of(group, PrismError)) is not None:
+            raise error from None
+        raise
     return result

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from actors.cli.paths import Paths, read_paths
 from actors.cli.progress import duration
+from actors.series import ROUNDS
 from actors.summary import Summary
 from prism.llm import OracleStatistics
 
@@ -43,7 +47,12 @@ def render(summary: Summary, directory: str) -> RenderableType:
         parts.append(
             Text(f"{summary.crashes:,} crashes, {summary.agents_quarantined:,} agents quarantined", style="bold red")
         )
-    parts.extend((_world(summary), Text(), _footer(summary, directory)))
+    levels = [name for name, value in summary.world.items() if isinstance(value, float)]
+    paths = read_paths(Path(directory, ROUNDS), levels)
+    parts.append(_world({name: value for name, value in summary.world.items() if name not in paths}))
+    if paths:
+        parts.append(Paths(paths))
+    parts.extend((Text(), _footer(summary, directory)))
     return Group(*parts)
 
 
@@ -65,15 +74,15 @@ def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:
     return table
 
 
-def _world(summary: Summary) -> RenderableType:
+def _world(world: Mapping[str, Any]) -> RenderableType:
     """What the domain adds: a line for each number or group of numbers."""
     table = Table(title="world", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
     table.add_column(min_width=18)
-    for name, value in summary.world.items():
+    for name, value in world.items():
         if isinstance(value, Mapping):
             if len(value) > LONGEST_GROUP:
                 continue  # a distribution: for summary.json, not for the eye
-            shown = ", ".join(f"{key} {number:,}" for key, number in value.items())
+            shown = ", ".join(f"{key.replace('_', ' ')} {number:,}" for key, number in value.items())
         else:
             shown = f"{value:,}"
         table.add_row(name.replace("_", " "), shown)

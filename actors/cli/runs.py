@@ -11,6 +11,9 @@ from rich.table import Table
 from actors.errors import RunDirectoryError
 from actors.run_list import RunLine, runs_in
 
+WIDEST = 10_000
+"""Columns that a table may take where nobody reads it on a terminal."""
+
 
 @click.command()
 @click.argument("root", metavar="[DIR]", default="runs", type=click.Path(path_type=Path, file_okay=False))
@@ -31,15 +34,21 @@ def runs(root: Path) -> None:
     if not lines:
         click.echo(f"{root}: no runs")
         return
-    Console().print(_table(lines))
+    table = _table(lines)
+    console = Console()
+    width = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
+    if console.is_terminal and width > console.width:
+        click.echo("\n".join(map(_block, lines)))
+    else:
+        Console(width=width).print(table)
 
 
 def _table(lines: list[RunLine]) -> Table:
+    """A row for each run; nothing in it is shortened."""
     table = Table(box=None, pad_edge=False)
     for title in ("run", "state", "resumable", "ticks", "of", "agents", "digest", "note"):
         table.add_column(title, justify="right" if title in {"ticks", "of", "agents"} else "left", no_wrap=True)
     for line in lines:
-        note = line.holder or (f"fork of {line.parent}" if line.parent else "")
         table.add_row(
             str(line.path),
             line.standing.value,
@@ -48,6 +57,24 @@ def _table(lines: list[RunLine]) -> Table:
             f"{line.length:,}",
             f"{line.agents:,}",
             line.digest,
-            note,
+            _note(line),
         )
     return table
+
+
+def _block(line: RunLine) -> str:
+    """The same of one run, where a row would not fit."""
+    rows = [
+        str(line.path),
+        f"  {line.standing.value}, {'resumable' if line.is_resumable else 'not resumable'}",
+        f"  {line.ticks:,} of {line.length:,} ticks, {line.agents:,} agents",
+        f"  digest {line.digest}" if line.digest else "",
+        f"  {_note(line)}" if _note(line) else "",
+    ]
+    return "\n".join(filter(None, rows))
+
+
+def _note(line: RunLine) -> str:
+    """Who is at work in it, and where it comes from."""
+    notes = [line.holder, f"fork of {line.parent}" if line.parent else None]
+    return ", ".join(filter(None, notes))

@@ -21,7 +21,7 @@ ECONOMY = Layout(
             number("Inflation", "Of the whole economy.", "percent", Query(INFLATION, "inflation")),
             number("Growth", "Of the gross domestic product.", "percent", Query(GROWTH, "growth")),
             number("Unemployment", "Of the whole economy.", "percent", Query(UNEMPLOYMENT, "unemployment")),
-            number("Total value", "Of all nations.", "short", Query(VALUE, "value")),
+            number("Total value", "Of all nations, in the unit of the configuration.", "short", Query(VALUE, "value")),
             number("Quarters", "Rounds committed.", "short", Query(of_run("prism_round"), "rounds")),
         ),
         "Policy": (
@@ -40,7 +40,7 @@ ECONOMY = Layout(
                 Query(GROWTH, "growth"),
                 Query(UNEMPLOYMENT, "unemployment"),
             ),
-            lines("Total value", "Of all nations.", "short", Query(VALUE, "value")),
+            lines("Total value", "Of all nations, in the unit of the configuration.", "short", Query(VALUE, "value")),
         ),
         "Nations": (
             stacked(
@@ -54,6 +54,13 @@ ECONOMY = Layout(
                 "Transitions a second by what settled them.",
                 "ops",
                 Query(total(rate("prism_decisions_total"), "source"), "{{source}}"),
+            ),
+            lines(
+                "Proposals",
+                "Policies that nations proposed, by what became of them, since the run began.",
+                "short",
+                Query(total(of_run("prism_economy_proposals_total"), "outcome"), "{{outcome}}"),
+                width=24,
             ),
         ),
     },

@@ -34,6 +34,7 @@ def find_conflict(config: Config) -> Conflict | None:
         chain(
             _time_conflicts(config),
             _population_conflicts(config.population),
+            _turn_conflicts(config),
             _oracle_conflicts(config),
             _economy_conflicts(config.economy),
             _history_conflicts(config.economy),
@@ -80,6 +81,34 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
         yield Conflict(
             keys=("population.graph.kind", "population.profiles", "population.graph.path"),
             problem="graph.kind is profiles, which needs a profile file in population.profiles, got null",
+        )
+
+
+def _turn_conflicts(config: Config) -> Iterator[Conflict]:
+    """What a turn of an economy cannot be made with: it is whole within its tick, and has no answer by default."""
+    if config.simulation.domain != "economy":
+        return
+    oracle = config.oracle
+    if oracle.mode != "pace":
+        yield Conflict(
+            keys=("oracle.mode", "simulation.domain"),
+            problem="an economy waits for every answer, since none can be made up: expected mode pace, got realtime",
+        )
+    if oracle.lookahead_ticks:
+        yield Conflict(
+            keys=("oracle.lookahead_ticks", "simulation.domain"),
+            problem="an economy settles a quarter in its own tick: expected lookahead_ticks 0, "
+            f"got {oracle.lookahead_ticks}",
+        )
+    if not config.statechart.oracle_enabled:
+        yield Conflict(
+            keys=("statechart.oracle_enabled", "simulation.domain"),
+            problem="an economy has no policy without its oracle: expected oracle_enabled true, got false",
+        )
+    if oracle.when_spent == "fallback" and (oracle.max_calls is not None or oracle.max_tokens is not None):
+        yield Conflict(
+            keys=("oracle.when_spent", "oracle.max_calls", "oracle.max_tokens", "simulation.domain"),
+            problem="an economy has no fallback once the cap is reached: expected when_spent stop, got fallback",
         )
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from prism.llm.asking import AskingOracle
 from prism.llm.client import Call, LLMClient
 from prism.llm.config import LLMConfig
 from prism.llm.decide import ModelOracle
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OUTCOMES",
     "REASONS",
+    "AskingOracle",
     "Call",
     "ChatRequest",
     "ChoiceRequest",

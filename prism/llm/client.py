@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Generic, TypeVar
 
 import anyio
@@ -14,6 +15,7 @@ from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
+from prism.llm.tally import Tally
 from prism.rng import WORLD, Draw, uniform
 
 __all__ = ["Call", "LLMClient", "LLMFailureException", "backoff_s"]
@@ -64,9 +66,10 @@ class LLMClient:
         max_tokens: the longest answer: reasoning takes more than a decision.
         sleep: waits; tests put one here that does not.
         jitter: the wait before a second attempt, from the seed and the sample number.
+        tally: counts what becomes of each attempt.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all but the first by name, and each with a default
         self,
         model: LanguageModel | LLMConfig,
         *,
@@ -75,6 +78,7 @@ class LLMClient:
         max_tokens: int = 1024,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[int, int], float] = backoff_s,
+        tally: Tally | None = None,
     ) -> None:
         if isinstance(model, LLMConfig):
             from prism.llm.ollama import OllamaChatClient  # noqa: PLC0415 - 0.2 s to import, and few runs need it
@@ -87,6 +91,7 @@ class LLMClient:
         self._max_tokens = max_tokens
         self._sleep = sleep
         self._jitter = jitter
+        self._tally = tally or Tally()
 
     async def call_with_retry(
         self,
@@ -132,13 +137,29 @@ class LLMClient:
                 asked_by=asked_by,
             )
             try:
-                completion = await self._model.complete(request)
-                value = _parse(completion, response_model, self._component)
+                completion, value = await self._attempt(request, response_model)
             except LLMFailureException as error:
                 await self._fail_or_wait(error, attempt + 1, sample)
                 continue
             return _call(value, prompt, completion, attempt)
         raise AssertionError("the last attempt answers or raises")
+
+    async def _attempt(self, request: ChatRequest, response_model: type[T]) -> tuple[Completion, T]:
+        """One answer, as it was said and as an instance; counted, whatever became of it."""
+        begun_s, said = perf_counter(), None
+        try:
+            said = await self._model.complete(request)
+            value = _parse(said, response_model, self._component)
+        except LLMFailureException as error:
+            # An answer that cannot be read has cost its tokens all the same.
+            read, written = (0, 0) if said is None else (said.prompt_tokens, said.completion_tokens)
+            self._tally.count(error.reason, error.latency_s, read, written)
+            raise
+        except anyio.get_cancelled_exc_class():
+            self._tally.count("cancelled", perf_counter() - begun_s)
+            raise
+        self._tally.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
+        return said, value
 
     async def aclose(self) -> None:
         """Close the model's connections."""

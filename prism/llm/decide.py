@@ -10,18 +10,15 @@ from typing import Any
 import anyio
 
 from prism.errors import OracleResponseError
+from prism.llm.asking import AskingOracle
 from prism.llm.config import LLMConfig
 from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, LanguageModel, Message
-from prism.llm.records import Forgone
-from prism.llm.tally import OracleStatistics, Tally
-from prism.llm.taped import TapedModel
 from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import (
     UNTRUSTED,
     Asker,
-    Oracle,
     build_oracle_prompt,
     options_schema,
     parse_oracle_response,
@@ -31,7 +28,7 @@ from prism.statechart.states import STATE_DESCRIPTIONS, AgentState
 _SEEDS = 2**31
 
 
-class ModelOracle(Oracle[AgentState]):
+class ModelOracle(AskingOracle[AgentState]):
     """Settles ambiguous transitions by asking a language model.
 
     At temperature 0 equal questions are one question. Above it, each agent in each tick draws its own answer, from a
@@ -44,21 +41,13 @@ class ModelOracle(Oracle[AgentState]):
         deadline_s: a limit for each call that is shorter than the model's own.
     """
 
-    source = "llm"
-
     def __init__(self, model: LanguageModel, config: LLMConfig, seed: int, *, deadline_s: float | None = None) -> None:
-        self._model = model
+        super().__init__(model)
         self._config = config
         self._seed = seed
         self._deadline_s = deadline_s
-        self._tally = Tally()
         self._offers_probabilities: bool | None = None
         """Whether the model gives probabilities; None before it was first asked."""
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written by the model so far."""
-        return self._tally.tokens
 
     def key(self, agent: Asker, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
         """The prompt, where one answer may serve all who ask it: at temperature 0, by chat.
@@ -68,10 +57,6 @@ class ModelOracle(Oracle[AgentState]):
         if self._config.temperature > 0.0 or self._offers_probabilities is not False:
             return None
         return _prompt(agent, agent.state, trigger, [AgentState(option) for option in options], context)
-
-    def statistics(self) -> OracleStatistics:
-        """What became of the calls so far."""
-        return self._tally.statistics()
 
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
@@ -90,27 +75,12 @@ class ModelOracle(Oracle[AgentState]):
             chosen = await self._choose(agent, situation.strip(), options)
             return chosen or await self._complete(agent, f"{rules}{UNTRUSTED}", situation.strip(), options)
         except LLMFailureException as error:
-            self._tally.count(error.reason, error.latency_s)
+            self.tally.count(error.reason, error.latency_s)
             raise
         except anyio.get_cancelled_exc_class():
             # At its deadline, or at the end of the run. The server may have worked on it, and says nothing of that.
-            self._tally.count("cancelled", perf_counter() - begun_s)
+            self.tally.count("cancelled", perf_counter() - begun_s)
             raise
-
-    @property
-    def replays(self) -> bool:
-        """Whether the answers come from a tape."""
-        return isinstance(self._model, TapedModel) and self._model.mode == "replay"
-
-    async def forgo(self, question: bytes, source: str, reason: str) -> None:
-        """Note on the tape, where there is one, that a question was settled by a fallback."""
-        if isinstance(self._model, TapedModel):
-            await self._model.forgo(question, Forgone(source, reason))
-
-    async def forgone(self, question: bytes) -> tuple[str, str] | None:
-        """Source and reason of the fallback on the tape; None if the model answered."""
-        found = await self._model.forgone(question) if isinstance(self._model, TapedModel) else None
-        return None if found is None else (found.source, found.reason)
 
     async def _choose(self, agent: Asker, situation: str, options: Sequence[AgentState]) -> AgentState | None:
         """An option drawn by its probability; None where the model gives none."""
@@ -125,7 +95,7 @@ class ModelOracle(Oracle[AgentState]):
         self._offers_probabilities = found is not None
         if found is None:
             return None
-        self._tally.count("ok", found.latency_s, found.prompt_tokens, found.completion_tokens)
+        self.tally.count("ok", found.latency_s, found.prompt_tokens, found.completion_tokens)
         weights = [found.probabilities[option.value] for option in options]
         return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
 
@@ -143,9 +113,9 @@ class ModelOracle(Oracle[AgentState]):
         try:
             chosen = _parse(said.text, options)
         except OracleResponseError:
-            self._tally.count("invalid_response", said.latency_s, said.prompt_tokens, said.completion_tokens)
+            self.tally.count("invalid_response", said.latency_s, said.prompt_tokens, said.completion_tokens)
             raise
-        self._tally.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
+        self.tally.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
         return chosen
 
     def _request_seed(self, agent: Asker) -> int:

@@ -160,6 +160,16 @@ class Tape:
         )
         return self.read(key) or answer
 
+    def forget_failures(self, asked_by: str) -> None:
+        """Take off the tape the failed calls that were made for this asker.
+
+        Raises:
+            TapeError: the file cannot be written.
+        """
+        self._execute(
+            "DELETE FROM answers WHERE asked_by = ? AND substr(answer, 1, ?) = ?", asked_by, len(_FAILED), _FAILED
+        )
+
     def contents(self) -> Contents:
         """How much it holds, by kind; every record is looked at.
 

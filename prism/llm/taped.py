@@ -152,6 +152,15 @@ class TapedModel:
         found = await to_thread.run_sync(self._where.read, _forgone_key(question), limiter=self._thread)
         return found if isinstance(found, Forgone) else None
 
+    async def forget_failures(self, asked_by: str) -> None:
+        """Take the failed calls of one asker off a tape that is being recorded, so that they are made again.
+
+        For a question whose failure ended the run: nothing followed from it, and a resumed run has to ask it anew.
+        """
+        if self.mode == "record":
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(self._where.forget_failures, asked_by, limiter=self._thread)
+
     def _misplaced(self) -> TapeError:
         return TapeError(self._where.path, "is damaged: an answer stands under the key of another kind of question")
 

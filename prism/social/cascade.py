@@ -11,6 +11,9 @@ import msgspec
 from prism.columns import Column, Columns, pack, pack_items
 from prism.social.post import Post, PostKind
 
+CASCADES_A_PIECE = 8192
+"""Cascades that make one piece of a column."""
+
 
 class CascadeEdge(NamedTuple):
     """One step of a cascade: `child` answers or reshares `parent`, in the tree that grows from `root`."""
@@ -104,7 +107,7 @@ class Cascades:
 
     def columns(self) -> Iterator[Column]:
         """Every cascade, for `restore`."""
-        yield from pack("cascades", list(self._living.values()))
+        yield from pack("cascades", self._living.values(), CASCADES_A_PIECE)
         yield from pack_items("cascades_retired", self._retired)
         yield from pack("cascades_branched", [self.branched])
         yield from pack("cascade_largest", [self.largest])

@@ -33,6 +33,7 @@ class ChoiceOracle(Oracle[AgentState]):
     """
 
     waits = False
+    description = "embedded multinomial logit, no server; its coefficients are uncalibrated"
 
     def __init__(self, coefficients: ChoiceConfig, seed: int) -> None:
         self._coefficients = coefficients

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 
-from prism.columns import Column, Columns, pack, pack_items
+from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import FeedConfig
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
@@ -14,8 +15,8 @@ from prism.social.population import Population
 from prism.social.post import Post, PostKind, PostView, popularity, topic_match
 from prism.social.texts import write_post
 
-IDS_A_PIECE = 4096
-"""People whose timeline or memory of feeds makes one piece of a column: up to a few hundred numbers each."""
+POSTS_A_PIECE = 2048
+"""Posts that make one piece of a column: each takes as long to encode as twenty numbers."""
 
 RECENT_ORIGINALS = 1000
 """How many of the newest originals out-of-network candidates are sampled from."""
@@ -150,11 +151,11 @@ class Network:
     def columns(self) -> Iterator[Column]:
         """Every post and what everybody has been shown, for `restore`."""
         yield from pack("post", [self._next_id])
-        yield from pack("posts", list(self.posts.values()))
+        yield from pack("posts", self.posts.values(), POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
-        yield from pack("recent", list(self._recent))
-        yield from pack_items("timelines", self._timelines, IDS_A_PIECE)
-        yield from pack_items("seen", self._seen, IDS_A_PIECE)
+        yield from pack("recent", self._recent)
+        yield from pack_lists("timelines", self._timelines)
+        yield from pack_lists("seen", self._seen)
         yield from self.cascades.columns()
 
     def restore(self, columns: Columns) -> None:
@@ -163,11 +164,8 @@ class Network:
         self.posts = {post.id: post for post in columns.values("posts", Post)}
         self.counts = columns.items("counts", str, int)
         self._recent.extend(columns.values("recent", int))
-        memory = self.feed.memory
-        timelines = columns.items("timelines", int, list[int])
-        self._timelines = {agent: deque(ids, maxlen=memory) for agent, ids in timelines.items()}
-        seen = columns.items("seen", int, list[int])
-        self._seen = {agent: deque(ids, maxlen=self._memory) for agent, ids in seen.items()}
+        self._timelines = columns.lists("timelines", int, int, partial(deque, maxlen=self.feed.memory))
+        self._seen = columns.lists("seen", int, int, partial(deque, maxlen=self._memory))
         self.cascades.restore(columns)
 
     def _oldest_first(self, horizon: int) -> Iterator[Post]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from prism.agenda import Agenda
 from prism.agents.turn import MOVED, Question, Trigger, Update
-from prism.columns import Column, Columns, pack, pack_items
+from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import Config
 from prism.domain import World
 from prism.measure import Measure
@@ -127,15 +127,15 @@ class SocialWorld(World):
     def columns(self) -> Iterator[Column]:
         """The people and the network, for `restore`."""
         codes = {state: code for code, state in enumerate(AgentState)}
-        yield from pack("state", [codes[state] for state in self.states])
+        yield from pack("state", map(codes.__getitem__, self.states))
         yield from pack("entered", self.entered)
         yield from pack("session_round", self.session_round)
         yield from pack("shown", self.shown)
-        yield from pack_items("sessions", self.sessions)
+        yield from pack_lists("sessions", self.sessions)
         yield from pack_items("current", self.current)
         yield from pack_items("pending", self.pending)
-        yield from pack("deliberating", list(self.deliberating))
-        yield from pack("quarantined", list(self.quarantined))
+        yield from pack("deliberating", self.deliberating)
+        yield from pack("quarantined", self.quarantined)
         yield from self.agenda.columns()
         yield from self.network.columns()
 
@@ -146,7 +146,7 @@ class SocialWorld(World):
         self.entered = columns.values("entered", int)
         self.session_round = columns.values("session_round", int)
         self.shown = columns.values("shown", int)
-        self.sessions = columns.items("sessions", int, list[int])
+        self.sessions = columns.lists("sessions", int, int, list)
         self.current = columns.items("current", int, int)
         self.pending = columns.items("pending", int, str)
         self.deliberating = dict.fromkeys(columns.values("deliberating", int))

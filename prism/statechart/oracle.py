@@ -87,6 +87,8 @@ class Oracle(ABC, Generic[S]):
     must not change a result."""
     falls_back: bool = True
     """Whether an agent may do without an answer and take its first option. If not, a failure ends the run."""
+    description: str = "embedded, no server"
+    """What it is, for people, where it asks no model."""
 
     @abstractmethod
     async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:

@@ -279,7 +279,7 @@ def test_over_tls_nobody_else_is_let_in_or_hinders(
     with pytest.raises(ssl.SSLCertVerificationError):
         ask(server, tls=ssl.create_default_context())
     old = ssl.create_default_context(cafile=str(certificate[0]))
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         old.maximum_version = ssl.TLSVersion.TLSv1_1
     with pytest.raises(OSError, match=r"."):
         ask(server, tls=old)

@@ -19,13 +19,16 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from structlog.typing import EventDict
 
 from actors.cli.scraped import Scrape
+from actors.domains import build_domain
 from actors.mailbox import Mailbox
 from actors.reading import FALLBACK_REASONS, pairs
 from actors.summary import summarise
 from actors.tally import Tally
 from prism.agents import Source
-from prism.config import GraphConfig, PopulationConfig
+from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
 from prism.errors import OracleError
+from prism.llm import OracleStatistics
+from prism.llm.tally import Tally as ModelTally
 from prism.measure import Measure
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics_support import Watched, series
@@ -165,7 +168,7 @@ def test_a_run_is_the_same_watched_or_not() -> None:
 def test_only_the_mailboxes_of_all_are_timed() -> None:
     watched = Watched()
     shown = finished(watched)
-    assert {type(mailbox) for mailbox in watched.simulation.agent_mailboxes} == {Mailbox}
+    assert {type(mailbox) for mailbox in watched.simulation.mailboxes} == {Mailbox}
     for name in ("engine", "decisions", "oracle"):
         assert shown.value("prism_mailbox_wait_seconds_count", mailbox=name) > 0
         assert shown.value("prism_mailbox_depth_max", mailbox=name) > 0
@@ -217,6 +220,20 @@ def test_crashes_are_shown_by_what_followed(logged: list[EventDict]) -> None:
     assert crashes["crash"] == 2 * SMALL.run.restart_intensity
 
 
+def test_a_crash_of_the_oracle_is_shown(logged: list[EventDict]) -> None:
+    class Stumbling(ScriptedOracle):
+        stumbles = 2
+
+        def key(self, agent: Any, trigger: str, options: Sequence[str], context: Any = None) -> None:
+            if self.stumbles:
+                self.stumbles -= 1
+                raise ValueError("over a question")
+
+    shown = finished(Watched(oracle=Stumbling()))
+    assert shown.value("prism_actor_restarts_total", kind="oracle", reason="crash") == 2
+    assert shown.value("prism_ticks_total") == 36
+
+
 def test_a_guard_that_raises_is_counted() -> None:
     def stumble(*_: Any) -> bool:
         raise ValueError("no idea")
@@ -237,6 +254,23 @@ def test_a_world_that_cannot_be_measured_does_not_end_its_run(logged: list[Event
     shown = finished(Watched(with_simulation(rounds=1), domain))
     assert shown.value("prism_ticks_total") == 12
     assert {event["event"] for event in logged} == {"measures_failed"}
+
+
+def test_an_oracle_that_cannot_count_its_tokens_does_not_end_its_run(logged: list[EventDict]) -> None:
+    class Uncounted(ScriptedOracle):
+        is_counted = True
+
+        def statistics(self) -> OracleStatistics:
+            if self.is_counted:
+                return ModelTally().statistics()
+            raise ValueError("who knows")
+
+    oracle = Uncounted()
+    watched = Watched(oracle=oracle)
+    oracle.is_counted = False
+    finished(watched)
+    assert watched.simulation.engine.tick == 36
+    assert {event["event"] for event in logged} == {"snapshot_failed"}
 
 
 def test_the_journal_and_its_checkpoints_are_counted() -> None:
@@ -280,15 +314,15 @@ def test_the_states_of_a_million_agents_are_counted_in_less_than_5_ms() -> None:
 
 
 def test_scrapes_during_a_run_see_no_half_of_a_tick() -> None:
-    watched = Watched(with_simulation(rounds=60))
+    watched = Watched(with_simulation(rounds=10))
     over = Event()
     pages: list[str] = []
 
-    def scrape() -> None:
+    def look() -> None:
         while not over.is_set():
             pages.append(watched.text())
 
-    scrapers = [Thread(target=scrape) for _ in range(4)]
+    scrapers = [Thread(target=look) for _ in range(2)]
     for scraper in scrapers:
         scraper.start()
     try:
@@ -309,7 +343,7 @@ def test_openmetrics_is_whole_and_has_the_tick_of_a_call_as_its_exemplar() -> No
     finished(watched)
     kind, page = watched.exposition.render("application/openmetrics-text; version=1.0.0, text/plain;q=0.5")
     assert kind.startswith("application/openmetrics-text")
-    found = {family.name: family for family in parse_openmetrics(page.decode())}
+    found = {family.name: family for family in parse_openmetrics(page.decode())}  # type: ignore[no-untyped-call]
     exemplars = [
         sample.exemplar for sample in found["prism_llm_request_duration_seconds"].samples if sample.exemplar is not None
     ]
@@ -343,6 +377,17 @@ def test_promtool_has_nothing_to_complain_about() -> None:
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     documented = dict(re.findall(r"^\| `(prism_\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
-    economy = {name: labels for name, labels in documented.items() if name.startswith("prism_economy_")}
-    assert {name: labels for name, labels in documented.items() if name not in economy} == EXPECTED
-    assert len(economy) == 5
+    economy = build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain
+    measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
+    assert documented == EXPECTED | measured
+
+
+def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
+    config = Config(simulation=SimulationConfig(domain="economy", ticks_per_round=1, rounds=3))
+    watched = Watched(config, build_domain(config).domain)
+    before = series(watched.scrape())
+    shown = finished(watched)
+    assert series(shown) == before
+    assert shown.value("prism_agents") == shown.value("prism_population") == len(config.economy.nations)
+    assert shown.value("prism_economy_interest_rate") != 0.0
+    assert len(shown.samples) < 600

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from tests.ollama_server.draw import number, uniform
+from tests.ollama_server.economist import is_asked, opinion
 
 __all__ = ["WRONG_STATE", "Reply", "Schema", "answer", "wrong_answer"]
 
@@ -24,7 +25,7 @@ def answer(messages: Sequence[Mapping[str, object]], seed: object, form: object)
     """
     key = (json.dumps(messages, sort_keys=True), seed)
     if isinstance(form, dict):
-        return json.dumps(_Filler(form, key).value(form, ()))
+        return opinion(messages, form, key) if is_asked(form) else json.dumps(_Filler(form, key).value(form, ()))
     quoted = _quoted_schema(messages)
     said = json.dumps(_Filler(quoted, key).value(quoted, ())) if quoted else json.dumps({"answer": _prose(key, 1)})
     if form == "json":

@@ -1,0 +1,264 @@
+"""What it costs that nothing is lost: the journal a tick, a resume, and a checkpoint of a very large population.
+
+    python -m benchmarks.journal [cost|resume|checkpoint]... [--directory DIR] [--repeats 7]
+
+`cost` runs the same ticks with and without a journal, in turn. `resume` takes apart what happens before the first tick
+of a resumed run. `checkpoint` takes one of a population between two ticks and watches for how long the event loop
+could do nothing else. Files are written below DIR, so choose one on the disk that runs are kept on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from subprocess import run as run_process
+from time import perf_counter
+from typing import Any
+
+import anyio
+import msgspec
+import numpy as np
+
+from actors.beginning import begin
+from actors.checkpoint import checkpoints
+from actors.checkpointer import Checkpointer, restore
+from actors.collector import collector_paused
+from actors.disk import RealDisk
+from actors.domains import Built, build_domain
+from actors.execution import Spectator, execute
+from actors.journal import JOURNAL
+from actors.recovery import recover
+from actors.reopening import read_resolved
+from actors.run_directory import CONFIG, RunDirectory
+from actors.simulation import Simulation
+from actors.store import RunStore
+from benchmarks.step import SOCIAL, BenchmarkDomain
+from prism.config import Config
+from prism.domain import Domain
+from prism.social.domain import SocialDomain
+from prism.social.graph import FollowGraph
+from prism.social.persona import Persona
+from prism.social.population import Population
+from prism.statechart import AgentState
+
+Sizes = argparse.Namespace
+WARM_UP_TICKS = 4
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Seconds a tick, and what a tick left on the disk."""
+
+    tick_s: float
+    bytes: float = 0.0
+    updates: float = 0.0
+
+
+def config_of(**sections: dict[str, Any]) -> Config:
+    """A configuration with these sections over the defaults."""
+    return msgspec.convert(sections, Config)
+
+
+async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost:
+    """A run in memory, or with its files in a directory; until the last of it is written."""
+    if directory is None:
+        simulation = Simulation(config, domain)
+        return await _ticks(simulation, simulation.run)
+    run = begin(RunDirectory(directory), config, Built(domain, {}))
+    disk = RealDisk(directory, syncs=config.run.sync)
+    store = RunStore(disk, run.history, keeps_answers=False)
+    simulation = Simulation(config, domain, record=store)
+
+    async def recorded(on_tick: Callable[[int], None]) -> None:
+        async with anyio.create_task_group() as files:
+            files.start_soon(store.run)
+            await simulation.run(on_tick)
+            await store.close()
+
+    cost = await _ticks(simulation, recorded)
+    disk.close()
+    return msgspec.structs.replace(cost, bytes=(store.statistics.journal_bytes - run.history.start) / simulation.ticks)
+
+
+async def _ticks(simulation: Simulation, run: Callable[..., Any]) -> Cost:
+    moments: list[float] = []
+    await run(lambda _: moments.append(perf_counter()))
+    elapsed = perf_counter() - moments[WARM_UP_TICKS - 1]
+    return Cost(
+        elapsed / (len(moments) - WARM_UP_TICKS), updates=sum(simulation.tally.rows.values()) / simulation.ticks
+    )
+
+
+def measure_cost(sizes: Sizes, parent: Path) -> None:
+    """Print what a tick costs without a journal, with one, and with one that waits for the medium."""
+    for title, config, make in worlds(sizes):
+        samples: dict[str, list[Cost]] = {"in memory": [], "journal, not synced": [], "journal, synced": []}
+        for _ in range(sizes.repeats):
+            for name, costs in samples.items():
+                with tempfile.TemporaryDirectory(dir=parent) as directory:
+                    gc.collect()
+                    where = None if name == "in memory" else Path(directory)
+                    chosen = _with_sync(config, synced=name.endswith(", synced"))
+                    costs.append(anyio.run(_timed, chosen, make(), where))
+        bare = samples["in memory"]
+        print(f"\n{title}: {bare[0].updates:,.0f} updates a tick, medians of {sizes.repeats}")
+        for name, costs in samples.items():
+            ratio = median(cost.tick_s / base.tick_s for cost, base in zip(costs, bare, strict=True))
+            size = f"{costs[0].bytes / costs[0].updates:6.1f} bytes an update" if costs[0].bytes else ""
+            print(f"{name:20} {median(cost.tick_s for cost in costs) * 1e3:8.1f} ms a tick {ratio:6.3f} x {size}")
+
+
+def worlds(sizes: Sizes) -> Iterator[tuple[str, Config, Callable[[], Domain]]]:
+    """A world that costs next to nothing, where a journal shows most, and the social one."""
+    simulation = {"rounds": 1, "ticks_per_round": sizes.ticks}
+    cheap = config_of(simulation=simulation, run={"mailbox_capacity": max(1024, sizes.agents)})
+    yield "a world that costs nothing", cheap, partial(BenchmarkDomain, sizes.agents, SOCIAL)
+    lively = {"size": sizes.agents, "posts_per_session": 0.5, "activity": {"mean": 0.9, "sigma": 0.2}}
+    social = config_of(simulation={"rounds": 1, "ticks_per_round": sizes.ticks}, population=lively)
+    yield "a social world", social, lambda: build_domain(social).domain
+
+
+def _with_sync(config: Config, *, synced: bool) -> Config:
+    return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, sync=synced))
+
+
+def measure_resume(sizes: Sizes, parent: Path) -> None:
+    """Print what a resumed run does before its first tick, each time in a process of its own."""
+    settings = config_of(
+        simulation={"rounds": 1, "ticks": 36}, population={"size": sizes.people}, run={"checkpoint_every_ticks": 0}
+    )
+    with tempfile.TemporaryDirectory(dir=parent) as directory:
+        run = begin(RunDirectory(Path(directory)), settings, build_domain(settings))
+        anyio.run(execute, run, Spectator())
+        disk = RealDisk(Path(directory))
+        name = checkpoints(disk)[0]
+        print(f"\nresume of {sizes.people:,} people: journal {disk.size(JOURNAL):,} B, {name} {disk.size(name):,} B")
+        command = [sys.executable, "-m", "benchmarks.journal", "--resumes", directory]
+        told = [run_process(command, check=True, capture_output=True).stdout for _ in range(sizes.repeats)]
+    samples = [msgspec.json.decode(each, type=dict[str, float]) for each in told]
+    for phase in samples[0]:
+        print(f"{phase:20} {median(sample[phase] for sample in samples):8.2f} s")
+    print(f"{'in all':20} {median(sum(sample.values()) for sample in samples):8.2f} s")
+
+
+def phases_of_resume(path: Path) -> dict[str, float]:
+    """Seconds of each thing that has to be done before the first tick."""
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def timed(phase: str) -> Iterator[None]:
+        begun = perf_counter()
+        yield
+        seconds[phase] = perf_counter() - begun
+
+    with timed("read and check"):
+        config = read_resolved(path / CONFIG)
+        recovered = recover(RealDisk(path), mend=False)
+    with timed("people and graph"):
+        domain = build_domain(config).domain
+    with timed("actors"), collector_paused():
+        simulation = Simulation(config, domain)
+    with timed("restore"), collector_paused():
+        restore(simulation, recovered.checkpoint)
+    assert simulation.engine.tick == config.simulation.length
+    return seconds
+
+
+def crowd(size: int) -> SocialDomain:
+    """A social world in the middle of a round, with people who are all alike: only their number matters here."""
+    persona = Persona(name="Ada Example", interests=("science",), personality="curious, warm and calm")
+    people = np.arange(size)
+    graph = FollowGraph(size, people, (people + 1) % size)
+    config = config_of(population={"size": size}, simulation={"rounds": 10})
+    domain = SocialDomain(config, Population(personas=(persona,) * size, graph=graph))
+    world = domain.world
+    for agent in range(size):
+        world.network._timelines[agent] = deque(range(agent, agent + agent % 16), maxlen=50)  # noqa: SLF001  # the state of a long run
+        world.network._seen[agent] = deque(range(agent, agent + agent % 32), maxlen=55)  # noqa: SLF001
+        if agent % 3 == 0:
+            world.states[agent] = AgentState.SCROLLING
+            world.sessions[agent] = list(range(agent, agent + agent % 5))
+            world.current[agent] = agent
+            world.agenda.put(agent, 13, "sees_post")
+        if agent % 20 == 0:
+            world.network.publish(agent, 12)
+    return domain
+
+
+async def _checkpoint(domain: SocialDomain, directory: Path) -> dict[str, float]:
+    simulation = Simulation(domain.config, domain)
+    gc.collect()
+    gc.freeze()  # as it is while a simulation runs
+    run = begin(RunDirectory(directory), domain.config, Built(domain, {}))
+    disk = RealDisk(directory)
+    store = RunStore(disk, run.history, keeps_answers=False)
+    simulation.engine.tick = 12
+    gaps: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            begun = perf_counter()
+            await anyio.sleep(0.001)
+            gaps.append(perf_counter() - begun - 0.001)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(store.run)
+        tasks.start_soon(tick)
+        await anyio.sleep(0.05)
+        gaps.clear()
+        begun = perf_counter()
+        await Checkpointer(simulation, store, 0).take()
+        copied, longest = perf_counter() - begun, max(gaps)
+        await store.close()
+        written = perf_counter() - begun
+        tasks.cancel_scope.cancel()
+    gc.unfreeze()
+    disk.close()
+    size = disk.size(checkpoints(disk)[0])
+    return {"copied": copied, "written": written, "gap": max(gaps), "gap of the copy": longest, "bytes": size}
+
+
+def measure_checkpoint(sizes: Sizes, parent: Path) -> None:
+    """Print how long a checkpoint takes, and for how long it keeps the event loop from anything else."""
+    domain = crowd(sizes.crowd)
+    samples = []
+    for _ in range(sizes.repeats):
+        with tempfile.TemporaryDirectory(dir=parent) as directory:
+            samples.append(anyio.run(_checkpoint, domain, Path(directory)))
+    print(f"\ncheckpoint of {sizes.crowd:,} people, {samples[0]['bytes']:,.0f} bytes, medians of {sizes.repeats}")
+    for name in ("copied", "written"):
+        print(f"{name:20} {median(sample[name] for sample in samples):8.2f} s")
+    for name in ("gap of the copy", "gap"):
+        gaps = sorted(sample[name] * 1e3 for sample in samples)
+        print(f"{name:20} {median(gaps):8.1f} ms, at most {gaps[-1]:.1f} ms")
+
+
+def main() -> None:
+    """Measure what is asked for, or all of it."""
+    measures = {"cost": measure_cost, "resume": measure_resume, "checkpoint": measure_checkpoint}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="*", default=list(measures), help=f"of {', '.join(measures)}; all without")
+    parser.add_argument("--directory", type=Path, default=Path(), help="where files are written, and removed")
+    parser.add_argument("--repeats", type=int, default=7, help="measurements of each kind, interleaved")
+    parser.add_argument("--agents", type=int, default=10_000, help="agents of `cost`")
+    parser.add_argument("--ticks", type=int, default=48, help="ticks of `cost`")
+    parser.add_argument("--people", type=int, default=100_000, help="people of `resume`")
+    parser.add_argument("--crowd", type=int, default=1_000_000, help="people of `checkpoint`")
+    parser.add_argument("--resumes", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.resumes is not None:
+        print(msgspec.json.encode(phases_of_resume(options.resumes)).decode())
+        return
+    for name in options.what:
+        measures[name](options, options.directory)
+
+
+if __name__ == "__main__":
+    main()

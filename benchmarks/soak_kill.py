@@ -1,0 +1,154 @@
+"""A run killed with SIGKILL at random moments, resumed, killed again: it must end as if nothing had happened.
+
+With the embedded oracle (default): journal.prism and rounds.csv must be byte by byte those of a run that was left
+alone, and summary.json the same but for what a clock gives. With `--live` a server answers over real sockets,
+differently every time and after random times: no committed tick may change, no answer that had been logged may be asked
+for again, and `prism replay` must agree with the final journal.
+
+    python -m benchmarks.soak_kill [--kills 300] [--config FILE] [--live] [--seed 1]
+
+Prints how many processes were killed and at what; ends with 1 at the first run that is not what it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+from tests.durability.live_oracle import LIVE, LiveWitness
+from tests.durability.lives import Moment, Mortal, differences, prism
+from tests.durability.lives import ends as ended
+from tests.ollama_server import Latency, OllamaServer, Settings
+
+SMALL = """
+simulation: {rounds: 20, ticks_per_round: 24, seed: 5}
+population: {size: 200, activity: {mean: 0.9, sigma: 0.1}}
+run: {checkpoint_every_ticks: 8}
+"""
+"""About a second, half of it start-up, with a checkpoint every 15 ms."""
+
+GOES_ON = 0.85
+"""How likely a resumed run is killed again."""
+
+
+class Toll:
+    """Counts the dead until there are enough."""
+
+    def __init__(self, kills: int) -> None:
+        self.left = kills
+        self.moments: Counter[Moment] = Counter()
+        self.runs = 0
+        self.most = 0
+        """Kills of the run that was killed most often."""
+
+    def lives(self, mortal: Mortal, random: Random, longest_s: float, length: int) -> Iterator[Moment]:
+        """What one run was about each time it was killed, until it may end."""
+        killed = 0
+        while self.left and (not killed or random.random() < GOES_ON):
+            at = mortal.live(random, longest_s, length)
+            if at is None:
+                break
+            self.moments[at] += 1
+            self.left -= 1
+            killed += 1
+            yield at
+        self.runs += 1
+        self.most = max(self.most, killed)
+
+    def report(self) -> str:
+        """A table."""
+        rows = [f"| {moment} | {self.moments[moment]} |" for moment in Moment]
+        return "\n".join(["| killed | times |", "|---|---|", *rows, f"| in all | {self.moments.total()} |"])
+
+
+def embedded(config: Path, place: Path, toll: Toll, random: Random) -> list[str]:
+    """Kill runs with the embedded oracle; what is wrong with the first that differs from one left alone."""
+    reference, run = place / "reference", place / "run"
+    length, wall_s = _alone(config, reference)
+    while toll.left:
+        mortal = Mortal(config, run)
+        for _ in toll.lives(mortal, random, 1.1 * wall_s, length):
+            pass
+        mortal.end()
+        if problems := differences(run, reference):
+            return [f"{run}: {name} is not that of {reference}" for name in problems]
+        shutil.rmtree(run)
+    return []
+
+
+def live(place: Path, toll: Toll, random: Random) -> list[str]:
+    """Kill runs with a live oracle; what is wrong with the first that forgets, asks again or does not replay."""
+    run, asked, answered = place / "run", 0, 0
+    with OllamaServer(Settings(slots=8, live=True)) as server:
+        config = place / "live.yaml"
+        config.write_text(LIVE.format(host=server.url))
+        length, wall_s = _alone(config, place / "reference", server)
+        while toll.left:
+            mortal, witness = Mortal(config, run), LiveWitness(run, server)
+            before = witness.calls
+            for _ in toll.lives(mortal, random, 1.1 * wall_s, length):
+                _reseed(server, random)
+                if problems := witness.looks():
+                    return problems
+            mortal.end()
+            if problems := witness.looks():
+                return problems
+            ended(prism("replay", str(run), "--quiet"))
+            asked, answered = asked + witness.calls - before, answered + witness.answers
+            shutil.rmtree(run)
+    print(
+        f"{answered} answers logged, {asked} requests: {asked - answered} were under way at a kill, or check a server"
+    )
+    return []
+
+
+def _alone(config: Path, run: Path, server: OllamaServer | None = None) -> tuple[int, float]:
+    """Ticks and seconds of a run that nobody kills."""
+    if server is not None:
+        _reseed(server, Random(0))
+    begun, mortal = perf_counter(), Mortal(config, run)
+    mortal.end()
+    return mortal.ticks, perf_counter() - begun
+
+
+def _reseed(server: OllamaServer, random: Random) -> None:
+    """Other latencies from here on; other answers there are anyway."""
+    latency = Latency(mean_s=0.01, p99_s=0.05, seed=random.randrange(2**31))
+    server.settings = replace(server.settings, latency=latency)
+
+
+def main() -> None:
+    """Kill, compare, report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=300, help="processes to kill (%(default)s)")
+    parser.add_argument("--config", type=Path, help="what to run, with the embedded oracle; default: 200 people")
+    parser.add_argument("--live", action="store_true", help="with an oracle that answers differently every time")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments (%(default)s)")
+    options = parser.parse_args()
+    place, toll, random = Path(tempfile.mkdtemp(prefix="soak-kill-")), Toll(options.kills), Random(options.seed)
+    begun = perf_counter()
+    if options.live:
+        problems = live(place, toll, random)
+    else:
+        config = options.config.resolve() if options.config else place / "small.yaml"
+        if options.config is None:
+            config.write_text(SMALL)
+        problems = embedded(config, place, toll, random)
+    print(toll.report())
+    print(f"\n{toll.runs} runs, one of them killed {toll.most} times; {perf_counter() - begun:.0f} s")
+    if problems:
+        sys.exit("\n".join([f"NOT THE SAME, seed {options.seed}, files left in {place}:", *problems]))
+    shutil.rmtree(place)
+    print("every run ended as one that was left alone" if not options.live else "nothing was lost, nothing asked twice")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Whether a series of measurements rises or falls over time, when each one resembles the one before it.
+
+Memory and latency drift slowly, so neighbouring samples say nearly the same, and the usual standard error of a slope
+would call every wander a trend. Here the samples are first averaged over blocks, then the slope is estimated by least
+squares and its variance by Newey & West (1987) with Andrews' (1991) bandwidth, after prewhitening the scores as Andrews
+& Monahan (1992) do. What is left of the usual optimism is measured in tests/deploy/test_trend.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCKS_MAX = 240
+BLOCKS_MIN = 20
+"""With fewer there is no saying how much neighbours resemble each other."""
+RHO_MAX = 0.97
+"""Beyond it a series is taken for a random walk, and the interval is about as wide as it gets."""
+
+Floats = NDArray[np.float64]
+
+
+class Trend(NamedTuple):
+    """A slope, in units a second, and the interval that holds the true one with 95% probability."""
+
+    slope: float
+    low: float
+    high: float
+
+    @property
+    def rises(self) -> bool:
+        """Whether it is distinguishable from no slope, upwards."""
+        return self.low > 0
+
+
+def trend(times_s: Sequence[float] | Floats, values: Sequence[float] | Floats, confidence: float = 0.95) -> Trend:
+    """The slope of values over times.
+
+    Raises:
+        ValueError: there are fewer than 20 samples.
+    """
+    if len(values) < BLOCKS_MIN:
+        raise ValueError(f"a trend needs {BLOCKS_MIN} samples or more, got {len(values)}")
+    count = min(BLOCKS_MAX, len(values))
+    moments = _blocks(times_s, count)
+    series = _blocks(values, count)
+    centred = moments - moments.mean()
+    spread = float(centred @ centred)
+    slope = float(centred @ series) / spread
+    residuals = series - series.mean() - slope * centred
+    error = math.sqrt(_long_run_variance(centred * residuals) * count) / spread
+    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * error
+    return Trend(slope, slope - reach, slope + reach)
+
+
+def _blocks(values: Sequence[float] | Floats, count: int) -> Floats:
+    """Means of this many blocks of neighbours, as equal in size as can be."""
+    return np.array([block.mean() for block in np.array_split(np.asarray(values, dtype=np.float64), count)])
+
+
+def _long_run_variance(scores: Floats) -> float:
+    """Variance of the scores' sum, over their number: they are correlated, so it is not the variance of one."""
+    rho = _autocorrelation(scores)
+    whitened = scores[1:] - rho * scores[:-1]
+    left = _autocorrelation(whitened)
+    alpha = 4 * left**2 / (1 - left**2) ** 2
+    bandwidth = min(math.floor(1.1447 * (alpha * len(whitened)) ** (1 / 3)), len(whitened) - 1)
+    variance = float(whitened @ whitened)
+    for lag in range(1, bandwidth + 1):
+        variance += 2 * (1 - lag / (bandwidth + 1)) * float(whitened[lag:] @ whitened[:-lag])
+    freedom = len(scores) - 2
+    return variance / freedom / (1 - rho) ** 2
+
+
+def _autocorrelation(values: Floats) -> float:
+    """Of each value with the next, by least squares, away from one."""
+    power = float(values[:-1] @ values[:-1])
+    if power == 0:
+        return 0.0
+    return min(max(float(values[1:] @ values[:-1]) / power, -RHO_MAX), RHO_MAX)

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Checks everything under deploy/ with the tools that judge such files. A tool that is not installed is skipped and
+# says so; a tool that is there must have nothing to say. Starts no container and no service.
+#
+#   deploy/lint.sh [where yamllint and kubernetes-validate are]
+set -uo pipefail
+bin=${1:+$(realpath "$1")}
+cd "$(dirname "$0")/.." || exit
+PATH="${bin:+$bin:}$PATH"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+# check NAME COMMAND...: runs it; its output is shown where it fails.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$scratch/out" 2>&1; then
+        echo "ok       $name"
+    else
+        echo "FAILED   $name"
+        sed 's/^/         /' "$scratch/out"
+        failed=1
+    fi
+}
+
+# silent COMMAND...: fails if it says anything, whatever its exit code.
+silent() {
+    "$@" >"$scratch/said" 2>&1 && ! [ -s "$scratch/said" ] && return
+    cat "$scratch/said"
+    return 1
+}
+
+skip() { echo "skipped  $1: $2"; }
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+kubernetes() {
+    kubectl kustomize deploy/kubernetes >"$scratch/kubernetes.yaml" || return
+    kubernetes-validate --strict --kubernetes-version 1.34 "$scratch/kubernetes.yaml" >"$scratch/judged" 2>&1
+    local code=$?
+    # The PodMonitor's schema comes with the Prometheus operator, not with Kubernetes.
+    grep -v -e '^INFO' -e "Couldn't find schema for kind PodMonitor" "$scratch/judged"
+    return "$code"
+}
+
+compose() {
+    GRAFANA_PASSWORD=checked docker compose --file deploy/compose.yaml config --quiet
+}
+
+if has yamllint; then check "yamllint" yamllint --strict --config-file deploy/yamllint.yml deploy configs
+else skip "yamllint" "not installed (in the dev requirements)"; fi
+
+if has promtool; then
+    check "promtool: configuration" promtool check config deploy/prometheus/prometheus.yml
+    check "promtool: rules" promtool check rules deploy/prometheus/rules/recording.yml deploy/prometheus/rules/alerts.yml
+    check "promtool: tests of alerts" promtool test rules deploy/prometheus/tests/alerts_test.yml
+else skip "promtool" "not installed (Debian: apt-get install prometheus)"; fi
+
+if has kubectl && has kubernetes-validate; then check "kustomize, kubernetes-validate" silent kubernetes
+else skip "kubernetes" "kubectl or kubernetes-validate is not installed"; fi
+
+if has systemd-analyze; then check "systemd-analyze verify" silent systemd-analyze verify deploy/systemd/prism@.service
+else skip "systemd-analyze" "not installed"; fi
+
+if has hadolint; then check "hadolint" silent hadolint deploy/Dockerfile
+else skip "hadolint" "not installed"; fi
+
+if has docker && docker compose version >/dev/null 2>&1; then check "docker compose config" silent compose
+else skip "docker compose config" "docker's compose plugin is not installed"; fi
+
+check "run-or-resume, lint.sh: syntax" sh -c 'sh -n deploy/run-or-resume && bash -n deploy/lint.sh'
+exit "$failed"

@@ -1,0 +1,136 @@
+"""Prometheus as a process of its own, with the shipped configuration and rules: for tests, and beside a soak."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import yaml
+
+SHIPPED = Path(__file__).parent / "prometheus"
+RULES = ("recording.yml", "alerts.yml")
+QUICK = 60
+"""A quick Prometheus lives sixty times as fast: what takes a minute in the shipped rules takes it a second."""
+_DURATION = re.compile(r"(?<=[\[ ])(\d+)(s|m|h)(?=[\])\s])")
+_MS = {"s": 1000, "m": 60_000, "h": 3_600_000}
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One series of an answer, and its value now."""
+
+    labels: Mapping[str, str]
+    value: float
+
+
+class Prometheus:
+    """A running Prometheus.
+
+    Args:
+        url: where it listens, on the loopback.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._client = httpx.Client(base_url=url, timeout=10, trust_env=False)
+
+    def query(self, expr: str) -> list[Sample]:
+        """What the expression comes to now: a sample for each series; a scalar is a sample without labels."""
+        data = self._get("query", query=expr)
+        if data["resultType"] == "scalar":
+            return [Sample({}, float(data["result"][1]))]
+        return [Sample(each["metric"], float(each["value"][1])) for each in data["result"]]
+
+    def firing(self) -> set[tuple[str, str]]:
+        """`(alert, instance)` of every alert that fires now."""
+        alerts = self._get("alerts")["alerts"]
+        return {
+            (each["labels"]["alertname"], each["labels"].get("instance", ""))
+            for each in alerts
+            if each["state"] == "firing"
+        }
+
+    def ever_fired(self, window: str) -> dict[tuple[str, str], int]:
+        """`{(alert, instance): evaluations at which it fired}` over a window such as `30m`."""
+        found = self.query(f'count_over_time(ALERTS{{alertstate="firing"}}[{window}])')
+        return {(each.labels["alertname"], each.labels.get("instance", "")): int(each.value) for each in found}
+
+    def is_ready(self) -> bool:
+        """Whether it answers."""
+        try:
+            return self._client.get("/-/ready").status_code == httpx.codes.OK
+        except httpx.HTTPError:
+            return False
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._client.close()
+
+    def _get(self, path: str, **parameters: str) -> Any:
+        answer = self._client.get(f"/api/v1/{path}", params=parameters)
+        answer.raise_for_status()
+        return answer.json()["data"]
+
+
+@contextmanager
+def prometheus(directory: Path, targets: Sequence[str], *, quick: bool = False) -> Iterator[Prometheus]:
+    """Prometheus scraping these targets, with its data and its log in this directory. It may not be ready yet.
+
+    Args:
+        targets: host:port each.
+        quick: live sixty times as fast, and scrape four times a second.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+    """
+    binary = shutil.which("prometheus")
+    if binary is None:
+        raise FileNotFoundError("prometheus is not installed")
+    config = _configuration(directory, targets, quick=quick)
+    address = f"127.0.0.1:{_free_port()}"
+    command = [binary, f"--config.file={config}", f"--storage.tsdb.path={directory / 'data'}"]
+    with (directory / "prometheus.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603  # a program that was looked up, and paths of our own
+            [*command, f"--web.listen-address={address}"], stdout=log, stderr=subprocess.STDOUT
+        )
+        server = Prometheus(f"http://{address}")
+        try:
+            yield server
+        finally:
+            server.close()
+            process.terminate()
+            process.wait(timeout=20)
+
+
+def quickened(rules: str) -> str:
+    """The rules with every duration a sixtieth of what it was: `[5m]` is `[5000ms]`, `for: 1m` is `for: 1000ms`."""
+    return _DURATION.sub(lambda found: f"{int(found[1]) * _MS[found[2]] // QUICK}ms", rules)
+
+
+def _configuration(directory: Path, targets: Sequence[str], *, quick: bool) -> Path:
+    """The shipped configuration, with these targets."""
+    for name in RULES:
+        rules = (SHIPPED / "rules" / name).read_text(encoding="utf-8")
+        (directory / name).write_text(quickened(rules) if quick else rules, encoding="utf-8")
+    config = yaml.safe_load((SHIPPED / "prometheus.yml").read_text(encoding="utf-8"))
+    config["rule_files"] = list(RULES)
+    (job,) = config["scrape_configs"]
+    del job["file_sd_configs"]
+    job["static_configs"] = [{"targets": list(targets)}]
+    if quick:
+        config["global"] = {"scrape_interval": "250ms", "scrape_timeout": "250ms", "evaluation_interval": "250ms"}
+    path = directory / "prometheus.yml"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    return path
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

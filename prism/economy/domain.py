@@ -1,0 +1,83 @@
+"""The economic domain: nations that set one interest rate together, their chart, their world and their oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from prism.agents.turn import Question
+from prism.config import Config
+from prism.economy.chart import ECONOMY_CHART
+from prism.economy.council import Council, clock_of, embedded_council, model_council
+from prism.economy.nation import Nation, PolicyState, Situation
+from prism.economy.oracle import EconomyModelOracle, EconomyOracle
+from prism.economy.outcome import Outcome
+from prism.economy.state import GlobalState
+from prism.economy.world import EconomyWorld
+from prism.llm.port import LanguageModel
+from prism.models import Component
+from prism.reasoning import DecisionClient
+from prism.statechart import Oracle, Statechart
+
+HISTORY_DEPTH = 50
+"""Transitions that a nation remembers unless the configuration says otherwise."""
+
+
+class EconomyDomain:
+    """Nations in one economy. A subclass with a council of its own brings other agents, validators or engines.
+
+    Args:
+        config: the run's configuration.
+        start: the indicators before the first quarter.
+        chart: how nations behave; the default chart, or another over the same states and triggers.
+    """
+
+    context_type: Any = Situation
+    effect_type: Any = Outcome
+    priority = 0
+    checkpoint_every_ticks = 1
+
+    def __init__(self, config: Config, start: GlobalState, chart: Statechart[PolicyState] = ECONOMY_CHART) -> None:
+        self.config = config
+        self.chart = chart
+        self.world = EconomyWorld(config, start)
+        self._clock = clock_of(config)
+        depth = config.statechart.max_history_depth
+        self._history_depth = HISTORY_DEPTH if depth is None else depth
+
+    @property
+    def size(self) -> int:
+        """How many nations there are."""
+        return len(self.config.economy.nations)
+
+    def agent(self, agent_id: int) -> Nation:
+        """The nation as its last applied update left it. Its history starts anew."""
+        return self._nation(agent_id, self.world.stages[agent_id], self.world.entered[agent_id])
+
+    def asker(self, question: Question[Situation]) -> Nation:
+        """The nation that asks, at the tick of the question."""
+        return self._nation(question.agent, PolicyState(question.state), question.tick)
+
+    def oracle(self, model: LanguageModel | None = None) -> Oracle[PolicyState]:
+        """The oracle whose council asks this model, or without one the embedded council."""
+        if model is None:
+            return EconomyOracle(self.embedded_council())
+        return EconomyModelOracle(model, self.config.llm, self.model_council)
+
+    def model_council(self, client: Callable[[Component], DecisionClient]) -> Council:
+        """Who thinks where a model is asked."""
+        return model_council(self.config, client)
+
+    def embedded_council(self) -> Council:
+        """Who thinks where none is."""
+        return embedded_council(self.config)
+
+    def _nation(self, agent_id: int, state: PolicyState, tick: int) -> Nation:
+        return Nation(
+            agent_id,
+            self.config.economy.nations[agent_id],
+            state,
+            tick=tick,
+            max_history_depth=self._history_depth,
+            clock=self._clock,
+        )

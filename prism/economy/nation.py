@@ -1,0 +1,96 @@
+"""A nation as an agent: the state of its proposal in the quarter, and what came of the latest deliberation about it."""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from prism.agents.stateful import DEFAULT_CLOCK, StatefulAgent
+from prism.clock import SimulatedClock
+from prism.economy.action import Action
+from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
+from prism.economy.state import SimulationState
+
+OUTCOMES: Final[dict[str, type[Outcome]]] = {"turn_begins": Proposed, "review": Reviewed, "apply": Applied}
+"""`{trigger: what comes of it}`: each is put to the oracle, even with one option, because its answer has content."""
+
+
+@unique
+class PolicyState(StrEnum):
+    """Where a nation's proposal is. The values are what records, summaries and metrics say."""
+
+    OBSERVING = "observing"
+    PROPOSED = "proposed"
+    REJECTED = "rejected"
+    ACCEPTED = "accepted"
+    APPLIED = "applied"
+
+
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a nation is told with a trigger.
+
+    Args:
+        state: the economy as it stands, without the reasoning that led to it.
+        action: the nation's own proposal; None before there is one.
+    """
+
+    state: SimulationState
+    action: Action | None = None
+
+
+class Nation(StatefulAgent[PolicyState]):
+    """A nation: its name, and where its proposal is.
+
+    Args:
+        agent_id: the nation's number.
+        name: what it is called.
+        state: where its proposal is.
+        tick: the tick it lives in.
+        max_history_depth: how many transitions it remembers.
+        clock: turns ticks into the history's timestamps.
+    """
+
+    __slots__ = ("_answer", "_outcome", "name")
+
+    states: ClassVar[type[PolicyState]] = PolicyState
+    open_triggers: ClassVar[frozenset[str]] = frozenset(OUTCOMES)
+
+    def __init__(
+        self,
+        agent_id: int,
+        name: str,
+        state: PolicyState = PolicyState.OBSERVING,
+        *,
+        tick: int = 0,
+        max_history_depth: int = 50,
+        clock: SimulatedClock = DEFAULT_CLOCK,
+    ) -> None:
+        super().__init__(agent_id, state, tick=tick, max_history_depth=max_history_depth, clock=clock)
+        self.name = name
+        self._answer: Outcome | None = None
+        self._outcome: Outcome | None = None
+
+    def answered(self, trigger: str, content: str) -> None:
+        """Take in what came of the deliberation.
+
+        Raises:
+            msgspec.ValidationError: the answer is to another question, or a value in it is out of its bounds.
+        """
+        self._answer = msgspec.json.decode(content, type=OUTCOMES[trigger])
+
+    def carry_out(self) -> None:
+        """Make the latest answer the effect of this turn."""
+        self._outcome, self._answer = self._answer, None
+
+    def effect(self) -> Outcome | None:
+        """What came of the deliberation, for the world to carry out; None if nobody was asked."""
+        return self._outcome
+
+    def remembered(self, context: Any) -> dict[str, Any] | None:
+        """The quarter, and the proposal where there is one."""
+        if not isinstance(context, Situation):
+            return super().remembered(context)
+        proposal = {} if context.action is None else {"action": context.action.action_string}
+        return {"turn": context.state.turn, **proposal}

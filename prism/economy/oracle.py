@@ -1,0 +1,153 @@
+"""The oracle of an economy: it hands each question to the one in the council whom it is for.
+
+Nothing is made up where an answer is missing: there is no policy that a nation would have by default. So `falls_back`
+is false, and a failure ends the run at its last whole quarter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from prism.economy.council import Council
+from prism.economy.nation import Nation, PolicyState, Situation
+from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
+from prism.errors import OracleError
+from prism.llm.asking import AskingOracle
+from prism.llm.client import LLMClient
+from prism.llm.config import LLMConfig
+from prism.llm.failure import LLMFailureException
+from prism.llm.port import LanguageModel
+from prism.models import Component
+from prism.reasoning import DecisionClient, asked_by
+from prism.statechart import Answer, Oracle
+
+Assemble = Callable[[Callable[[Component], DecisionClient]], Council]
+"""A council, from the client of each component."""
+
+_ASKED: Final[dict[str, Component]] = {"turn_begins": "agent", "review": "validator", "apply": "engine"}
+"""`{trigger: who thinks about it}`."""
+
+
+class EconomyOracle(Oracle[PolicyState]):
+    """An oracle that computes its answers: the embedded council, or one of your own that asks nobody outside.
+
+    Args:
+        council: who thinks.
+    """
+
+    waits = False
+    falls_back = False
+    description = "embedded Taylor rule, validator and engine, no server; see docs/economy.md"
+
+    def __init__(self, council: Council) -> None:
+        self._council = council
+
+    async def ask(
+        self,
+        agent: Nation,
+        current_state: PolicyState,
+        trigger: str,
+        options: Sequence[PolicyState],
+        context: Situation | None = None,
+    ) -> PolicyState:
+        """What becomes of the proposal, without the reasons."""
+        return PolicyState((await self.answer(agent, current_state, trigger, options, context)).state)
+
+    async def answer(
+        self,
+        agent: Nation,
+        current_state: PolicyState,  # noqa: ARG002  # the interface's
+        trigger: str,
+        options: Sequence[PolicyState],
+        context: Situation | None = None,
+    ) -> Answer:
+        """What becomes of the proposal, and why."""
+        return await deliberate(self._council, agent.name, trigger, options, context)
+
+
+class EconomyModelOracle(AskingOracle[PolicyState]):
+    """An oracle whose council asks a language model.
+
+    Args:
+        model: who is asked.
+        config: its settings.
+        assemble: makes the council.
+    """
+
+    falls_back = False
+
+    def __init__(self, model: LanguageModel, config: LLMConfig, assemble: Assemble) -> None:
+        super().__init__(model)
+        make = partial(LLMClient, model, seed=config.seed, tally=self.tally)
+        if self.replays:  # the wait before a second attempt is for a server, and there is none
+            make = partial(make, sleep=_at_once)
+        self._council = assemble(lambda component: make(component=component))
+
+    async def ask(
+        self,
+        agent: Nation,
+        current_state: PolicyState,
+        trigger: str,
+        options: Sequence[PolicyState],
+        context: Situation | None = None,
+    ) -> PolicyState:
+        """What becomes of the proposal, without the reasons. It raises as `answer`."""
+        return PolicyState((await self.answer(agent, current_state, trigger, options, context)).state)
+
+    async def answer(
+        self,
+        agent: Nation,
+        current_state: PolicyState,  # noqa: ARG002  # the interface's
+        trigger: str,
+        options: Sequence[PolicyState],
+        context: Situation | None = None,
+    ) -> Answer:
+        """What becomes of the proposal, and why.
+
+        Raises:
+            LLMFailureException: no usable answer, after a second attempt where one could help.
+            OracleUnavailableError: a tape is replayed that has no answer to this.
+        """
+        try:
+            return await deliberate(self._council, agent.name, trigger, options, context)
+        except LLMFailureException:
+            # The run ends here. What stays on the tape as failed would fail the resumed run in the same way.
+            if context is not None:
+                await self.forget_failures(asked_by(_ASKED[trigger], agent.name, context.state.turn))
+            raise
+
+
+async def deliberate(
+    council: Council, name: str, trigger: str, options: Sequence[PolicyState], situation: Situation | None
+) -> Answer:
+    """The answer to one question about the proposal of the nation `name`.
+
+    Raises:
+        OracleError: it is no question about a proposal. And whatever those in the council raise.
+    """
+    if situation is None:
+        raise OracleError(f"{trigger!r} of {name!r} says nothing of the situation")
+    state, action = situation.state, situation.action
+    if trigger == "turn_begins":
+        policy, chain = await council.agents[name].propose(state)
+        return _answer(options[0], Proposed(decision=policy, chain=chain))
+    if action is None:
+        raise OracleError(f"{name!r} has no proposal, so there is nothing to {trigger}")
+    if trigger == "review":
+        verdict, chain = await council.validator.validate_action(action, turn=state.turn)
+        found = PolicyState.ACCEPTED if verdict.is_valid else PolicyState.REJECTED
+        return _answer(found, Reviewed(decision=verdict, chain=chain))
+    update, chain = await council.engine.evaluate(action, state.global_state, turn=state.turn)
+    return _answer(options[0], Applied(decision=update, chain=chain))
+
+
+def _answer(state: PolicyState, outcome: Outcome) -> Answer:
+    return Answer(state, msgspec.json.encode(outcome).decode())
+
+
+async def _at_once(_: float) -> None:
+    """No wait."""

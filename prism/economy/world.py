@@ -1,0 +1,205 @@
+"""The world of an economy: a quarter a tick, in which nations propose, are judged, and move the common interest rate.
+
+    turn_begins   every nation, all at once: it sees the state that the last quarter left
+    review        every nation that has proposed, all at once
+    apply         one nation after the other, in their order: each sees the rate that the one before it left
+    and then      the other indicators answer (`prism.economy.macro`), and the turn is over
+
+All of it is one tick, so it is committed as a whole or not at all. Whatever keeps a proposal from being accepted, be it
+the validator or a nation that crashed, it is skipped in its turn and changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from prism.agents.turn import MOVED, Question, Source, Trigger, Update
+from prism.columns import Column, Columns, pack, pack_items
+from prism.config import Config
+from prism.domain import World
+from prism.economy.action import Action
+from prism.economy.macro import draw_shocks, step
+from prism.economy.nation import PolicyState, Situation
+from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
+from prism.economy.rate_path import DIGITS, RatePath
+from prism.economy.state import GlobalState, NationState, SimulationState
+from prism.errors import ConfigError
+from prism.measure import Measure
+from prism.models import LLMReasoningChain
+
+_log = logging.getLogger(__name__)
+
+INDICATORS: Final = {
+    "interest_rate": ("prism_economy_interest_rate", "Interest rate, percent a year."),
+    "inflation": ("prism_economy_inflation", "Inflation, percent a year."),
+    "gdp_growth": ("prism_economy_gdp_growth", "Growth of output, percent a year."),
+    "unemployment": ("prism_economy_unemployment", "Unemployment, percent of the labour force."),
+    "total_economic_value": ("prism_economy_total_value", "Total economic value, in the unit of the configuration."),
+}
+"""`{indicator: (its metric, what that says)}`."""
+COUNTS: Final = ("proposed", "accepted", "rejected", "applied")
+"""What became of proposals. A nation that crashed before it was accepted counts as rejected."""
+
+
+class EconomyWorld(World):
+    """The state of the economy, and where each nation's proposal is.
+
+    Lists are indexed by the number of the nation.
+
+    Args:
+        config: the run's configuration.
+        start: the indicators before the first quarter.
+    """
+
+    def __init__(self, config: Config, start: GlobalState) -> None:
+        self.config = config
+        self.names = config.economy.nations
+        nations = {
+            name: NationState(name=name, economic_strength=strength)
+            for name, strength in zip(self.names, config.economy.strengths, strict=True)
+        }
+        self.state = SimulationState(turn=0, agents=nations, global_state=start)
+        """As the last applied action left it; its chains are those of the latest whole turn."""
+        self.stages: list[PolicyState] = [PolicyState.OBSERVING] * len(self.names)
+        self.entered: list[int] = [0] * len(self.names)
+        self.actions: dict[int, Action] = {}
+        """`{nation: its proposal}` of the quarter under way."""
+        self.quarantined: dict[int, None] = {}
+        self.counts: Counter[str] = Counter()
+        self.path = RatePath.beginning(start.interest_rate)
+        self._chains: list[LLMReasoningChain] = []
+        self._waiting: list[int] = []
+        """Nations whose proposal has yet to be applied or skipped, last first."""
+        self._is_reviewed = self._is_over = True
+
+    def triggers(self, tick: int) -> list[Trigger[Situation]]:
+        """The quarter begins for every nation."""
+        self.actions, self._chains = {}, []
+        self._waiting = list(range(len(self.names)))[::-1]
+        self._is_reviewed = self._is_over = False
+        taking_part = [nation for nation in range(len(self.names)) if nation not in self.quarantined]
+        return [Trigger(tick, nation, "turn_begins", self._situation()) for nation in taking_part]
+
+    def reactions(self, tick: int) -> list[Trigger[Situation]]:
+        """The reviews, then one application after the other; the last of them ends the turn."""
+        if not self._is_reviewed:
+            self._is_reviewed = True
+            if self.actions:
+                return [Trigger(tick, nation, "review", self._situation(nation)) for nation in self.actions]
+        while self._waiting:
+            nation = self._waiting.pop()
+            if self._is_accepted(nation):
+                return [Trigger(tick, nation, "apply", self._situation(nation))]
+            self.counts["rejected"] += 1
+            _log.info("SKIPPED Agent [%s] due to unvalidated Action", self.names[nation])
+        if not self._is_over:
+            self._end_turn(tick)
+        return []
+
+    def apply(self, update: Update[Outcome]) -> None:
+        """Commit one nation's turn, and carry out what came of it."""
+        if update.source == Source.QUARANTINE:
+            self.quarantined[update.agent] = None
+        if update.source not in MOVED:
+            return
+        self.stages[update.agent] = PolicyState(update.to_state)
+        self.entered[update.agent] = update.tick
+        outcome = update.effect
+        if outcome is None:
+            return
+        self._chains.append(outcome.chain)
+        match outcome:
+            case Proposed(decision=policy, chain=chain):
+                self.counts["proposed"] += 1
+                self.actions[update.agent] = Action.proposed(self.names[update.agent], policy, chain)
+            case Reviewed(decision=verdict):
+                self.counts["accepted"] += update.to_state == PolicyState.ACCEPTED
+                self.actions[update.agent] = self.actions[update.agent].marked(verdict)
+            case Applied(decision=decision):
+                self.counts["applied"] += 1
+                moved = replace(self.state.global_state, interest_rate=decision.new_interest_rate)
+                self.state = replace(self.state, global_state=moved)
+
+    def deliberates(self, question: Question[Situation]) -> None:
+        """Its answer comes in the same tick, so nothing can happen to it meanwhile."""
+
+    def totals(self) -> dict[str, Any]:
+        """The indicators as the latest quarter left them, what became of proposals, and the path of the rate."""
+        now = self.state.global_state
+        return {
+            **{name: round(float(getattr(now, name)), DIGITS) for name in INDICATORS},
+            **{name: self.counts[name] for name in COUNTS},
+            "interest_rate_path": self.path.summary(),
+        }
+
+    def measures(self) -> list[Measure]:
+        """The indicators, and what became of proposals."""
+        now = self.state.global_state
+        gauges = [
+            Measure(name=metric, help=text, kind="gauge", value=getattr(now, name))
+            for name, (metric, text) in INDICATORS.items()
+        ]
+        counters = [
+            Measure(
+                name="prism_economy_proposals_total",
+                help="Proposals by what became of them; an applied one was accepted before.",
+                kind="counter",
+                labels={"outcome": name},
+                value=self.counts[name],
+            )
+            for name in COUNTS
+        ]
+        return gauges + counters
+
+    def columns(self) -> Iterator[Column]:
+        """The state, the nations' stages and the counts, for `restore`. Between two ticks nothing is under way."""
+        yield from pack("state", [self.state])
+        yield from pack("stages", self.stages)
+        yield from pack("entered", self.entered)
+        yield from pack("quarantined", list(self.quarantined))
+        yield from pack_items("counts", self.counts)
+        yield from pack("path", [self.path])
+
+    def restore(self, columns: Columns) -> None:
+        """Be the world whose columns these are, with the strengths of this configuration.
+
+        Raises:
+            ConfigError: they are of other nations.
+        """
+        state = columns.value("state", SimulationState)
+        if tuple(state.agents) != tuple(self.names):
+            problem = f"expected the nations of the run so far, {', '.join(state.agents)}, got {', '.join(self.names)}"
+            raise ConfigError("configuration", problem, key="economy.nations")
+        self.state = replace(state, agents=self.state.agents)
+        self.stages = columns.values("stages", PolicyState)
+        self.entered = columns.values("entered", int)
+        self.quarantined = dict.fromkeys(columns.values("quarantined", int))
+        self.counts = Counter(columns.items("counts", str, int))
+        self.path = columns.value("path", RatePath)
+
+    def _situation(self, nation: int | None = None) -> Situation:
+        """What a nation is told. How the last turn came about is not: it would double a question's size."""
+        action = None if nation is None else self.actions[nation]
+        return Situation(state=replace(self.state, reasoning_chains=()), action=action)
+
+    def _is_accepted(self, nation: int) -> bool:
+        """Whether the nation's proposal of this quarter is to be applied. A stage may be left over from a crash."""
+        action = self.actions.get(nation)
+        return action is not None and action.validated and self.stages[nation] is PolicyState.ACCEPTED
+
+    def _end_turn(self, tick: int) -> None:
+        """The other indicators answer the rate that the nations have set."""
+        macro = self.config.economy.macro
+        self.path.add(self.state.global_state.interest_rate)
+        self.state = replace(
+            self.state,
+            turn=self.state.turn + 1,
+            global_state=step(self.state.global_state, macro, draw_shocks(macro, self.config.simulation.seed, tick)),
+            reasoning_chains=tuple(self._chains),
+        )
+        self.actions, self._chains, self._is_over = {}, [], True

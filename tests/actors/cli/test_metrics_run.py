@@ -1,0 +1,129 @@
+"""`prism run` with metrics: the address, its file, and what goes wrong before anything is written."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from actors.cli.scraped import Scrape
+from tests.actors.cli.conftest import SMALL
+from tests.command import Prism
+
+WATCHED = ("--set", "metrics.enabled=true", "--set", "metrics.port=0")
+
+
+@contextmanager
+def running(directory: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A long run in a process of its own, and its address once a tick has been committed."""
+    (directory / "small.yaml").write_text(SMALL)
+    command = [sys.executable, "-m", "actors.cli", "run", "small.yaml", "--out", "out", "-q", *WATCHED]
+    command += ["--set", "simulation.rounds=100000", *arguments]
+    with subprocess.Popen(command, cwd=directory, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            url = address_of(directory / "out" / "metrics.json", process)
+            assert until(lambda: get(url, "/readyz")[0] == 200)
+            yield process, url
+        finally:
+            process.kill()
+
+
+def address_of(path: Path, process: subprocess.Popen[str]) -> str:
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        assert process.poll() is None, process.communicate()[1]
+        if path.exists():
+            return str(json.loads(path.read_text())["url"])
+        time.sleep(0.05)
+    raise AssertionError(f"{path} did not come")
+
+
+def until(is_so: object, within_s: float = 20.0) -> bool:
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        if is_so():  # type: ignore[operator]
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def get(url: str, path: str) -> tuple[int, str]:
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=5)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_a_run_can_be_scraped_while_it_goes_on(tmp_path: Path) -> None:
+    with running(tmp_path) as (process, url):
+        scrape = Scrape.parse(get(url, "/metrics")[1], 0.0)
+        assert scrape.labels("prism_run_info")["run_id"] == "out"
+        assert scrape.value("prism_run_active") == 1
+        assert scrape.value("prism_agents") == scrape.value("prism_population") == 60
+        assert get(url, "/healthz") == (200, "ok\n")
+        assert until(lambda: Scrape.parse(get(url, "/metrics")[1], 0.0).value("prism_commit_duration_seconds_count"))
+        scrape = Scrape.parse(get(url, "/metrics")[1], 0.0)
+        assert 0 < scrape.value("prism_journal_ticks_total") <= scrape.value("prism_ticks_total") + 1
+        assert 0 < scrape.value("prism_journal_bytes_total") <= (tmp_path / "out" / "journal.prism").stat().st_size
+        process.terminate()
+        assert process.wait(20) == 143
+    assert not (tmp_path / "out" / "metrics.json").exists()
+
+
+def test_the_address_is_printed_and_gone_at_the_end(prism: Prism, tmp_path: Path) -> None:
+    ended = prism("run", "small.yaml", "--out", "o", *WATCHED)
+    assert ended.code == 0
+    assert re.search(r"^prism: metrics at http://127\.0\.0\.1:\d+/metrics$", ended.err, flags=re.MULTILINE)
+    assert not (tmp_path / "o" / "metrics.json").exists()
+
+
+def test_metrics_are_off_unless_asked_for(prism: Prism) -> None:
+    assert "metrics" not in prism("run", "small.yaml").err
+
+
+def test_a_watched_run_has_the_digest_of_an_unwatched_one(prism: Prism) -> None:
+    assert prism("run", "small.yaml", "-q", *WATCHED).out == prism("run", "small.yaml", "-q").out
+
+
+def test_a_port_in_use_ends_the_run_before_anything_is_written(prism: Prism, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = prism("run", "small.yaml", *WATCHED, "--set", f"metrics.port={port}")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        f"prism: metrics: cannot listen on 127.0.0.1:{port}: Address already in use; "
+        "set metrics.port to another port, or to 0 for any free one\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
+
+
+def test_a_missing_password_ends_the_run_before_anything_is_written(
+    prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRISM_METRICS_PASSWORD", raising=False)
+    ended = prism("run", "small.yaml", *WATCHED, "--set", "metrics.username=ann")
+    assert ended.code == 3
+    assert ended.err == (
+        "prism: configuration: metrics.username: expected the password of 'ann' in $PRISM_METRICS_PASSWORD, got none\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
+
+
+def test_the_password_is_in_no_file(prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRISM_METRICS_PASSWORD", "open sesame")
+    ended = prism("run", "small.yaml", "--out", "o", *WATCHED, "--set", "metrics.username=ann")
+    assert ended.code == 0
+    assert [path.name for path in (tmp_path / "o").iterdir() if b"open sesame" in path.read_bytes()] == []
+    assert "open sesame" not in ended.out + ended.err

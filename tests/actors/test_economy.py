@@ -1,0 +1,150 @@
+"""Economies on the actors: the order of a turn, what a failure leaves, and that nothing depends on the schedule."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from msgspec.structs import replace
+from structlog.typing import EventDict
+
+from prism.economy.macro import draw_shocks, step
+from prism.economy.nation import PolicyState
+from prism.errors import OracleFailedError
+from tests.actors.economies import START, EconomyRun
+from tests.schedules import in_schedules, run_scheduled
+
+ARMY = "Deploy military forces"
+
+
+@in_schedules(8)
+async def test_proposals_are_made_on_what_the_last_quarter_left() -> None:
+    done = await EconomyRun().run()
+    for turn in range(4):
+        seen = {rate for _, rate in done.asked("agent", turn)}
+        assert len(seen) == 1
+    assert done.asked("agent", 0)[0][1] == START.interest_rate
+
+
+@in_schedules(8)
+async def test_proposals_are_applied_one_after_the_other_each_to_the_rate_that_the_one_before_left() -> None:
+    done = await EconomyRun().run()
+    for turn in range(4):
+        applied = done.asked("engine", turn)
+        assert [name for name, _ in applied] == ["Ada", "Bo", "Cy"]
+        rates = [rate for _, rate in applied]
+        assert rates[0] == done.asked("agent", turn)[0][1]
+        assert len(set(rates)) == 3, "each of them has moved it"
+
+
+@in_schedules(8)
+async def test_a_quarter_ends_with_the_answer_of_the_economy_to_the_rate_that_was_set() -> None:
+    done = await EconomyRun("simulation.ticks=1").run()
+    world, macro = done.world, done.config.economy.macro
+    rate = world.state.global_state.interest_rate
+    assert rate > START.interest_rate
+    assert world.state.global_state == step(replace(START, interest_rate=rate), macro, draw_shocks(macro, 3, 0))
+    assert world.state.turn == done.simulation.engine.tick == 1
+
+
+@in_schedules(8)
+async def test_the_reasoning_of_a_turn_is_kept_in_the_order_in_which_it_counted() -> None:
+    done = await EconomyRun().run()
+    chains = done.world.state.reasoning_chains
+    parts = ("agent", "validator", "engine")
+    assert [(chain.component, chain.agent_name) for chain in chains] == [
+        (component, name) for component in parts for name in ("Ada", "Bo", "Cy")
+    ]
+    assert {chain.timestamp.isoformat() for chain in chains} == {"2026-10-01T22:30:00+00:00"}
+    assert {chain.duration_ms for chain in chains} == {0}, "no wall clock"
+
+
+@pytest.mark.parametrize("nation", [0, 1, 2])
+def test_a_proposal_that_is_not_economic_is_skipped_in_its_turn_with_a_line_that_says_so(
+    nation: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    name = ("Ada", "Bo", "Cy")[nation]
+    done = run_scheduled(5, EconomyRun(policies={(name, 2): ARMY}).run)
+    assert [record.message for record in caplog.records if record.levelname == "INFO"] == [
+        f"SKIPPED Agent [{name}] due to unvalidated Action"
+    ]
+    assert name not in dict(done.asked("engine", 2))
+    assert len(done.asked("engine", 3)) == 3, "it may propose again"
+    assert {key: done.world.totals()[key] for key in ("proposed", "accepted", "rejected", "applied")} == {
+        "proposed": 12,
+        "accepted": 11,
+        "rejected": 1,
+        "applied": 11,
+    }
+
+
+@in_schedules(8)
+async def test_a_quarter_in_which_everything_is_rejected_leaves_the_rate_and_goes_on() -> None:
+    done = await EconomyRun("simulation.ticks=2", policies={(name, 1): ARMY for name in ("Ada", "Bo", "Cy")}).run()
+    assert done.asked("engine", 1) == []
+    assert done.world.state.turn == 2
+    assert done.world.path.last == done.asked("agent", 1)[0][1]
+    assert set(done.world.stages) == {PolicyState.REJECTED}
+
+
+def test_an_economy_comes_out_the_same_in_every_schedule_and_at_every_mailbox_size() -> None:
+    digests = {run_scheduled(seed, EconomyRun().run).digest for seed in range(16)}
+    digests |= {run_scheduled(seed, EconomyRun("run.mailbox_capacity=1").run).digest for seed in range(4)}
+    assert len(digests) == 1
+
+
+def test_another_seed_is_another_economy() -> None:
+    assert run_scheduled(1, EconomyRun().run).digest != run_scheduled(1, EconomyRun("simulation.seed=4").run).digest
+
+
+@pytest.mark.parametrize("trigger", ["turn_begins", "review", "apply"])
+def test_a_nation_that_crashes_is_skipped_and_takes_part_in_the_next_quarter(
+    trigger: str, logged: list[EventDict]
+) -> None:
+    ran = EconomyRun(crashes=lambda nation, name, turn: (nation, name, turn) == (1, trigger, 1))
+    done = run_scheduled(7, ran.run)
+    totals = done.world.totals()
+    assert done.world.state.turn == 4
+    assert totals["applied"] == 11
+    assert totals["accepted"] + totals["rejected"] == 12
+    assert totals["rejected"] == (0 if trigger == "apply" else 1)
+    assert [event["event"] for event in logged] == ["agent_restarted"]
+    assert [name for name, _ in done.asked("engine", 2)] == ["Ada", "Bo", "Cy"]
+
+
+def test_a_nation_in_quarantine_is_skipped_for_good_and_the_others_go_on(logged: list[EventDict]) -> None:
+    ran = EconomyRun("run.restart_intensity=0", crashes=lambda nation, *_: nation == 0)
+    done = run_scheduled(7, ran.run)
+    assert done.world.state.turn == 4
+    assert {name for name, _ in done.asked("agent", 1)} == {"Bo", "Cy"}
+    assert done.world.totals()["rejected"] == 4
+    assert done.simulation.supervisor.quarantined == 1
+
+
+def test_an_economy_without_a_nation_left_goes_on_by_itself(logged: list[EventDict]) -> None:
+    done = run_scheduled(7, EconomyRun("run.restart_intensity=0", crashes=lambda *_: True).run)
+    assert (done.world.state.turn, done.world.path.changes) == (4, 0)
+    assert done.world.state.global_state.inflation != START.inflation
+
+
+@pytest.mark.parametrize("component", ["agent", "validator", "engine"])
+def test_a_question_without_an_answer_ends_the_run_with_the_quarter_before_it(
+    component: str, logged: list[EventDict]
+) -> None:
+    undisturbed = run_scheduled(1, EconomyRun("simulation.ticks=2").run)
+    ran = EconomyRun(fails=lambda part, name, turn: (part, name, turn) == (component, "Bo", 2))
+
+    async def fail() -> str:
+        with pytest.raises(ExceptionGroup) as caught:
+            await ran.run()
+        error: BaseException = caught.value
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        assert isinstance(error, OracleFailedError)
+        return str(error)
+
+    line = run_scheduled(9, fail)
+    assert line.startswith("agent 1 got no answer to ")
+    assert "in tick 2: timeout" in line
+    assert ran.digest == undisturbed.digest, "what was committed is the two quarters before"

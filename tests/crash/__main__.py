@@ -1,0 +1,35 @@
+"""The crashes of the test suite in any number: `python -m tests.crash --trials 10000`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+
+from tests.crash.scenes import EMBEDDED, LIVE
+from tests.crash.trial import Ordeal, trials
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description="Crash small runs at every operation of their disk.")
+    arguments.add_argument("--trials", type=int, default=10_000, help="of each kind")
+    arguments.add_argument("--seed", type=int, default=100_000, help="of the first trial")
+    asked = arguments.parse_args()
+    for name, scene in (("embedded", EMBEDDED), ("live", LIVE)):
+        for blows in (1, 2, 3, 5):
+            crashes, failures, first = 0, Counter[str](), ""
+            for trial in trials(scene, asked.trials, blows=blows, first_seed=asked.seed):
+                ordeal = Ordeal(scene, trial)
+                try:
+                    ordeal.run()
+                except Exception as error:  # noqa: BLE001  # whatever it is, it is what this looks for
+                    failures[type(error).__name__] += 1
+                    first = first or f"{error}, in {trial}"
+                crashes += ordeal.crashes
+            told = f"{dict(failures)}, first {first}" if failures else "no failure"
+            sys.stdout.write(f"{name:8} {asked.trials:7,} runs of {blows} blows: {crashes:7,} crashes, {told}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

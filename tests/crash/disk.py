@@ -1,0 +1,284 @@
+"""A disk in memory with a page cache: it crashes, fills up or breaks at a chosen operation, and is found anew after it.
+
+What is written is visible at once. A file's content is on the medium after `sync`, a new name or a changed one after
+`sync_directory`. Until then a power cut may keep it, lose it, or keep a part of it, and `Cut` names the ways.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum, unique
+from itertools import accumulate
+from random import Random
+
+import msgspec
+
+from actors.disk import Disk
+
+READS = frozenset({"names", "size", "read"})
+
+
+class CrashedError(BaseException):
+    """The machine stops. Nothing in the product may catch this."""
+
+
+@unique
+class Cut(StrEnum):
+    """What a crash does to that which was not on the medium."""
+
+    KILLED = "killed"
+    """Nothing: only the process is gone, and the cache is as it was. It is still not on the medium."""
+    LOST = "lost"
+    """All of it is gone."""
+    TORN = "torn"
+    """Of each file some first bytes of it are there."""
+    ZEROED = "zeroed"
+    """The file is as long as it was, and zeros from somewhere on."""
+    FLIPPED = "flipped"
+    """All of it is there, with some bits wrong."""
+    REORDERED = "reordered"
+    """The later part of it is there, and zeros in place of the earlier one; names survive each by itself."""
+
+
+class Crash(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine stops at an operation.
+
+    Args:
+        at: the number of the operation that changes something, from 1.
+        share: how much of it is done: 0 nothing, 1 all of it, in between a part of what is appended.
+    """
+
+    at: int
+    share: float
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation fails.
+
+    Args:
+        at: its number, from 1, of all that concerns the fault.
+        code: ENOSPC concerns appends, and lets a part of one through; EIO concerns all operations, those that read too.
+        lasts: whether all later ones fail, too.
+    """
+
+    at: int
+    code: int = errno.EIO
+    lasts: bool = False
+
+
+class File:
+    """A file's content in the cache, and on the medium."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self.content = bytearray(content)
+        self.durable = content
+        self.clean = len(content)
+        """As many first bytes are the same in both, and safe."""
+        self.appended: list[int] = []
+        """Lengths of the appends that are not synced yet."""
+
+    def sync(self) -> None:
+        self.durable, self.clean, self.appended = bytes(self.content), len(self.content), []
+
+    def truncate(self, size: int) -> None:
+        del self.content[size:]
+        self.clean = min(self.clean, size)
+        self.appended = []
+
+    def copy(self) -> File:
+        other = File(self.durable)
+        other.content, other.clean, other.appended = bytearray(self.content), self.clean, list(self.appended)
+        return other
+
+    def after(self, cut: Cut, random: Random) -> bytes:
+        """What a power cut leaves of it."""
+        unsafe = len(self.content) - self.clean
+        if cut == Cut.LOST or random.random() < 0.2:  # each file by itself may be as it was when it was synced
+            return self.durable
+        content, kept = bytearray(self.content), self.clean + random.randint(0, unsafe)
+        if cut == Cut.TORN:
+            del content[kept:]
+        elif cut == Cut.ZEROED:
+            content[kept:] = bytes(len(content) - kept)
+        elif cut == Cut.FLIPPED and unsafe:
+            for _ in range(random.randint(1, 3)):
+                content[random.randrange(self.clean, len(content))] ^= 1 << random.randrange(8)
+        elif cut == Cut.REORDERED:
+            kept = random.choice([kept, *accumulate(self.appended, initial=self.clean)])
+            content[self.clean : kept] = bytes(kept - self.clean)
+        return bytes(content)
+
+
+class SimulatedDisk(Disk):
+    """A directory in memory.
+
+    Args:
+        crash: when the machine stops; None for never.
+        fault: which operation fails; None for none.
+        seed: of how much of an append comes through before a disk is full.
+    """
+
+    def __init__(self, *, crash: Crash | None = None, fault: Fault | None = None, seed: int = 0) -> None:
+        self.crash, self.fault = crash, fault
+        self.operations: list[tuple[str, str]] = []
+        """`(operation, file)` of all that were begun, those that only read included."""
+        self.changes = 0
+        """How many of them change something."""
+        self.is_dead = False
+        self._appends = 0
+        self._random = Random(seed)
+        self._files: dict[str, File] = {}
+        self._durable: dict[str, File] = {}
+        self._renamed: list[tuple[str | None, str, File | None]] = []
+        """`(name before, name, file)` of every change of a name since the directory was synced; None: there was none,
+        or it is gone."""
+
+    def names(self) -> list[str]:
+        self._begin("names", "")
+        return sorted(self._files)
+
+    def size(self, name: str) -> int:
+        self._begin("size", name)
+        return len(self._file(name).content)
+
+    def read(self, name: str, offset: int, size: int) -> bytes:
+        self._begin("read", name)
+        return bytes(self._file(name).content[offset : offset + size])
+
+    def append(self, name: str, data: bytes) -> None:
+        def write(share: float) -> None:
+            if name not in self._files:
+                self._name(None, name, File())
+            written = data[: round(len(data) * share)]
+            self._files[name].content += written
+            self._files[name].appended.append(len(written))
+
+        with self._change("append", name) as share:
+            if self._is_full():
+                write(self._random.random())
+                raise self._error(name, errno.ENOSPC)
+            write(share)
+
+    def sync(self, name: str) -> None:
+        with self._change("sync", name) as share:
+            if share == 1.0:
+                self._file(name).sync()
+
+    def truncate(self, name: str, size: int) -> None:
+        with self._change("truncate", name) as share:
+            if share:
+                self._file(name).truncate(size)
+
+    def rename(self, name: str, to: str) -> None:
+        with self._change("rename", name) as share:
+            file = self._file(name)
+            if share:
+                self._name(name, to, file)
+
+    def remove(self, name: str) -> None:
+        with self._change("remove", name) as share:
+            self._file(name)
+            if share:
+                self._name(None, name, None)
+
+    def sync_directory(self) -> None:
+        with self._change("sync_directory", "") as share:
+            if share == 1.0:
+                self._durable, self._renamed = dict(self._files), []
+
+    def visible_names(self) -> list[str]:
+        """The names as every process sees them. It counts as no operation."""
+        return sorted(self._files)
+
+    def visible(self, name: str) -> bytes:
+        """A file's content as every process sees it; empty without one. It counts as no operation."""
+        return bytes(self._files[name].content) if name in self._files else b""
+
+    def durable(self, name: str) -> bytes:
+        """The part of it that no crash takes away."""
+        file = self._durable.get(name)
+        return file.durable[: file.clean] if file is not None else b""
+
+    def surviving(self, cut: Cut, seed: int) -> SimulatedDisk:
+        """The disk as it is found after a crash. It does not crash again by itself."""
+        random, found = Random(seed), type(self)(seed=seed)
+        if cut == Cut.KILLED:
+            copies = {id(file): file.copy() for file in self._all_files()}
+            found._files = {name: copies[id(file)] for name, file in self._files.items()}
+            found._durable = {name: copies[id(file)] for name, file in self._durable.items()}
+            found._renamed = [(old, new, file and copies[id(file)]) for old, new, file in self._renamed]
+            return found
+        names = dict(self._durable)
+        for before, name, file in self._kept_names(cut, random):
+            _rename(names, before, name, file)
+        found._files = {name: File(file.after(cut, random)) for name, file in sorted(names.items())}
+        found._durable = dict(found._files)
+        return found
+
+    def _kept_names(self, cut: Cut, random: Random) -> list[tuple[str | None, str, File | None]]:
+        """The changes of names that a power cut leaves: in order, but where nothing is in order."""
+        if cut == Cut.LOST:
+            return []
+        if cut == Cut.REORDERED:
+            return [change for change in self._renamed if random.random() < 0.5]
+        return self._renamed[: random.randint(0, len(self._renamed))]
+
+    def _all_files(self) -> Iterator[File]:
+        yield from self._files.values()
+        yield from self._durable.values()
+        yield from (file for _, _, file in self._renamed if file is not None)
+
+    def _name(self, before: str | None, name: str, file: File | None) -> None:
+        self._renamed.append((before, name, file))
+        _rename(self._files, before, name, file)
+
+    def _file(self, name: str) -> File:
+        if name not in self._files:
+            raise self._error(name, errno.ENOENT)
+        return self._files[name]
+
+    def _begin(self, operation: str, name: str) -> None:
+        if self.is_dead:
+            raise CrashedError
+        self.operations.append((operation, name))
+        fault, number = self.fault, len(self.operations)
+        if fault is not None and fault.code == errno.EIO and self._is_due(fault, number):
+            raise self._error(name, errno.EIO)
+
+    def _is_full(self) -> bool:
+        fault = self.fault
+        self._appends += 1
+        return fault is not None and fault.code == errno.ENOSPC and self._is_due(fault, self._appends)
+
+    @staticmethod
+    def _is_due(fault: Fault, number: int) -> bool:
+        return number == fault.at or (fault.lasts and number > fault.at)
+
+    @contextmanager
+    def _change(self, operation: str, name: str) -> Iterator[float]:
+        """Do as much of an operation as the crash lets through."""
+        self._begin(operation, name)
+        self.changes += 1
+        if self.crash is None or self.crash.at != self.changes:
+            yield 1.0
+            return
+        if self.crash.share:
+            yield self.crash.share
+        self.is_dead = True
+        raise CrashedError
+
+    @staticmethod
+    def _error(name: str, code: int) -> OSError:
+        return OSError(code, os.strerror(code), name or "the run directory")
+
+
+def _rename(names: dict[str, File], before: str | None, name: str, file: File | None) -> None:
+    if before is not None:
+        names.pop(before, None)
+    if file is None:
+        names.pop(name, None)
+    else:
+        names[name] = file

@@ -1,0 +1,166 @@
+"""Two small runs on a simulated disk: one whose oracle computes its answers, and one whose oracle never repeats one."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import anyio
+
+from actors.answer_log import create_answers
+from actors.errors import first_of
+from actors.execution import Run, carry_on
+from actors.journal import JOURNAL, create_journal, header_of
+from actors.recovery import recover
+from actors.run_directory import RunDirectory
+from actors.series import cut_series
+from actors.simulation import Simulation
+from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
+from prism.errors import PrismError
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.statechart import Oracle
+from tests.crash.disk import CrashedError, SimulatedDisk
+from tests.schedules import run_scheduled
+
+Name = tuple[int, int, str]
+"""A question: `(agent, tick, trigger)`."""
+
+LONGEST_S = 6.0
+"""No answer takes longer: of the virtual second that a tick takes, some take more than the lookahead."""
+
+CONFIG = Config(
+    simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=6),
+    population=PopulationConfig(
+        size=12, posts_per_session=0.5, ambiguity=1.0, activity=ActivityConfig(mean=0.9, sigma=0.2)
+    ),
+    oracle=OracleConfig(deadline_s=1e6),
+    run=RunConfig(checkpoint_every_ticks=7, tick_s=1.0),
+)
+"""Twelve people for eighteen ticks with a checkpoint every seven; the virtual second a tick gives the disk its turn."""
+
+POPULATION = build_population(CONFIG.population, CONFIG.simulation.seed)
+
+
+class FickleOracle(Oracle[Any]):
+    """Draws its answers from a seed of its own life, each after a random time; `asked` holds what it was asked."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self.asked: list[Name] = []
+
+    async def ask(
+        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
+    ) -> Any:
+        self.asked.append((agent.agent_id, agent.tick, trigger))
+        await anyio.sleep(LONGEST_S * self._random.random())
+        return self._random.choice(options)
+
+
+class Scene:
+    """A run that can be begun, ended by a crash, and gone on with.
+
+    Args:
+        is_live: whether a fickle oracle answers, instead of the embedded one.
+    """
+
+    def __init__(self, *, is_live: bool, config: Config = CONFIG) -> None:
+        self.is_live = is_live
+        self.config = config
+
+    def live(self, disk: SimulatedDisk, *, life: int = 0, oracle: Oracle[Any] | None = None) -> None:
+        """Begin the run, or go on with it, to its end: as `prism run` and `prism resume` do.
+
+        Args:
+            life: settles the schedule, how long the disk takes and what the fickle oracle says.
+            oracle: who answers; by default whoever belongs to the scene.
+
+        Raises:
+            CrashedError: the disk has crashed.
+            PrismError: the run failed.
+        """
+        domain = SocialDomain(self.config, POPULATION)
+        if oracle is None:
+            oracle = FickleOracle(life) if self.is_live else domain.oracle()
+        directory = RunDirectory(Path("simulated"))
+        if JOURNAL not in disk.visible_names():
+            with directory.writing():
+                create_answers(disk)
+                create_journal(disk, header_of(self.config, {}, domain.size, "simulated"))
+        recovered = recover(disk)
+        with directory.writing():
+            has_rows = cut_series(disk, recovered.history.tick, self.config.simulation.ticks_per_round)
+        run = Run(
+            directory=directory,
+            config=self.config,
+            domain=domain,
+            history=recovered.history,
+            checkpoint=recovered.checkpoint,
+            lookahead_ticks=self.config.oracle.lookahead_ticks,
+        )
+
+        async def go_on() -> None:
+            await carry_on(run, oracle, disk, undisturbed, has_rows=has_rows, execute=taking_its_time(life))
+
+        # Thousands of runs share this process, and each of them would have the collector look at all that there is.
+        with patch("actors.simulation._quiet_collector", nullcontext):
+            try:
+                run_scheduled(life, go_on)
+            except BaseException as error:
+                if disk.is_dead:
+                    raise CrashedError from None
+                if isinstance(error, BaseExceptionGroup) and (first := first_of(error, PrismError)) is not None:
+                    raise first from None
+                raise
+
+    @cached_property
+    def whole(self) -> SimulatedDisk:
+        """The disk after a run that nothing has disturbed."""
+        return self._after(0)
+
+    @cached_property
+    def changes(self) -> tuple[int, int]:
+        """How many operations change something on a fast disk, and on a slow one."""
+        return self.whole.changes, self._after(1).changes
+
+    def _after(self, life: int) -> SimulatedDisk:
+        disk = SimulatedDisk()
+        self.live(disk, life=life)
+        return disk
+
+
+EMBEDDED, LIVE = Scene(is_live=False), Scene(is_live=True)
+
+
+async def undisturbed(
+    simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
+) -> None:
+    """Run to the end, deaf to signals."""
+    await simulation.run(on_tick, between)
+
+
+def taking_its_time(seed: int) -> Callable[[Callable[[], None]], Awaitable[None]]:
+    """Runs what blocks, at once where the seed is even, and within up to four virtual seconds where it is odd.
+
+    A machine that stops leaves no task behind, but tasks in a test have to end: so they find a disk that writes nothing
+    any more, and unwind.
+    """
+    random = Random(seed)
+
+    async def execute(function: Callable[[], None]) -> None:
+        if seed % 2:
+            await anyio.sleep(3.0 * random.random())
+        try:
+            function()
+        except CrashedError:
+            raise OSError(errno.EIO, "the machine has stopped") from None
+        if seed % 2:
+            await anyio.sleep(random.random())
+
+    return execute

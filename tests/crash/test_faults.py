@@ -1,0 +1,59 @@
+"""A disk that is full or broken ends a run with one clear line. Once it is mended, the run goes on as if nothing was."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+
+import pytest
+
+from tests.crash.disk import Crash, Cut, Fault
+from tests.crash.scenes import EMBEDDED, LIVE, Scene
+from tests.crash.trial import Blow, Ordeal, Trial
+
+SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
+FULL, BROKEN = errno.ENOSPC, errno.EIO
+SAYS = {FULL: "No space left on device", BROKEN: "Input/output error"}
+KINDS = pytest.mark.parametrize("code", SAYS, ids=["full", "broken"])
+
+
+def faults(scene: Scene, code: int) -> range:
+    """The numbers of the operations of an undisturbed run that this fault concerns."""
+    concerned = [operation for operation, _ in scene.whole.operations if code != FULL or operation == "append"]
+    return range(1, len(concerned) + 1)
+
+
+def assert_stands(
+    scene: Scene, code: int, places: Iterable[int], *, lasts: bool = False, first: tuple[Blow, ...] = ()
+) -> int:
+    """Strike a run at each of these operations; how often it ended over that."""
+    ended = 0
+    for at in places:
+        blow = Blow(fault=Fault(at=at, code=code, lasts=lasts))
+        ordeal = Ordeal(scene, Trial(blows=(*first, blow), seed=2 * at))
+        ordeal.run()
+        assert all(SAYS[code] in line and "\n" not in line for line in ordeal.complaints)
+        ended += len(ordeal.complaints)
+    return ended
+
+
+@SCENES
+@KINDS
+def test_a_fault_at_any_operation_is_one_line_and_loses_nothing(scene: Scene, code: int) -> None:
+    places = faults(scene, code)
+    assert len(places) > 100
+    assert assert_stands(scene, code, places) >= len(places) - 5  # a fickle oracle's run may be a little shorter
+
+
+@SCENES
+@KINDS
+def test_a_fault_for_good_is_one_line_and_loses_nothing(scene: Scene, code: int) -> None:
+    places = faults(scene, code)[::4]
+    assert assert_stands(scene, code, places, lasts=True) >= len(places) - 1
+
+
+@KINDS
+@pytest.mark.parametrize("cut", [Cut.KILLED, Cut.TORN])
+def test_a_fault_while_a_crash_is_mended_is_one_line_and_loses_nothing(code: int, cut: Cut) -> None:
+    crash = Blow(crash=Crash(at=LIVE.whole.changes * 3 // 4, share=0.5), cut=cut)
+    assert assert_stands(LIVE, code, range(1, 50), first=(crash,)) > 15

@@ -1,0 +1,205 @@
+"""One trial: a run that crashes, once or more, goes on each time with what is left, and is judged at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from struct import unpack_from
+from zlib import crc32
+
+import msgspec
+
+from actors.answer_log import ANSWERS
+from actors.errors import DamagedError, JournalError, RunDirectoryError
+from actors.journal import JOURNAL
+from actors.replay import Absent
+from actors.series import ROUNDS
+from actors.verification import verify
+from tests.crash.disk import Crash, CrashedError, Cut, Fault, SimulatedDisk
+from tests.crash.scenes import FickleOracle, Name, Scene
+
+MAGIC_BYTES = 8
+GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples, without their whole parts, cover the line from 0 to 1 evenly, however many there are."""
+
+
+class Blow(msgspec.Struct, frozen=True, kw_only=True):
+    """What ends a life early: a crash, and what it does to what was not on the medium; or a disk that fails."""
+
+    crash: Crash | None = None
+    fault: Fault | None = None
+    cut: Cut = Cut.KILLED
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run has to stand.
+
+    Args:
+        blows: one a life; the last life ends well.
+        seed: of schedules, answers and what survives.
+    """
+
+    blows: tuple[Blow, ...]
+    seed: int
+
+
+class LostError(AssertionError):
+    """A promise was not kept.
+
+    Args:
+        trial: in which.
+        problem: what was promised, and what happened.
+    """
+
+    def __init__(self, trial: object, problem: str) -> None:
+        self.trial = trial
+        self.problem = problem
+        super().__init__(f"{problem}: {trial}")
+
+
+def records(content: bytes) -> list[bytes]:
+    """The whole frames behind a file's first eight bytes. Written anew, lest the product's reader judge itself."""
+    found, at = [], MAGIC_BYTES
+    while len(content) - at >= 40:
+        length, crc = unpack_from("<II", content, at)
+        frame = content[at : at + 40 + length]
+        if len(frame) < 40 + length or crc32(frame[:4] + frame[8:]) != crc:
+            break
+        found.append(frame)
+        at += len(frame)
+    return found
+
+
+def names_of(log: list[bytes]) -> set[Name]:
+    """The questions that the records of an oracle's log answer."""
+    decided = [msgspec.msgpack.decode(record[40:]) for record in log]
+    return {(agent, asked, trigger) for _, asked, agent, trigger, *_ in decided}
+
+
+class Ordeal:
+    """A scene under a trial.
+
+    Args:
+        disk_type: the disk, or one with a fault of its own.
+        is_strict: whether a run that has ended must have left everything on the medium. It is an error that does no
+            harm yet.
+    """
+
+    def __init__(
+        self, scene: Scene, trial: Trial, disk_type: type[SimulatedDisk] = SimulatedDisk, *, is_strict: bool = True
+    ) -> None:
+        self._is_strict = is_strict
+        self.scene = scene
+        self.trial = trial
+        self.disk = disk_type(seed=trial.seed)
+        self.crashes = 0
+        """How many blows fell before the run had ended by itself."""
+        self.complaints: list[str] = []
+        """What the run said of a disk that fails."""
+        self._kept: dict[str, list[bytes]] = {JOURNAL: [], ANSWERS: []}
+        """`{file: frames, in order}` that no crash so far can have taken."""
+        self._on_medium: dict[str, list[bytes]] = {JOURNAL: [], ANSWERS: []}
+        """Those of them that no crash to come can take."""
+        self._given: set[bytes] = set()
+        """Every record that was ever written to the oracle's log."""
+
+    def run(self) -> SimulatedDisk:
+        """The disk after the last life.
+
+        Raises:
+            LostError: something was lost, invented, asked twice, or not the same.
+            PrismError: a life could not begin or go on.
+        """
+        for number, blow in enumerate(self.trial.blows):
+            self.disk.crash, self.disk.fault = blow.crash, blow.fault
+            self.crashes += not self._live(number)
+            self._note(is_cut=blow.cut != Cut.KILLED)
+            self.disk = self.disk.surviving(blow.cut, self.trial.seed + number)
+        self._expect(self._live(len(self.trial.blows)), "the last life ends well")
+        self._note(is_cut=False)
+        self._judge()
+        return self.disk
+
+    def _live(self, number: int) -> bool:
+        """Whether the run came to its end."""
+        known = names_of(records(self.disk.visible(ANSWERS)))
+        life = 7919 * self.trial.seed + number  # even and odd ones take turns
+        oracle = FickleOracle(life) if self.scene.is_live else None
+        try:
+            self.scene.live(self.disk, life=life, oracle=oracle)
+        except CrashedError:
+            ended = False
+        except (JournalError, RunDirectoryError) as error:
+            if self.disk.fault is None or isinstance(error, DamagedError):
+                raise
+            self.complaints.append(str(error))
+            ended = False
+        else:
+            ended = True
+            if self._is_strict:
+                self._expect_durable()
+        twice = known.intersection(oracle.asked if oracle is not None else ())
+        self._expect(not twice, f"no answer in the log is asked for again, but {sorted(twice)}")
+        return ended
+
+    def _note(self, *, is_cut: bool) -> None:
+        """Compare with what had to last until now, and remember what has to last from now on.
+
+        Args:
+            is_cut: whether all that is not on the medium is in danger.
+        """
+        self._given.update(records(self.disk.visible(ANSWERS)))
+        for name in (JOURNAL, ANSWERS):
+            visible, durable = records(self.disk.visible(name)), records(self.disk.durable(name))
+            self._expect_begins(visible, self._kept[name], f"no frame of {name} changes")
+            self._expect_begins(durable, self._on_medium[name], f"no frame of {name} on the medium changes")
+            self._kept[name], self._on_medium[name] = durable if is_cut else visible, durable
+
+    def _expect_durable(self) -> None:
+        for name in (JOURNAL, ANSWERS, ROUNDS):
+            on_medium = self.disk.durable(name)
+            self._expect(on_medium == self.disk.visible(name), f"{name} is on the medium when a run has ended")
+
+    def _judge(self) -> None:
+        """Whether the files are what they must be after all."""
+        journal, log, rounds = (self.disk.visible(name) for name in (JOURNAL, ANSWERS, ROUNDS))
+        bad = [finding for finding in verify(self.disk).findings if not finding.is_good]
+        self._expect(not bad, f"`prism verify` finds no fault, but {bad}")
+        self._expect(self._given.issuperset(records(log)), "the oracle's log holds nothing but what was answered")
+        again = self._again(journal, log) if self.scene.is_live else self.scene.whole
+        self._expect(journal == again.visible(JOURNAL), "the journal is that of an undisturbed run")
+        self._expect(rounds == again.visible(ROUNDS), f"{ROUNDS} is that of an undisturbed run")
+
+    def _again(self, journal: bytes, log: bytes) -> SimulatedDisk:
+        """The run done again from its header and the oracle's log alone, by somebody who knows nothing."""
+        disk = SimulatedDisk()
+        disk.append(JOURNAL, journal[:MAGIC_BYTES] + records(journal)[0])
+        disk.append(ANSWERS, log)
+        self.scene.live(disk, oracle=Absent(may_be_late=False))
+        return disk
+
+    def _expect_begins(self, frames: list[bytes], with_these: list[bytes], promise: str) -> None:
+        self._expect(frames[: len(with_these)] == with_these, promise)
+
+    def _expect(self, is_so: bool, promise: str) -> None:
+        if not is_so:
+            raise LostError(self.trial, f"broken: {promise}")
+
+
+def trials(
+    scene: Scene, count: int, *, blows: int, cuts: Sequence[Cut] = tuple(Cut), first_seed: int = 0
+) -> list[Trial]:
+    """Trials that between them crash all over an undisturbed run, on a fast disk and on a slow one, in every way.
+
+    Args:
+        blows: crashes in each run: the first anywhere, each further one while what is left is mended, or soon after.
+        cuts: what a crash may do.
+    """
+    made = []
+    for seed in range(first_seed, first_seed + count):
+        random = Random(seed)
+        changes = scene.changes[seed % 2]
+        places = [1 + int(changes * (seed * GOLDEN % 1.0)), *(random.randint(1, 30) for _ in range(1, blows))]
+        crashes = [Crash(at=at, share=random.choice([0.0, random.random(), 1.0])) for at in places]
+        made.append(Trial(blows=tuple(Blow(crash=crash, cut=random.choice(cuts)) for crash in crashes), seed=seed))
+    return made

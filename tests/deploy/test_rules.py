@@ -1,0 +1,76 @@
+"""The rules of Prometheus, and what promtool and the guide say about them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from actors.instruments import INSTRUMENTS, TIMINGS
+from deploy.grafana.build import every_expression
+from tests.deploy.tools import DEPLOY, ROOT, alerts, needs, read_yaml, recordings
+
+PROMETHEUS = DEPLOY / "prometheus"
+LAGS = {"prism_event_loop_lag_seconds", "prism_event_loop_lag_seconds_max"}
+MEASURES = re.compile(
+    r"prism_(posts_total|likes_total|economy_(interest_rate|inflation|gdp_growth|unemployment|total_value|proposals_total))"
+)
+
+
+def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["promtool", *arguments], cwd=PROMETHEUS, capture_output=True, text=True, check=False)
+
+
+@needs("promtool")
+def test_prometheus_accepts_the_configuration_and_the_rules() -> None:
+    checked = promtool("check", "config", "prometheus.yml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@needs("promtool")
+def test_every_alert_fires_over_the_run_that_it_is_for_and_over_no_other() -> None:
+    tested = promtool("test", "rules", "tests/alerts_test.yml")
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_every_alert_is_tested_where_it_fires_and_where_it_does_not() -> None:
+    fires: dict[str, set[bool]] = defaultdict(set)
+    for case in read_yaml(PROMETHEUS / "tests" / "alerts_test.yml")["tests"]:
+        for look in case["alert_rule_test"]:
+            fires[look["alertname"]].add(bool(look["exp_alerts"]))
+    assert dict(fires) == {rule["alert"]: {True, False} for rule in alerts()}
+
+
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+def test_an_alert_says_how_bad_it_is_what_has_happened_and_what_to_do(rule: dict[str, Any]) -> None:
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    assert "{{ $labels.instance }}" in rule["annotations"]["summary"]
+    assert rule["annotations"]["description"].endswith(".")
+    page, anchor = rule["annotations"]["runbook_url"].split("#")
+    assert anchor == rule["alert"].lower()
+    sections = re.findall(r"^### (\w+)$", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert rule["alert"] in sections
+
+
+def test_the_guide_has_no_runbook_of_an_alert_that_there_is_not() -> None:
+    sections = re.findall(r"^### (Prism\w+)$", (ROOT / "docs" / "operations.md").read_text("utf-8"), flags=re.MULTILINE)
+    assert sections == [rule["alert"] for rule in alerts()]
+
+
+def test_every_recorded_series_can_be_joined_to_its_run() -> None:
+    for rule in recordings():
+        assert rule["record"].startswith("instance:")
+        assert rule["expr"].count("sum by (") == rule["expr"].count("sum by (job, instance"), rule["record"]
+
+
+def test_rules_and_panels_ask_for_metrics_that_a_run_has() -> None:
+    known = {each.name for each in INSTRUMENTS} | LAGS
+    known |= {f"{timing.name}_{suffix}" for timing in TIMINGS for suffix in ("bucket", "count", "sum")}
+    known |= {rule["record"] for rule in recordings()}
+    asked = [rule["expr"] for rule in (*alerts(), *recordings())] + [each.expr for each in every_expression()]
+    names = {name for expr in asked for name in re.findall(r"\b(?:instance:)?prism_[a-z0-9_:]+", expr)}
+    assert {name for name in names - known if not MEASURES.fullmatch(name)} == set()
+    assert len(names) > 30

@@ -1,0 +1,167 @@
+"""Containers, Kubernetes and systemd: what a file promises about ports, users, restarts and patience."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prism.config import Config, load_config
+from tests.deploy.tools import BIN, DEPLOY, ROOT, needs, read_yaml
+
+RUN_CONFIGS = (ROOT / "configs" / "soak.yaml", ROOT / "configs" / "stress.yaml", DEPLOY / "kubernetes" / "prism.yaml")
+
+
+def read_config(path: Path) -> Config:
+    return load_config(path.read_text(encoding="utf-8"), str(path), environment={}, overrides=())
+
+
+@pytest.mark.parametrize("path", RUN_CONFIGS, ids=lambda path: path.parent.name + "/" + path.name)
+def test_a_shipped_configuration_is_valid(path: Path) -> None:
+    assert read_config(path).population.size >= 10_000
+
+
+def test_every_check_that_can_be_made_here_passes() -> None:
+    linted = subprocess.run([DEPLOY / "lint.sh", BIN], capture_output=True, text=True, check=False)
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+    assert re.fullmatch(r"((ok|skipped) +.+\n)+", linted.stdout)
+
+
+@needs("promtool", "yamllint")
+@pytest.mark.parametrize(
+    ("file", "before", "after", "complaint"),
+    [
+        ("prometheus/rules/alerts.yml", "for: 1m", "for: soon", "FAILED   promtool: rules"),
+        ("prometheus/rules/alerts.yml", "> 0.1\n", "> 0.9\n", "FAILED   promtool: tests of alerts"),
+        ("compose.yaml", "cap_drop: [ALL]", "cap_drop: [ALL", "FAILED   yamllint"),
+    ],
+)
+def test_a_broken_file_fails_the_lint(tmp_path: Path, file: str, before: str, after: str, complaint: str) -> None:
+    shutil.copytree(DEPLOY, tmp_path / "deploy")
+    (tmp_path / "configs").mkdir()
+    broken = tmp_path / "deploy" / file
+    text = broken.read_text(encoding="utf-8")
+    assert before in text
+    broken.write_text(text.replace(before, after, 1), encoding="utf-8")
+    linted = subprocess.run([tmp_path / "deploy" / "lint.sh", BIN], capture_output=True, text=True, check=False)
+    assert linted.returncode == 1
+    assert complaint in linted.stdout
+
+
+def compose() -> dict[str, Any]:
+    return dict(read_yaml(DEPLOY / "compose.yaml")["services"])
+
+
+def test_containers_are_reachable_from_this_machine_only() -> None:
+    ports = [port for service in compose().values() for port in service.get("ports", ())]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_every_image_is_pinned_to_a_version() -> None:
+    images = [service["image"] for service in compose().values()]
+    images += re.findall(r"^FROM (\S+)", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for image in images:
+        assert re.search(r":v?\d+\.\d+\.\d+", image), image
+
+
+def test_every_container_that_stays_has_limits_and_a_sign_of_life() -> None:
+    for name, service in compose().items():
+        if service["restart"] == "no":
+            continue
+        assert service["deploy"]["resources"]["limits"].keys() >= {"cpus", "memory"}, name
+        if name != "prism":  # its sign of life is in its image
+            assert service["healthcheck"]["test"], name
+    assert "/healthz" in (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_no_file_holds_a_secret() -> None:
+    setting = re.compile(
+        r"^\s*(?:- |Environment=|ENV )?\w*(?:password|key|token|secret)\w*\s*[:=]\s*(\S+)", re.I | re.M
+    )
+    for path in DEPLOY.rglob("*"):
+        if path.suffix in {".yml", ".yaml", ".service"} or path.name == "Dockerfile":
+            values = setting.findall(path.read_text(encoding="utf-8"))
+            assert [value for value in values if value != "false" and not value.startswith("${")] == [], path
+
+
+def test_the_image_runs_as_nobody_in_particular_and_has_no_installer() -> None:
+    _, build, final = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").split("\nFROM ")
+    assert "\nUSER 10001:10001\n" in final
+    assert 'ENTRYPOINT ["prism"]' in final
+    assert "pip uninstall --yes pip setuptools" in build
+    assert not re.search(r"\b(pip|apt-get|gcc)\b", final)
+
+
+def test_what_the_image_copies_is_what_the_context_lets_in() -> None:
+    copies = re.findall(r"^COPY (?:--chmod=\S+ )?(?!--from)(.+) \S+$", (DEPLOY / "Dockerfile").read_text("utf-8"), re.M)
+    let_in = re.findall(r"^!(.+)$", (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name for names in copies for name in names.split()} == set(let_in)
+    assert all((ROOT / name).exists() for name in let_in)
+
+
+def pod() -> dict[str, Any]:
+    return dict(read_yaml(DEPLOY / "kubernetes" / "job.yaml")["spec"]["template"]["spec"])
+
+
+def test_whoever_stops_a_run_waits_longer_than_a_decision_may_take() -> None:
+    longest = max(read_config(path).oracle.deadline_s for path in RUN_CONFIGS)
+    unit = (DEPLOY / "systemd" / "prism@.service").read_text(encoding="utf-8")
+    grace = re.search(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)
+    assert grace
+    assert int(grace[1]) >= longest + 30
+    assert pod()["terminationGracePeriodSeconds"] >= longest + 30
+    assert compose()["prism"]["stop_grace_period"] == "3m"
+
+
+def test_a_pod_that_dies_is_followed_by_one_that_resumes_and_never_by_two() -> None:
+    job = read_yaml(DEPLOY / "kubernetes" / "job.yaml")["spec"]
+    (container,) = pod()["containers"]
+    assert container["command"] == ["run-or-resume"]
+    assert pod()["restartPolicy"] == "Never"  # what podFailurePolicy asks for; the job replaces the pod
+    assert job["podReplacementPolicy"] == "Failed"
+    ignored, failed = job["podFailurePolicy"]["rules"]
+    assert ignored["onPodConditions"] == [{"type": "DisruptionTarget", "status": "True"}]
+    assert failed["onExitCodes"]["values"] == [2, 3, 4]
+
+
+def test_a_pod_has_no_rights_that_it_does_not_need() -> None:
+    (container,) = pod()["containers"]
+    assert pod()["securityContext"]["runAsNonRoot"]
+    assert not pod()["automountServiceAccountToken"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_probes_ask_what_the_endpoint_answers() -> None:
+    (container,) = pod()["containers"]
+    config = read_config(DEPLOY / "kubernetes" / "prism.yaml")
+    (port,) = container["ports"]
+    assert port == {"name": "metrics", "containerPort": config.metrics.port}
+    assert config.metrics.enabled
+    paths = {name: container[name]["httpGet"]["path"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
+    assert paths == {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
+
+
+def test_prometheus_in_a_cluster_knows_a_run_by_the_name_that_the_rules_use() -> None:
+    (endpoint,) = read_yaml(DEPLOY / "kubernetes" / "podmonitor.yaml")["spec"]["podMetricsEndpoints"]
+    (job,) = read_yaml(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"]
+    assert endpoint["relabelings"] == [{"action": "replace", "targetLabel": "job", "replacement": job["job_name"]}]
+
+
+@needs("systemd-analyze")
+def test_systemd_judges_the_service_well_confined() -> None:
+    judged = subprocess.run(
+        ["systemd-analyze", "security", "--offline=yes", "--threshold=20", DEPLOY / "systemd" / "prism@.service"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert judged.returncode == 0, judged.stdout + judged.stderr

@@ -1,0 +1,49 @@
+"""The estimator that a soak is judged by: how often it is wrong is measured, not believed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from benchmarks.trend import trend
+
+TIMES = np.arange(900.0)
+
+
+def wandering(rng: np.random.Generator, rho: float) -> NDArray[np.float64]:
+    """A stationary series without a trend, in which each value resembles the one before it."""
+    steps, series = rng.normal(size=TIMES.size), np.empty(TIMES.size)
+    series[0] = steps[0] / np.sqrt(1 - rho**2)
+    for place in range(1, TIMES.size):
+        series[place] = rho * series[place - 1] + steps[place]
+    return series
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.97])
+def test_a_series_that_only_wanders_is_seldom_called_rising(rho: float) -> None:
+    rng = np.random.default_rng(7)
+    alarms = sum(trend(TIMES, wandering(rng, rho)).rises for _ in range(200))
+    assert alarms <= 12  # 2.5% by its name, 5 of 200; 12 or more come about once in two hundred such tests
+
+
+def test_a_slope_is_found_beneath_the_wandering() -> None:
+    series = wandering(np.random.default_rng(7), 0.9) + 0.05 * TIMES
+    found = trend(TIMES, series)
+    assert found.rises
+    assert found.low < 0.05 < found.high
+
+
+def test_a_falling_series_does_not_rise() -> None:
+    found = trend(TIMES, wandering(np.random.default_rng(7), 0.9) - 0.05 * TIMES)
+    assert not found.rises
+    assert found.high < 0
+
+
+def test_a_constant_has_no_trend() -> None:
+    assert trend(TIMES, np.full(TIMES.size, 5.0)) == (0.0, 0.0, 0.0)
+
+
+def test_a_handful_of_samples_is_refused() -> None:
+    with pytest.raises(ValueError, match="20 samples or more, got 19"):
+        trend(range(19), range(19))

@@ -1,0 +1,73 @@
+"""The command line in this process, and runs that look as a crash would have left them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command import Ended, Prism, run_prism
+from tests.durability.crashed import Crashed, crash
+from tests.ollama_server import OllamaServer, Settings
+
+TINY = """
+simulation: {ticks: 34, ticks_per_round: 12, seed: 5}
+population: {size: 8, graph: {degree: 3}, posts_per_session: 0.5, ambiguity: 1.0, activity: {mean: 0.9, sigma: 0.1}}
+feed: {size: 2}
+run: {checkpoint_every_ticks: 8, checkpoints_kept: 3, sync: false, tick_s: 0.01}
+"""
+"""Eight people; checkpoints at ticks 24, 32 and 34. The last is taken away, so a crash seems to have come there."""
+
+LIVE = """
+oracle: {{backend: ollama, max_concurrency: 8}}
+llm: {{host: "{host}", systemone: "off", timeout_s: 5.0}}
+"""
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """The command line in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str) -> Ended:
+        return run_prism(monkeypatch, capsys, *arguments)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def crashed_embedded(tmp_path_factory: pytest.TempPathFactory) -> Crashed:
+    """A crashed run of the embedded oracle."""
+    return crash(tmp_path_factory.mktemp("embedded"), TINY)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[OllamaServer]:
+    """A server that answers differently every time."""
+    with OllamaServer(Settings(slots=8, live=True)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def crashed_live(tmp_path_factory: pytest.TempPathFactory, server: OllamaServer) -> Crashed:
+    """A crashed run of a live oracle."""
+    return crash(tmp_path_factory.mktemp("live"), TINY + LIVE.format(host=server.url))
+
+
+@pytest.fixture
+def embedded(crashed_embedded: Crashed, tmp_path: Path) -> Path:
+    """A copy of the crashed run of the embedded oracle, `run` in the working directory."""
+    return _copy(crashed_embedded, tmp_path)
+
+
+@pytest.fixture
+def live(crashed_live: Crashed, tmp_path: Path) -> Path:
+    """A copy of the crashed run of the live oracle, `run` in the working directory."""
+    return _copy(crashed_live, tmp_path)
+
+
+def _copy(crashed: Crashed, tmp_path: Path) -> Path:
+    return shutil.copytree(crashed.path, tmp_path / "run")

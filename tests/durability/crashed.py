@@ -1,0 +1,48 @@
+"""A run as a crash leaves it: two checkpoints, ticks after the later one, no summary."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from actors.checkpoint import checkpoints
+from actors.disk import RealDisk
+from actors.journal import JOURNAL
+from actors.run_directory import SUMMARY
+from tests.durability.lives import ROOT
+
+MORE_TICKS = 40
+"""The length to which a crashed run is resumed."""
+
+
+class Crashed(NamedTuple):
+    """A crashed run.
+
+    Args:
+        whole: the journal of the same run, which went on to `MORE_TICKS` without a crash.
+    """
+
+    path: Path
+    whole: bytes
+
+    def read(self, name: str) -> bytes:
+        """One of its files."""
+        return (self.path / name).read_bytes()
+
+
+def crash(place: Path, config: str) -> Crashed:
+    """Run a configuration in this directory, and take away what is written only at the end."""
+    (place / "config.yaml").write_text(config)
+    path, whole = place / "run", place / "whole"
+    _prism("run", str(place / "config.yaml"), "--out", str(path))
+    names = checkpoints(RealDisk(path))
+    (path / names[0]).unlink()
+    (path / SUMMARY).unlink()
+    _prism("run", str(place / "config.yaml"), "--out", str(whole), "--ticks", str(MORE_TICKS))
+    return Crashed(path, (whole / JOURNAL).read_bytes())
+
+
+def _prism(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "actors.cli", *arguments, "--quiet"], cwd=ROOT, check=True)

@@ -1,0 +1,98 @@
+"""A run with a model that answers differently every time, and a witness of what its lives commit and ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from actors.answer_log import ANSWERS, MAGIC, read_answers
+from actors.disk import RealDisk
+from actors.frames import Damage
+from actors.journal import JOURNAL
+from prism.rng import Draw, integer
+from tests.durability.lives import whole_ticks
+from tests.ollama_server import OllamaServer
+
+LIVE = """
+simulation: {{rounds: 3, ticks_per_round: 24, seed: 5}}
+population: {{size: 100, ambiguity: 0.3, activity: {{mean: 0.9, sigma: 0.1}}}}
+oracle: {{backend: ollama, max_concurrency: 8}}
+llm: {{host: "{host}", systemone: "off", timeout_s: 5.0}}
+run: {{checkpoint_every_ticks: 4}}
+"""
+"""A hundred undecided people, asked about by chat: above temperature 0 each question has a seed of its own."""
+
+_SEEDS = 2**31
+
+
+class LiveWitness:
+    """Remembers what a run had when it was killed, and what the server has been asked since.
+
+    The seed that goes with a question follows from who asks and when, so it tells which question a request was.
+    """
+
+    def __init__(self, run: Path, server: OllamaServer) -> None:
+        self._run = run
+        self._server = server
+        self._journal = b""
+        self._answers = b""
+        self._known: set[int] = set()
+        """The seeds of all questions whose answer is logged."""
+        self._heard = 0
+        """Requests that were looked at."""
+
+    @property
+    def calls(self) -> int:
+        """Questions that the server was asked."""
+        return len(self._server.calls)
+
+    @property
+    def answers(self) -> int:
+        """Questions whose answer is logged."""
+        return len(self._known)
+
+    def looks(self) -> list[str]:
+        """What is wrong with the run as it is now, compared with the last look."""
+        problems = self._asked_again()
+        if not (self._run / JOURNAL).exists():
+            return problems
+        journal, answers = self._whole_journal(), self._whole_answers()
+        if not journal.startswith(self._journal):
+            problems.append("a committed tick has changed")
+        if not answers.startswith(self._answers):
+            problems.append("a logged answer has changed")
+        self._journal, self._answers = journal, answers
+        seeds = self._seeds()
+        self._known = set(seeds)
+        if len(self._known) != len(seeds):
+            problems.append("a question has two answers in the log")
+        return problems
+
+    def _asked_again(self) -> list[str]:
+        """Requests since the last look for what was known by then."""
+        calls = self._server.calls
+        new, self._heard = calls[self._heard :], len(calls)
+        again = [seed for call in new if (seed := _seed_of(call.body)) in self._known]
+        return [f"{len(again)} logged answers were asked for again"] if again else []
+
+    def _whole_journal(self) -> bytes:
+        data, damage = (self._run / JOURNAL).read_bytes(), whole_ticks(self._run)[1]
+        return data if damage is None else data[: damage.offset]
+
+    def _whole_answers(self) -> bytes:
+        end = len(MAGIC)
+        for record in read_answers(RealDisk(self._run), end):
+            if isinstance(record, Damage):
+                break
+            end = record[1]
+        return (self._run / ANSWERS).read_bytes()[:end]
+
+    def _seeds(self) -> list[int]:
+        records = read_answers(RealDisk(self._run), len(MAGIC))
+        decided = [record[0] for record in records if not isinstance(record, Damage)]
+        return [integer(_SEEDS, 0, each.agent, each.asked, Draw.SERVER_SEED) for each in decided]
+
+
+def _seed_of(body: object) -> object:
+    """The seed in a request's body; None in the warm-up's, which asks nothing."""
+    options = body.get("options") if isinstance(body, dict) else None
+    return options.get("seed") if isinstance(options, dict) else None

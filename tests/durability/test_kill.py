@@ -1,0 +1,157 @@
+"""Real processes that are killed with SIGKILL, and what the next one makes of it."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+from random import Random
+from time import monotonic, sleep
+
+import pytest
+
+from actors.answer_log import ANSWERS
+from actors.journal import JOURNAL
+from actors.lock import LOCK
+from actors.run_directory import CONFIG, MANIFEST
+from benchmarks.soak_kill import SMALL, Toll, embedded, live
+from tests.command import Prism
+from tests.durability.conftest import TINY
+from tests.durability.lives import differences, ends
+from tests.durability.lives import prism as process
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_runs_killed_ten_times_end_as_one_that_was_left_alone(tmp_path: Path) -> None:
+    config, toll = tmp_path / "small.yaml", Toll(10)
+    config.write_text(SMALL)
+    assert embedded(config, tmp_path, toll, Random(3)) == []
+    assert toll.moments.total() == 10
+    assert toll.most > 1, "a resumed run was killed, too"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
+    toll = Toll(4)
+    assert live(tmp_path, toll, Random(2)) == []
+    assert toll.moments.total() == 4
+
+
+UNBORN = [
+    (LOCK,),
+    (LOCK, f".{CONFIG}.tmp"),
+    (LOCK, CONFIG),
+    (LOCK, CONFIG, f".{MANIFEST}.tmp"),
+    (LOCK, CONFIG, MANIFEST),
+    (LOCK, CONFIG, MANIFEST, f".{ANSWERS}.tmp"),
+    (LOCK, CONFIG, MANIFEST, ANSWERS),
+    (LOCK, CONFIG, MANIFEST, ANSWERS, f".{JOURNAL}.tmp"),
+]
+"""What is there, stage by stage, when a run is killed before its journal is."""
+
+
+@pytest.fixture
+def unborn(request: pytest.FixtureRequest, embedded: Path, tmp_path: Path) -> Path:
+    """A run that was killed at one of the stages, made of the files of another one."""
+    path = tmp_path / "unborn"
+    path.mkdir()
+    for name in request.param:
+        whole = embedded / name.removeprefix(".").removesuffix(".tmp")
+        (path / name).write_bytes(whole.read_bytes()[: 5 if name.startswith(".") else None])
+    return path
+
+
+@pytest.mark.parametrize("unborn", UNBORN, indirect=True)
+def test_what_was_killed_before_its_journal_was_there_is_begun_again_in_its_place(
+    unborn: Path, prism: Prism, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    refused = prism("resume", "unborn")
+    assert refused.code == 2
+    assert refused.err.startswith("prism: unborn: ")
+    assert refused.err.count("\n") == 1
+    begun = prism("run", "tiny.yaml", "--quiet", "--out", "unborn")
+    assert (begun.code, begun.err) == (0, "")
+    assert begun.out == prism("run", "tiny.yaml", "--quiet", "--out", "beside").out
+    assert differences(unborn, tmp_path / "beside") == []
+    assert not list(unborn.glob(".*.tmp"))
+
+
+def test_what_somebody_else_put_beside_the_leftovers_is_in_the_way(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    (tmp_path / "mine").mkdir()
+    for name in (LOCK, CONFIG, "thesis.txt"):
+        (tmp_path / "mine" / name).write_text("mine")
+    ended = prism("run", "tiny.yaml", "--quiet", "--out", "mine")
+    assert (ended.code, ended.err) == (2, "prism: mine: is not empty; a run needs a directory of its own\n")
+    assert {path.read_text() for path in (tmp_path / "mine").iterdir()} == {"mine"}
+
+
+def test_a_configuration_of_ones_own_is_in_the_way_and_not_overwritten(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.yaml").write_text(TINY)
+    assert prism("run", "mine/config.yaml", "--quiet", "--out", "mine").code == 2
+    assert (tmp_path / "mine" / "config.yaml").read_text() == TINY
+
+
+def test_paid_answers_are_in_the_way_though_the_journal_is_gone(live: Path, prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    for path in live.iterdir():
+        if path.name not in UNBORN[-2]:
+            path.unlink()
+    before = (live / ANSWERS).read_bytes()
+    resumed = prism("resume", "run")
+    assert (resumed.code, resumed.err) == (
+        2,
+        "prism: run/journal.prism: is missing, and without it nothing is left to go on from\n",
+    )
+    assert prism("run", "tiny.yaml", "--out", "run").code == 2
+    assert (live / ANSWERS).read_bytes() == before
+
+
+def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(tmp_path: Path, prism: Prism) -> None:
+    (tmp_path / "slow.yaml").write_text(TINY.replace("tick_s: 0.01", "tick_s: 0.1"))
+    first = process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
+    try:
+        give_up = monotonic() + 20
+        while not (tmp_path / "run" / JOURNAL).exists():
+            assert monotonic() < give_up
+            sleep(0.01)
+        second = prism("resume", "run")
+        assert second.code == 2
+        assert second.err.startswith(f"prism: run: is in use by process {first.pid} on ")
+        assert second.err.endswith("; one process at a time may work on a run\n")
+        assert f"process {first.pid} on " in prism("runs", "run").out
+    finally:
+        first.send_signal(signal.SIGKILL)
+        first.communicate()
+    assert (tmp_path / "run" / LOCK).read_text().startswith(f"process {first.pid} on ")
+    listed = prism("runs", "run").out
+    assert "crashed" in listed
+    assert "process" not in listed
+    assert prism("resume", "run", "--quiet", "--set", "run.tick_s=0", "--force").code == 0
+
+
+def test_a_run_stopped_by_sigterm_and_resumed_ends_as_one_that_was_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "slow.yaml").write_text(TINY)
+    ends(process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "whole")))
+    stopped = process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
+    give_up = monotonic() + 20
+    while not list((tmp_path / "run").glob("checkpoint-*")):
+        assert monotonic() < give_up
+        sleep(0.005)
+    stopped.send_signal(signal.SIGTERM)
+    stopped.communicate(timeout=20)
+    assert stopped.returncode == 143
+    ends(process("resume", str(tmp_path / "run"), "--quiet"))
+    assert differences(tmp_path / "run", tmp_path / "whole") == []
+
+
+def test_a_fork_killed_while_it_is_made_is_no_run(embedded: Path, prism: Prism, tmp_path: Path) -> None:
+    assert prism("fork", "run", "--at", "20", "--prepare", "--out", "fork").code == 0
+    (tmp_path / "fork" / MANIFEST).unlink()  # what is written last
+    ended = prism("resume", "fork")
+    assert (ended.code, ended.err) == (2, "prism: fork: is no run's directory: it has no manifest.json\n")
+    shutil.rmtree(tmp_path / "fork")

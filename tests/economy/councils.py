@@ -1,0 +1,23 @@
+"""Councils of one nation, for tests without actors."""
+
+from __future__ import annotations
+
+from prism.config import Config, load_config
+from prism.economy.council import Council, embedded_council
+
+ALONE: Config = load_config(
+    """
+simulation: {domain: economy, ticks_per_round: 1, tick_seconds: 7889400}
+economy: {nations: [Ada], strengths: [1], preference_spread: 0}
+oracle: {lookahead_ticks: 0}
+""",
+    "alone.yaml",
+    environment={},
+    overrides=(),
+)
+"""An economy of one nation, which has the weights of Taylor's rule."""
+
+
+def council() -> Council:
+    """The embedded council of `ALONE`."""
+    return embedded_council(ALONE)

@@ -1,0 +1,101 @@
+"""A nation and its chart: one turn at a time, without actors."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from prism.agents import Decision, Question, Source, Trigger, Update, turn
+from prism.economy import Action, GlobalState, NationState, SimulationState
+from prism.economy.chart import ECONOMY_CHART
+from prism.economy.nation import Nation, PolicyState, Situation
+from prism.economy.oracle import EconomyOracle
+from prism.economy.outcome import Outcome, Proposed
+from prism.statechart import Answer
+from tests.economy.councils import council
+
+STATE = SimulationState(
+    turn=3, agents={"Ada": NationState(name="Ada", economic_strength=1.0)}, global_state=GlobalState(inflation=6.0)
+)
+
+
+def situation(action: str | None = None) -> Situation:
+    proposal = None if action is None else Action(agent_name="Ada", action_string=action)
+    return Situation(state=STATE, action=proposal)
+
+
+def nation(state: PolicyState = PolicyState.OBSERVING) -> Nation:
+    return Nation(0, "Ada", state, tick=3)
+
+
+def asked(agent: Nation, trigger: str, told: Situation) -> Question[Situation]:
+    question = turn(ECONOMY_CHART, agent, Trigger(3, 0, trigger, told))
+    assert isinstance(question, Question)
+    return question
+
+
+def settled(agent: Nation, question: Question[Situation], answer: Answer) -> Update[Outcome]:
+    decision = Decision(answer.state, Source.ORACLE, question.tick, "", answer.content)
+    update = turn(ECONOMY_CHART, agent, Trigger(3, 0, question.trigger, question.context, decision))
+    assert isinstance(update, Update)
+    return update
+
+
+async def answer(question: Question[Situation]) -> Answer:
+    options = [PolicyState(option) for option in question.options]
+    agent = nation(PolicyState(question.state))
+    return await EconomyOracle(council()).answer(agent, agent.state, question.trigger, options, question.context)
+
+
+@pytest.mark.parametrize("left", list(PolicyState))
+def test_a_quarter_begins_with_a_question_wherever_the_last_one_left_the_nation(left: PolicyState) -> None:
+    assert asked(nation(left), "turn_begins", situation()).options == ("proposed",)
+
+
+def test_whether_a_proposal_is_accepted_is_a_choice_whose_first_option_changes_nothing() -> None:
+    question = asked(nation(PolicyState.PROPOSED), "review", situation("Raise rates"))
+    assert question.options == ("rejected", "accepted")
+
+
+@pytest.mark.parametrize("left", [PolicyState.OBSERVING, PolicyState.REJECTED, PolicyState.APPLIED])
+@pytest.mark.parametrize("trigger", ["review", "apply"])
+def test_what_was_not_proposed_is_neither_reviewed_nor_applied(trigger: str, left: PolicyState) -> None:
+    update = turn(ECONOMY_CHART, nation(left), Trigger(3, 0, trigger, situation("Raise rates")))
+    assert isinstance(update, Update)
+    assert (update.source, update.to_state) == (Source.NO_ROW, left)
+
+
+async def test_an_answer_becomes_the_effect_of_the_turn_with_its_reasoning() -> None:
+    agent = nation()
+    question = asked(agent, "turn_begins", situation())
+    update = settled(agent, question, await answer(question))
+    assert (agent.state, update.to_state) == (PolicyState.PROPOSED, "proposed")
+    assert isinstance(update.effect, Proposed)
+    assert update.effect.chain.reasoning == update.effect.decision.reasoning
+    assert "The rule asks for" in update.effect.chain.reasoning
+
+
+@pytest.mark.parametrize(("action", "found"), [("Raise the tax on fuel", "accepted"), ("Deploy troops", "rejected")])
+async def test_the_judgement_decides_between_the_two_options(action: str, found: str) -> None:
+    agent = nation(PolicyState.PROPOSED)
+    question = asked(agent, "review", situation(action))
+    assert settled(agent, question, await answer(question)).to_state == found
+
+
+async def test_an_answer_to_another_question_is_an_error_of_the_nation_and_moves_it_nowhere() -> None:
+    agent = nation()
+    proposal = await answer(asked(agent, "turn_begins", situation()))
+    other = nation(PolicyState.PROPOSED)
+    question = asked(other, "review", situation("Raise rates"))
+    with pytest.raises(msgspec.ValidationError, match="Invalid value 'proposed'"):
+        settled(other, question, Answer("accepted", proposal.content))
+    assert other.state is PolicyState.PROPOSED
+
+
+async def test_a_nation_remembers_the_turn_and_the_proposal() -> None:
+    agent = nation()
+    for trigger, told in (("turn_begins", situation()), ("review", situation("Raise rates"))):
+        question = asked(agent, trigger, told)
+        settled(agent, question, await answer(question))
+    contexts = [record.context for record in agent.state_history]
+    assert contexts == [{"turn": 3}, {"turn": 3, "action": "Raise rates"}]

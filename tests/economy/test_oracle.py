@@ -1,0 +1,119 @@
+"""The oracle of an economy: whom it asks, what it asks them, and what it does where there is no answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from prism.economy import Action, GlobalState, NationState, SimulationState
+from prism.economy.council import model_council
+from prism.economy.nation import Nation, PolicyState, Situation
+from prism.economy.oracle import EconomyModelOracle, EconomyOracle
+from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
+from prism.errors import OracleError
+from prism.llm import LLMClient, LLMFailureException, Tape, TapedModel
+from tests.economy.councils import ALONE, council
+from tests.engines.scripted import ScriptedModel
+from tests.llm.support import no_sleep
+
+STATE = SimulationState(
+    turn=3,
+    agents={"Ada": NationState(name="Ada", economic_strength=1.0)},
+    global_state=GlobalState(interest_rate=5.0, inflation=6.0),
+)
+PROPOSAL = Action(agent_name="Ada", action_string="Raise the interest rate by 1 percentage point")
+RATE = '{"new_interest_rate": 5.5, "reasoning": "Inflation is far too high.", "confidence": 0.5}'
+REFUSED = LLMFailureException("client_error", status_code=400)
+LEAST_WAIT_S = 1.0
+"""Before a second attempt, where there is a server."""
+ASKED: dict[str, tuple[PolicyState, list[PolicyState], Action | None]] = {
+    "turn_begins": (PolicyState.OBSERVING, [PolicyState.PROPOSED], None),
+    "review": (PolicyState.PROPOSED, [PolicyState.REJECTED, PolicyState.ACCEPTED], PROPOSAL),
+    "apply": (PolicyState.ACCEPTED, [PolicyState.APPLIED], PROPOSAL),
+}
+
+
+def over(model: Any) -> EconomyModelOracle:
+    return EconomyModelOracle(model, ALONE.llm, lambda client: model_council(ALONE, client))
+
+
+async def ask(oracle: Any, trigger: str) -> tuple[str, Outcome]:
+    state, options, action = ASKED[trigger]
+    answer = await oracle.answer(
+        Nation(0, "Ada", state, tick=3), state, trigger, options, Situation(state=STATE, action=action)
+    )
+    return answer.state, msgspec.json.decode(answer.content, type=Outcome)
+
+
+async def test_each_question_goes_to_the_one_whom_it_is_for() -> None:
+    oracle = EconomyOracle(council())
+    found = [await ask(oracle, trigger) for trigger in ASKED]
+    assert [(state, type(outcome)) for state, outcome in found] == [
+        ("proposed", Proposed),
+        ("accepted", Reviewed),
+        ("applied", Applied),
+    ]
+    assert [outcome.chain.component for _, outcome in found] == ["agent", "validator", "engine"]
+
+
+async def test_what_is_embedded_bears_simulated_time_and_no_duration() -> None:
+    _, outcome = await ask(EconomyOracle(council()), "apply")
+    assert outcome.chain.timestamp.isoformat() == "2026-10-01T22:30:00+00:00"
+    assert (outcome.chain.duration_ms, outcome.chain.model, outcome.chain.prompt) == (0, "embedded", "")
+    assert msgspec.json.decode(outcome.chain.response) == msgspec.to_builtins(outcome.decision)
+
+
+async def test_a_model_is_asked_once_for_each_question_and_its_calls_are_counted() -> None:
+    model = ScriptedModel(RATE)
+    oracle = over(model)
+    state, outcome = await ask(oracle, "apply")
+    assert (state, outcome.chain.duration_ms, outcome.chain.model) == ("applied", 250, "scripted-1")
+    assert len(model.requests) == 1
+    assert (oracle.statistics().calls["ok"], oracle.tokens, oracle.source) == (1, 2, "llm")
+
+
+async def test_a_failed_call_is_counted_under_its_reason_and_comes_out_as_it_is() -> None:
+    oracle = over(ScriptedModel(REFUSED))
+    with pytest.raises(LLMFailureException, match="engine: client_error"):
+        await ask(oracle, "apply")
+    assert oracle.statistics().calls["client_error"] == 1
+
+
+async def test_a_failure_that_ends_a_run_leaves_the_tape_so_that_the_question_can_be_asked_again(
+    tmp_path: Path,
+) -> None:
+    taped = TapedModel(ScriptedModel(REFUSED, RATE), Tape(tmp_path / "tape.sqlite", "record"), "record")
+    oracle = over(taped)
+    with pytest.raises(LLMFailureException):
+        await ask(oracle, "apply")
+    _, outcome = await ask(oracle, "apply")
+    assert isinstance(outcome, Applied)
+    assert outcome.decision.new_interest_rate == 5.5
+    await taped.aclose()
+
+
+async def test_a_first_attempt_that_failed_is_replayed_without_the_wait_for_a_server(tmp_path: Path) -> None:
+    path = tmp_path / "tape.sqlite"
+    model = ScriptedModel(LLMFailureException("server_error"), RATE)
+    recorded = TapedModel(model, Tape(path, "record"), "record")
+    client = LLMClient(recorded, component="engine", seed=ALONE.llm.seed, sleep=no_sleep)
+    live = await ask(EconomyModelOracle(recorded, ALONE.llm, lambda _: model_council(ALONE, lambda _: client)), "apply")
+    await recorded.aclose()
+    replayed = TapedModel(None, Tape(path, "replay"), "replay")
+    with anyio.fail_after(LEAST_WAIT_S / 2):
+        assert await ask(over(replayed), "apply") == live
+    await replayed.aclose()
+    assert live[1].chain.retry_count == 1
+
+
+async def test_a_question_about_nothing_is_an_error() -> None:
+    state, options, _ = ASKED["review"]
+    nation = Nation(0, "Ada", state, tick=3)
+    with pytest.raises(OracleError, match="says nothing of the situation"):
+        await EconomyOracle(council()).answer(nation, state, "review", options)
+    with pytest.raises(OracleError, match="has no proposal"):
+        await EconomyOracle(council()).ask(nation, state, "review", options, Situation(state=STATE))

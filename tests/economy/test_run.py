@@ -1,0 +1,133 @@
+"""An economy by the command line: what it prints, what it leaves, and that it can be done again and gone on with."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from actors.cli.paths import Paths, blocks
+from tests.command import Ended, run_prism
+
+ROOT = Path(__file__).parents[2]
+INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
+
+Prism = Callable[..., Ended]
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """The command line where `configs/economy.yaml` finds its figures; runs go to `tmp_path`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str) -> Ended:
+        return run_prism(monkeypatch, capsys, *arguments)
+
+    return run
+
+
+def summary(run: str) -> dict[str, Any]:
+    return json.loads((Path(run) / "summary.json").read_text())  # type: ignore[no-any-return]
+
+
+def rows(run: str) -> list[dict[str, str]]:
+    return list(csv.DictReader((Path(run) / "rounds.csv").read_text().splitlines()))
+
+
+def test_the_shipped_economy_shows_the_path_of_every_indicator(prism: Prism) -> None:
+    ended = prism("run", "configs/economy.yaml", "--out", "run")
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    at = next(number for number, line in enumerate(lines) if line.startswith("path over the rounds"))
+    shown = {line[:21].strip(): line for line in lines[at + 2 : at + 7]}
+    assert list(shown) == [name.replace("_", " ") for name in INDICATORS]
+    assert "█" in shown["interest rate"]
+    assert "oracle: embedded Taylor rule, validator and engine, no server" in ended.err
+    quarters = rows("run")
+    rates = [float(row["interest_rate"]) for row in quarters]
+    assert len(quarters) == 40
+    assert shown["interest rate"].split()[-2:] == [f"{min(rates):.2f}", f"{max(rates):.2f}"]
+    assert 0.0 <= min(rates) < max(rates) < 20.0
+    assert sum(before != after for before, after in pairwise(rates)) > 20, "the rate moves"
+
+
+def test_the_series_ends_where_the_summary_does(prism: Prism) -> None:
+    prism("run", "configs/economy.yaml", "--out", "run", "-q")
+    told, last = summary("run"), rows("run")[-1]
+    for name in INDICATORS:
+        assert float(last[name]) == told[name]
+    for name in ("proposed", "accepted", "rejected", "applied"):
+        assert int(last[name]) == told[name]
+    assert told["interest_rate_path"]["highest"] >= told["interest_rate"] >= told["interest_rate_path"]["lowest"]
+    assert (told["proposed"], told["decisions_by_source"]["oracle"]) == (200, 600)
+
+
+def test_a_part_and_the_rest_of_it_are_the_whole(prism: Prism) -> None:
+    whole = prism("run", "configs/economy.yaml", "--out", "whole", "-q").out
+    prism("run", "configs/economy.yaml", "--out", "part", "-q", "--ticks", "13")
+    assert prism("resume", "part", "-q", "--ticks", "40").out == whole
+    assert (Path("part") / "journal.prism").read_bytes() == (Path("whole") / "journal.prism").read_bytes()
+    assert rows("part") == rows("whole")
+    assert prism("replay", "part", "-q").out == whole
+
+
+def test_a_fork_asks_what_if_policy_had_been_another(prism: Prism) -> None:
+    prism("run", "configs/economy.yaml", "--out", "parent", "-q")
+    dovish = ("--set", "economy.taylor.inflation_weight=0.05")
+    assert prism("fork", "parent", "--at", "12", *dovish, "--out", "dovish", "-q").code == 0
+    before, after = ({row["round"]: row for row in rows(run)} for run in ("parent", "dovish"))
+    assert after["13"]["interest_rate"] != before["13"]["interest_rate"]
+    assert after["13"]["inflation"] == before["13"]["inflation"], "inflation answers no earlier than a quarter later"
+    assert after["40"]["inflation"] != before["40"]["inflation"]
+    assert summary("dovish")["proposed"] == 200, "the past counts"
+
+
+def test_a_run_without_a_file_starts_from_the_configured_indicators(prism: Prism) -> None:
+    alone = ("--set", "economy.initial.path=null", "--set", "economy.initial.quarter=null", "--ticks", "1")
+    calm = ("--set", "economy.macro.gap_shock=0", "--set", "economy.macro.inflation_shock=0")
+    assert prism("run", "configs/economy.yaml", *alone, *calm, "--out", "run", "-q").code == 0
+    assert {name: summary("run")[name] for name in ("interest_rate", "inflation", "unemployment")} == {
+        "interest_rate": 4.0,
+        "inflation": 2.0,
+        "unemployment": 5.9,
+    }
+
+
+def test_what_is_missing_of_the_figures_is_one_line(prism: Prism) -> None:
+    ended = prism("run", "configs/economy.yaml", "--set", "economy.initial.quarter=2031q1", "--out", "run")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err == (
+        "prism: configs/data/us-macro-quarterly.csv: has no quarter 2031q1 (economy.initial.quarter): expected one "
+        "from 1959q1 to 2009q3\n"
+    )
+    ended = prism("run", "configs/economy.yaml", "--set", "economy.initial.path=none.csv", "--out", "run")
+    assert ended.code == 3
+    assert ended.err.startswith("prism: none.csv: no such file in ")
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "width", "drawn"),
+    [([1.0], 10, "▄"), ([1.0, 1.0, 1.0], 10, "▄▄▄"), ([0.0, 7.0], 10, "▁█"), ([0.0, 0.0, 7.0, 7.0], 2, "▁█")],
+)
+def test_blocks_stand_between_the_lowest_and_the_highest(values: list[float], width: int, drawn: str) -> None:
+    assert blocks(values, width) == drawn
+
+
+@pytest.mark.parametrize("length", [1, 19, 20, 21, 1000])
+def test_a_path_of_any_length_fits_the_terminal(length: int) -> None:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(Paths({"total_economic_value": [float(number) for number in range(length)]}))
+    assert isinstance(console.file, io.StringIO)
+    assert max(len(line.rstrip()) for line in console.file.getvalue().splitlines()) <= 80

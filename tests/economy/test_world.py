@@ -1,0 +1,113 @@
+"""The world of an economy by itself: what it keeps, shows and gives back."""
+
+from __future__ import annotations
+
+import statistics
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.agents import Source, Update
+from prism.columns import Columns
+from prism.config import Config, load_config
+from prism.economy import GlobalState
+from prism.economy.nation import PolicyState
+from prism.economy.rate_path import RatePath
+from prism.economy.world import EconomyWorld
+from prism.errors import ConfigError
+from tests.economy.councils import ALONE, council
+from tests.economy.quarters import pass_quarters
+
+START = GlobalState(interest_rate=4.0, inflation=5.0)
+
+
+def world(config: Config = ALONE) -> EconomyWorld:
+    return EconomyWorld(config, START)
+
+
+def with_settings(*overrides: str) -> Config:
+    text = msgspec.json.encode(ALONE).decode()
+    return load_config(text, "alone.yaml", environment={}, overrides=overrides)
+
+
+async def test_a_restored_world_goes_on_as_the_one_it_was_made_from() -> None:
+    one = world()
+    await pass_quarters(one, council(), 0, 3)
+    other = world()
+    columns = Columns(one.columns())
+    other.restore(columns)
+    assert columns.unread == []
+    for each in (one, other):
+        await pass_quarters(each, council(), 3, 5)
+    assert other.state == one.state
+    assert other.totals() == one.totals()
+    assert (other.stages, other.entered) == (one.stages, one.entered)
+
+
+async def test_a_world_is_not_restored_with_other_nations() -> None:
+    strange = world(with_settings("economy.nations=[Bo]"))
+    with pytest.raises(ConfigError, match=r"economy.nations: expected the nations of the run so far, Ada, got Bo"):
+        strange.restore(Columns(world().columns()))
+
+
+async def test_a_restored_world_has_the_strengths_of_its_own_configuration() -> None:
+    strong = world(with_settings("economy.strengths=[9]"))
+    strong.restore(Columns(world().columns()))
+    assert strong.state.agents["Ada"].economic_strength == 9.0
+
+
+async def test_totals_have_the_indicators_as_decimals_and_what_became_of_proposals_as_whole_numbers() -> None:
+    done = world()
+    await pass_quarters(done, council(), 0, 4)
+    totals = done.totals()
+    for name in ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value"):
+        assert totals[name] == round(getattr(done.state.global_state, name), 4)
+        assert isinstance(totals[name], float)
+    assert {name: totals[name] for name in ("proposed", "accepted", "rejected", "applied")} == {
+        "proposed": 4,
+        "accepted": 4,
+        "rejected": 0,
+        "applied": 4,
+    }
+
+
+async def test_measures_have_the_same_names_and_labels_from_the_first_quarter_to_the_last() -> None:
+    done = world()
+    before = [(each.name, each.kind, each.labels) for each in done.measures()]
+    await pass_quarters(done, council(), 0, 2)
+    assert [(each.name, each.kind, each.labels) for each in done.measures()] == before
+    values = {each.name: each.value for each in done.measures()}
+    assert values["prism_economy_interest_rate"] == done.state.global_state.interest_rate
+    assert values["prism_economy_total_value"] == done.state.global_state.total_economic_value
+
+
+async def test_a_situation_is_the_same_size_however_long_the_run() -> None:
+    done = world()
+    first = msgspec.json.encode(done.triggers(0)[0])
+    await pass_quarters(done, council(), 0, 6)
+    later = msgspec.json.encode(done.triggers(6)[0])
+    assert done.state.reasoning_chains
+    assert len(later) < len(first) + 80, "longer numbers, and nothing else"
+
+
+def test_a_stage_left_over_from_a_crash_is_no_proposal() -> None:
+    left = world()
+    left.stages[0] = PolicyState.ACCEPTED
+    left.triggers(4)
+    left.apply(Update(4, 0, "turn_begins", "accepted", "accepted", Source.CRASH))
+    assert left.reactions(4) == []
+    assert left.counts == {"rejected": 1}
+
+
+@given(st.lists(st.floats(-100.0, 1000.0), min_size=1, max_size=60))
+def test_the_path_of_the_rate_is_summed_up_as_the_whole_list_would_be(rates: list[float]) -> None:
+    path = RatePath.beginning(4.0)
+    for rate in rates:
+        path.add(rate)
+    summary = path.summary()
+    assert summary["mean"] == pytest.approx(statistics.fmean(rates), abs=1e-3)
+    assert summary["standard_deviation"] == pytest.approx(statistics.pstdev(rates), abs=1e-3)
+    assert (summary["lowest"], summary["highest"]) == (round(min(4.0, *rates), 4), round(max(4.0, *rates), 4))
+    assert summary["changes"] == sum(before != after for before, after in zip([4.0, *rates], rates, strict=False))

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from actors.checkpoint import (
+    MAGIC,
+    Checkpoint,
+    checkpoints,
+    columns_of,
+    read_checkpoint,
+    write_checkpoint,
+)
+from actors.errors import DamagedError, JournalError
+from actors.frames import HEAD, ORIGIN, encode_frame, link_of
+from prism.columns import PIECE
+from tests.crash.disk import SimulatedDisk
+from tests.journal.files import checkpoint_at
+
+
+def written(checkpoint: Checkpoint) -> SimulatedDisk:
+    disk = SimulatedDisk()
+    write_checkpoint(disk, checkpoint)
+    return disk
+
+
+def replaced(disk: SimulatedDisk, name: str, data: bytes) -> SimulatedDisk:
+    disk.truncate(name, 0)
+    disk.append(name, data)
+    return disk
+
+
+@pytest.mark.parametrize("values", [0, 1, PIECE, 2 * PIECE + 1])
+def test_a_checkpoint_is_read_back(values: int) -> None:
+    checkpoint = checkpoint_at(7, 100, values=values)
+    found = read_checkpoint(written(checkpoint), checkpoint.name)
+    assert (found.position, found.state) == (checkpoint.position, checkpoint.state)
+    columns = columns_of(found)
+    assert columns.values("numbers", int) == list(range(values))
+    assert columns.values("names", str) == ["a", "b"]
+    assert columns.unread == []
+
+
+def test_its_name_sorts_by_tick() -> None:
+    assert checkpoint_at(900, 0).name == "checkpoint-000000000900.bin" < checkpoint_at(1000, 0).name
+
+
+def test_the_latest_are_kept_and_others_left_alone() -> None:
+    disk = SimulatedDisk()
+    disk.append("checkpoint.txt", b"not one")
+    for tick in (1, 2, 10, 3):
+        write_checkpoint(disk, checkpoint_at(tick, 0), keep=2)
+    assert checkpoints(disk) == [checkpoint_at(10, 0).name, checkpoint_at(3, 0).name]
+    assert "checkpoint.txt" in disk.names()
+
+
+def test_it_is_whole_before_it_has_its_name() -> None:
+    disk = written(checkpoint_at(7, 0))
+    name, draft = checkpoint_at(7, 0).name, f".{checkpoint_at(7, 0).name}.tmp"
+    changes = [operation for operation in disk.operations if operation[0] not in {"names", "append"}]
+    assert changes == [("remove", draft), ("sync", draft), ("rename", draft), ("sync_directory", "")]
+    assert disk.durable(name) == disk.visible(name)
+
+
+def test_what_an_earlier_attempt_left_is_not_a_part_of_it() -> None:
+    disk = SimulatedDisk()
+    disk.append(f".{checkpoint_at(7, 0).name}.tmp", b"half of a checkpoint")
+    write_checkpoint(disk, checkpoint_at(7, 0))
+    assert disk.visible(checkpoint_at(7, 0).name) == written(checkpoint_at(7, 0)).visible(checkpoint_at(7, 0).name)
+
+
+def test_every_flipped_byte_is_noticed() -> None:
+    checkpoint = checkpoint_at(7, 100)
+    disk = written(checkpoint)
+    data = disk.visible(checkpoint.name)
+    for place in range(len(data)):
+        changed = bytearray(data)
+        changed[place] ^= 1 << place % 8
+        with pytest.raises(DamagedError, match=checkpoint.name):
+            read_checkpoint(replaced(disk, checkpoint.name, bytes(changed)), checkpoint.name)
+
+
+def test_every_early_end_is_noticed() -> None:
+    checkpoint = checkpoint_at(7, 100)
+    disk = written(checkpoint)
+    data = disk.visible(checkpoint.name)
+    for end in range(len(data)):
+        with pytest.raises(DamagedError, match=checkpoint.name):
+            read_checkpoint(replaced(disk, checkpoint.name, data[:end]), checkpoint.name)
+
+
+def test_a_column_too_many_or_in_another_place_is_noticed() -> None:
+    checkpoint = checkpoint_at(7, 100)
+    disk = written(checkpoint)
+    data = disk.visible(checkpoint.name)
+    last = data.rindex(b"\xa5names") - 1 - HEAD.size
+    with pytest.raises(DamagedError, match="does not follow"):
+        read_checkpoint(replaced(disk, checkpoint.name, data + data[last:]), checkpoint.name)
+
+
+def test_another_format_is_refused_by_its_number() -> None:
+    head = {
+        "format": 2,
+        "position": {"tick": 1, "journal_bytes": 2, "link": ORIGIN, "answers_bytes": 3},
+        "state": {},
+        "columns": 0,
+    }
+    payload = msgspec.msgpack.encode(head)
+    disk = SimulatedDisk()
+    disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
+    with pytest.raises(JournalError, match="has format 2, and this version of PRISM reads 1"):
+        read_checkpoint(disk, "checkpoint-1.bin")
+
+
+def test_a_head_of_something_else_is_damage() -> None:
+    payload = msgspec.msgpack.encode({"something": "else"})
+    disk = SimulatedDisk()
+    disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
+    with pytest.raises(DamagedError, match="its head cannot be read"):
+        read_checkpoint(disk, "checkpoint-1.bin")

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from actors.answer_log import ANSWERS
+from actors.checkpoint import write_checkpoint
+from actors.journal import JOURNAL
+from actors.verification import Verified, verify
+from tests.crash.disk import SimulatedDisk
+from tests.journal.files import checkpoint_at, run_of
+
+
+def whole() -> SimulatedDisk:
+    disk, ticks = run_of(6, answers=3)
+    write_checkpoint(disk, checkpoint_at(2, ticks[1].end, ticks[1].link))
+    write_checkpoint(disk, checkpoint_at(4, ticks[3].end, ticks[3].link))
+    return disk
+
+
+def flipped(name: str, place: int) -> SimulatedDisk:
+    disk = whole()
+    data = bytearray(disk.visible(name))
+    data[place] ^= 4
+    disk.truncate(name, 0)
+    disk.append(name, bytes(data))
+    return disk
+
+
+def bad(verified: Verified) -> list[str]:
+    return [finding.file for finding in verified.findings if not finding.is_good]
+
+
+def test_files_as_they_were_written_are_good_and_unchanged() -> None:
+    disk = whole()
+    before = {name: disk.visible(name) for name in disk.names()}
+    found = verify(disk)
+    assert found.is_good
+    assert found.ticks == 6
+    assert [finding.file for finding in found.findings] == [
+        JOURNAL,
+        ANSWERS,
+        checkpoint_at(4, 0).name,
+        checkpoint_at(2, 0).name,
+    ]
+    assert found.findings[1].what == "3 answers"
+    assert {name: disk.visible(name) for name in disk.names()} == before
+
+
+def test_the_digest_is_that_of_the_last_link() -> None:
+    disk, ticks = run_of(6)
+    assert verify(disk).digest == ticks[-1].link.hex()[:32]
+    assert verify(disk, ticks[-1].link.hex()[:32]).is_good
+
+
+def test_another_digest_in_the_summary_is_told() -> None:
+    assert bad(verify(whole(), "0" * 32)) == ["summary.json"]
+
+
+def test_every_flipped_byte_of_every_file_is_found() -> None:
+    for name in whole().names():
+        for place in range(0, len(whole().visible(name)), 7):
+            found = verify(flipped(name, place))
+            assert name in bad(found), (name, place)
+
+
+def test_damage_in_the_journal_is_told_by_byte_and_tick() -> None:
+    _, ticks = run_of(6)
+    found = verify(flipped(JOURNAL, ticks[2].end + 60))
+    what = found.findings[0].what
+    assert found.ticks == 3
+    assert what.startswith(f"damaged at byte {ticks[2].end}, in tick 3: a frame's CRC32 does not match its content")
+    assert bad(found) == [JOURNAL, checkpoint_at(4, 0).name]  # which follows a frame that cannot be read any more
+
+
+def test_a_torn_end_counts_as_damage() -> None:
+    disk = whole()
+    disk.truncate(JOURNAL, disk.size(JOURNAL) - 1)
+    assert bad(verify(disk)) == [JOURNAL]
+
+
+def test_a_checkpoint_of_another_run_is_told() -> None:
+    disk, ticks = run_of(3)
+    write_checkpoint(disk, checkpoint_at(2, ticks[1].end, ticks[0].link))
+    (finding,) = (each for each in verify(disk).findings if not each.is_good)
+    assert finding.what == f"follows byte {ticks[1].end} of a journal that is not this one"
+
+
+def test_missing_files_are_told() -> None:
+    disk = whole()
+    disk.remove(ANSWERS)
+    disk.remove(JOURNAL)
+    found = {finding.file: finding.what for finding in verify(disk).findings if not finding.is_good}
+    assert found[ANSWERS] == "is missing"
+    assert found[JOURNAL].startswith("there is none")

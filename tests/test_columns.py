@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.columns import PIECE, Column, Columns, pack, pack_items, pack_lists
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=9)
+PIECES = st.integers(1, 5)
+
+
+@given(st.lists(SCALARS), PIECES)
+def test_values_are_read_back(values: list[Any], piece: int) -> None:
+    columns = Columns(pack("values", values, piece))
+    assert columns.values("values", Any) == values  # type: ignore[arg-type]  # whatever it was
+    assert columns.unread == []
+
+
+@given(st.dictionaries(st.integers() | st.text(), SCALARS), PIECES)
+def test_a_dictionary_is_read_back_in_its_order(items: dict[Any, Any], piece: int) -> None:
+    keys = [key for key in items if isinstance(key, str) or -(2**63) <= key < 2**64]
+    kept = {key: items[key] for key in keys}
+    columns = Columns(pack_items("items", kept, piece))
+    assert list(columns.items("items", Any, Any).items()) == list(kept.items())  # type: ignore[arg-type]
+    assert columns.unread == []
+
+
+@given(st.dictionaries(st.integers(0, 99), st.lists(st.integers(0, 2**40), max_size=9)), PIECES)
+def test_a_dictionary_of_lists_is_read_back_in_its_order(lists: dict[int, list[int]], piece: int) -> None:
+    columns = Columns(pack_lists("lists", lists, piece))
+    assert list(columns.lists("lists", int, int, list).items()) == list(lists.items())
+    assert columns.unread == []
+
+
+def test_what_stands_for_a_list_is_made_as_asked() -> None:
+    pieces = pack_lists("queues", {7: deque([1, 2, 3], maxlen=3), 8: deque[int](maxlen=3)})
+    queues = Columns(pieces).lists("queues", int, int, partial(deque, maxlen=3))
+    assert queues == {7: deque([1, 2, 3]), 8: deque()}
+    assert {queue.maxlen for queue in queues.values()} == {3}
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
+def test_no_piece_is_larger_than_the_limit_and_none_is_left_out(size: int) -> None:
+    pieces = list(pack("numbers", range(size)))
+    lengths = [len(msgspec.msgpack.decode(piece.data)) for piece in pieces]
+    assert sum(lengths) == size
+    assert lengths == ([PIECE] * (size // PIECE) + [size % PIECE] * bool(size % PIECE) or [0])
+    assert Columns(pieces).values("numbers", int) == list(range(size))
+
+
+def test_lists_are_cut_between_lists() -> None:
+    pieces = [piece for piece in pack_lists("lists", {n: [n] * n for n in range(5)}, 2) if piece.name == "lists"]
+    assert [msgspec.msgpack.decode(piece.data) for piece in pieces] == [[1], [2, 2, 3, 3, 3], [4, 4, 4, 4]]
+
+
+def test_a_piece_is_made_when_it_is_asked_for() -> None:
+    taken: list[int] = []
+
+    def values() -> Any:
+        for value in range(10):
+            taken.append(value)
+            yield value
+
+    pieces = pack("values", values(), 3)
+    assert taken == []
+    next(pieces)
+    assert taken == [0, 1, 2]
+
+
+def test_any_reader_of_msgpack_can_read_a_piece() -> None:
+    assert list(pack("names", ["a", "b"])) == [Column("names", b"\x92\xa1a\xa1b")]
+
+
+def test_a_column_is_read_once() -> None:
+    columns = Columns(pack("numbers", [1]))
+    assert columns.unread == ["numbers"]
+    assert columns.value("numbers", int) == 1
+    with pytest.raises(KeyError):
+        columns.value("numbers", int)
+
+
+def test_columns_of_two_dictionaries_of_another_length_are_refused() -> None:
+    columns = Columns([*pack("items.key", [1, 2]), *pack("items", ["one"])])
+    with pytest.raises(ValueError, match="zip"):
+        columns.items("items", int, str)
+
+
+def test_a_column_of_another_type_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError, match="Expected `int`, got `str`"):
+        Columns(pack("numbers", ["one"])).values("numbers", int)
+
+
+def test_lists_with_too_few_or_too_many_values_are_refused() -> None:
+    for values in ([1, 2], [1, 2, 3, 4]):
+        columns = Columns([*pack("lists.key", [7, 8]), *pack("lists.length", [1, 2]), *pack("lists", values)])
+        with pytest.raises(ValueError, match="lists: expected 3 values"):
+            columns.lists("lists", int, int, list)

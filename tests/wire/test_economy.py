@@ -1,0 +1,193 @@
+"""Economies whose nations, validator and engine are a model on a server: on tape, in an outage, and killed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.disk import RealDisk
+from actors.frames import Damage
+from actors.journal import read_header, read_ticks
+from tests.command import Ended, run_prism
+from tests.durability.lives import Mortal, differences
+from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
+
+TURNS = 20
+FAILS_IN = 7
+"""The turn whose second application gets no answer."""
+
+NATIONS = ("Arvendia", "Borland", "Castellon", "Dravia", "Estmark")
+
+ECONOMY = """
+simulation: {{domain: economy, rounds: {turns}, ticks_per_round: 1, seed: 5, tick_seconds: 7889400}}
+economy: {{macro: {{gap_shock: 0.82, inflation_shock: 1.01}}}}
+oracle: {{backend: ollama, lookahead_ticks: 0, tape: {tape}}}
+llm: {{host: "{host}", num_ctx: 4096, timeout_s: 5.0}}
+"""
+
+Prism = Callable[..., Ended]
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """The command line in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str) -> Ended:
+        return run_prism(monkeypatch, capsys, *arguments, "--quiet")
+
+    return run
+
+
+def write(directory: Path, host: str, tape: str = "record") -> None:
+    (directory / "economy.yaml").write_text(ECONOMY.format(turns=TURNS, host=host, tape=tape))
+
+
+def summary(run: str) -> dict[str, Any]:
+    return json.loads((Path(run) / "summary.json").read_text())  # type: ignore[no-any-return]
+
+
+def test_an_economy_on_tape_is_the_same_economy_without_the_server_and_without_a_request(
+    prism: Prism, tmp_path: Path
+) -> None:
+    with OllamaServer() as server:
+        write(tmp_path, server.url)
+        assert prism("run", "economy.yaml", "--out", "live").code == 0
+    requests = len(server.requests)
+    tape = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=live/tape.sqlite")
+    assert prism("run", "economy.yaml", *tape, "--out", "again").code == 0
+    live, again = summary("live"), summary("again")
+    assert again["digest"] == live["digest"], "also the durations in the chains: they are on the tape"
+    assert len(server.requests) == requests
+    assert (again["oracle_calls"], again["llm"]) == (0, live["llm"])
+    assert live["rejected"] > 0, "the model has ideas that are not economic"
+    assert live["decisions_by_source"]["llm"] == live["llm"]["calls"]["ok"] == 2 * 5 * TURNS + live["applied"]
+    assert prism("replay", "live").out.strip() == live["digest"]
+    assert len(server.requests) == requests
+
+
+def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_and_a_resumed_one_is_as_if_undisturbed(
+    prism: Prism, tmp_path: Path
+) -> None:
+    with OllamaServer() as server:
+        write(tmp_path, server.url)
+        prism("run", "economy.yaml", "--out", "undisturbed")
+        fails = second_application(server, FAILS_IN)
+    broken = FaultPlan(at={fails: Fault.ERROR, fails + 1: Fault.ERROR})  # it is asked a second time
+    with OllamaServer(Settings(faults=broken)) as server:
+        write(tmp_path, server.url)
+        ended = prism("run", "economy.yaml", "--out", "disturbed")
+        assert (ended.code, ended.out) == (5, "")
+        (line,) = [each for each in ended.err.splitlines() if each.startswith("prism: ")]
+        assert f"got no answer to 'apply' in tick {FAILS_IN}: server_error (" in line
+        assert f"; the run ends with the {FAILS_IN} ticks before it" in line
+        assert len(turns("disturbed")) == FAILS_IN
+        assert len(rounds("disturbed")) == FAILS_IN
+        assert (tmp_path / "disturbed" / f"checkpoint-{FAILS_IN:012d}.bin").exists()
+        assert turns("disturbed") == turns("undisturbed")[:FAILS_IN]
+        assert prism("resume", "disturbed").code == 0
+    assert turns("disturbed") == turns("undisturbed"), "every question, policy, judgement and rate"
+    assert rounds("disturbed") == rounds("undisturbed")
+    digest = summary("disturbed")["digest"]
+    assert prism("replay", "disturbed").out.strip() == digest
+    tape = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=disturbed/tape.sqlite")
+    assert prism("run", "economy.yaml", *tape, "--out", "again").out.strip() == digest
+
+
+def test_an_answer_to_the_second_attempt_is_an_answer_and_its_failed_first_attempt_stays_on_the_tape(
+    prism: Prism, tmp_path: Path
+) -> None:
+    with OllamaServer() as server:
+        write(tmp_path, server.url)
+        prism("run", "economy.yaml", "--out", "undisturbed", "--ticks", "5")
+        fails = second_application(server, 3)
+    with OllamaServer(Settings(faults=FaultPlan(at={fails: Fault.NOT_JSON}))) as server:
+        write(tmp_path, server.url)
+        assert prism("run", "economy.yaml", "--out", "live", "--ticks", "5").code == 0
+    live = summary("live")
+    assert live["llm"]["calls"]["invalid_response"] == 1
+    assert turns("live") != turns("undisturbed"), "the record says that it was asked twice"
+    tape = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=live/tape.sqlite")
+    assert prism("run", "economy.yaml", *tape, "--out", "again", "--ticks", "5").out.strip() == live["digest"]
+
+
+def test_a_cap_on_calls_ends_the_run_with_the_turn_before_it(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer() as server:
+        write(tmp_path, server.url)
+        cap = ("--set", "oracle.max_calls=40", "--set", "oracle.when_spent=stop")
+        ended = prism("run", "economy.yaml", *cap, "--out", "capped")
+        whole = len(turns("capped"))
+        assert (ended.code, whole) == (5, 2)
+        assert f"in tick {whole}: spent" in ended.err
+        more = ("--force", "--set", "oracle.max_calls=1000")
+        assert prism("resume", "capped", *more, "--ticks", "4").code == 0
+    assert summary("capped")["ticks"] == 4
+
+
+def test_a_fork_has_the_past_of_its_parent_and_a_future_of_its_own(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer() as server:
+        write(tmp_path, server.url, tape="off")
+        prism("run", "economy.yaml", "--out", "parent")
+        calm = ("--set", "economy.macro.gap_shock=0", "--set", "economy.macro.inflation_shock=0")
+        assert prism("fork", "parent", "--at", "8", *calm, "--out", "calm").code == 0
+        assert turns("calm")[:8] == turns("parent")[:8]
+        assert turns("calm")[8] != turns("parent")[8]
+        assert summary("calm")["ticks"] == TURNS
+        assert prism("replay", "calm").out.strip() == summary("calm")["digest"]
+        ended = prism("fork", "parent", "--at", "8", "--set", "economy.nations=[A, B, C, D, E]", "--out", "strange")
+        assert ended.code == 3
+        assert ended.err == (
+            "prism: configuration: economy.nations: expected the nations of the run so far, Arvendia, Borland, "
+            "Castellon, Dravia, Estmark, got A, B, C, D, E\n"
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tmp_path: Path) -> None:
+    write(tmp_path, "http://127.0.0.1:9", tape="off")
+    options = ("--set", "oracle.backend=choice", "--set", "run.tick_s=0.02", "--ticks", "60")
+    undisturbed = Mortal(tmp_path / "economy.yaml", tmp_path / "undisturbed", options)
+    undisturbed.end()
+    mortal = Mortal(tmp_path / "economy.yaml", tmp_path / "mortal", options)
+    random = Random(4)
+    lives = [mortal.live(random, 2.5, 60) for _ in range(6)]
+    mortal.end()
+    assert any(lives), "some of them were killed"
+    assert differences(tmp_path / "mortal", tmp_path / "undisturbed") == []
+
+
+def second_application(server: OllamaServer, turn: int) -> int:
+    """The number of the call by which the second proposal of a turn is applied. Applications come one at a time."""
+    asked = [str(call.body) for call in server.calls]
+    begins = [number for number, text in enumerate(asked) if "economic policy advisor" in text][:: len(NATIONS)]
+    applied = [number for number, text in enumerate(asked) if "economic simulation engine" in text]
+    first, second, *_ = [number for number in applied if number > begins[turn]]
+    assert second == first + 1
+    return server.calls[second].call or 0
+
+
+def turns(run: str) -> list[Any]:
+    """What the journal has of each turn: questions and updates, without the time that answers took."""
+    disk = RealDisk(Path(run))
+    frames = list(read_ticks(disk, read_header(disk)[1]))
+    return [timeless(msgspec.msgpack.decode(frame.payload)) for frame in frames if not isinstance(frame, Damage)]
+
+
+def timeless(value: Any) -> Any:
+    """The value without the durations in it."""
+    if isinstance(value, dict):
+        return {name: timeless(each) for name, each in value.items() if name != "duration_ms"}
+    return [timeless(each) for each in value] if isinstance(value, list) else value
+
+
+def rounds(run: str) -> list[str]:
+    """The rows of the series."""
+    return (Path(run) / "rounds.csv").read_text().splitlines()[1:]
