@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
 
-.PHONY: help run test lint lint-deploy types check bench soak dashboards lock clean
+.PHONY: help run test lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -49,6 +49,13 @@ soak: $(READY) ## 10,000 people and a server that fails, watched for memory (MIN
 
 dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from their code
 	$(BIN)/python -m deploy.grafana.build
+
+crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=... of each of 8 kinds; about an hour)
+	$(BIN)/python -m tests.crash --trials $(or $(TRIALS),5000)
+
+soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILLS=...; about 15 minutes)
+	$(BIN)/python -m benchmarks.soak_kill --kills $(or $(KILLS),300)
+	$(BIN)/python -m benchmarks.soak_kill --kills 30 --live
 
 lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --python-version 3.11 \

@@ -57,7 +57,7 @@ async def consult(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Ques
         if state in options:
             return Verdict(state, oracle.source, content=content)
         return fallback(question, Source.FALLBACK, "not_an_option", repr(state))
-    return fallback(question, Source.TIMEOUT, "deadline")
+    return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
 
 
 def _is_cancelled(error: BaseException) -> bool:

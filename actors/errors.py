@@ -12,6 +12,7 @@ PrismError
     +-- WatchError             metrics of another run that cannot be read
     |   +-- RunLockedError     another process is at work in it                 (exit 2)
     |   +-- ResumeRefusedError what is there now is not what the run began with (exit 2)
+    |       +-- ForkRefusedError a fork that would have another past            (exit 2)
     +-- JournalError           a record that cannot be written or read
         +-- DamagedError       a file that is not what was written
         +-- DivergedError      a run that is done again and comes out differently
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from prism.errors import PrismError
 
@@ -112,11 +113,19 @@ class ResumeRefusedError(RunDirectoryError):
         remedy: what to do.
     """
 
+    refusal: ClassVar[str] = "cannot go on"
+
     def __init__(self, path: Path, changes: Sequence[str], remedy: str) -> None:
         self.path = path
         self.changes = tuple(changes)
         self.remedy = remedy
-        super().__init__(f"{path}: cannot go on: {'; '.join(changes)}. {remedy}")
+        super().__init__(f"{path}: {self.refusal}: {'; '.join(changes)}. {remedy}")
+
+
+class ForkRefusedError(ResumeRefusedError):
+    """A run of which no such fork can be made."""
+
+    refusal = "cannot branch off"
 
 
 class JournalError(ActorError):

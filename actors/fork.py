@@ -13,7 +13,7 @@ from actors.checkpoint import write_checkpoint
 from actors.checkpointer import checkpoint_of
 from actors.disk import RealDisk
 from actors.domains import Built, build_domain
-from actors.errors import ResumeRefusedError
+from actors.errors import ForkRefusedError
 from actors.frames import Damage
 from actors.history import History
 from actors.journal import JOURNAL, create_journal, header_of, read_header, read_ticks
@@ -49,11 +49,14 @@ async def fork(  # what a fork is made of
         on_begin: called with the simulation that does the past again.
 
     Raises:
-        ResumeRefusedError: a setting that made the past would be another, or an input file is.
+        ForkRefusedError: a setting that made the past would be another, or an input file is.
         JournalError: the parent does not have so many ticks, or does not replay.
     """
     config = _config_of_fork(parent, overrides, ticks)
     past = await replay(parent, tick, on_begin)
+    if config.simulation.length < tick:
+        told = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
+        raise ForkRefusedError(parent.path, [told], f"Ask for --ticks {tick} or more.")
     built = build_domain(config)
     _refuse_other_inputs(parent, built)
     future = Simulation(config, built.domain, built.domain.oracle())
@@ -70,7 +73,7 @@ def _config_of_fork(parent: RunDirectory, overrides: Sequence[str], ticks: int |
     header, _ = read_header(RealDisk(parent.path))
     changed = [told for key, told in changed_settings(header, config) if key.startswith(PAST)]
     if changed:
-        raise ResumeRefusedError(
+        raise ForkRefusedError(
             parent.path, changed, "A fork has its parent's people and time; begin a new run instead."
         )
     return config
@@ -82,18 +85,19 @@ def _refuse_other_inputs(parent: RunDirectory, built: Built) -> None:
         f"{name}: has changed since" for name, sha256 in built.inputs.items() if before.get(name, sha256) != sha256
     ]
     if changed:
-        raise ResumeRefusedError(parent.path, changed, "Put it back.")
+        raise ForkRefusedError(parent.path, changed, "Put it back.")
 
 
 def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: Simulation, built: Built) -> None:
     """The manifest, and the configurations of all who came before."""
     name = f"config-until-{tick}.yaml"
-    before = parent.manifest().forks
-    for fork_before in before:
-        shutil.copyfile(parent.path / fork_before.config, child.path / fork_before.config)
-    shutil.copyfile(parent.path / CONFIG, child.path / name)
+    forks = parent.manifest().forks
+    kept = tuple(each for each in forks if each.tick < tick)
+    for before in kept:
+        shutil.copyfile(parent.path / before.config, child.path / before.config)
+    until_then = next((each.config for each in forks if each.tick >= tick), CONFIG)
+    shutil.copyfile(parent.path / until_then, child.path / name)
     origin = Fork(parent=str(parent.path), tick=tick, digest=past.engine.digest.hexdigest(), config=name)
-    kept = tuple(each for each in before if each.tick < tick)
     child.write_manifest(msgspec.structs.replace(manifest_of(past.config, built.inputs), forks=(*kept, origin)))
 
 

@@ -33,8 +33,7 @@ def locked(directory: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunLockedError(directory, _holder(descriptor)) from None
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        _sign(descriptor, directory)
         yield
         os.ftruncate(descriptor, 0)
     finally:
@@ -54,6 +53,15 @@ def holder_of(directory: Path) -> str | None:
     finally:
         os.close(descriptor)
     return None
+
+
+def _sign(descriptor: int, directory: Path) -> None:
+    """Say who holds it."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+    except OSError as error:
+        raise RunDirectoryError(f"{directory / LOCK}: cannot be written: {error.strerror}") from None
 
 
 def _holder(descriptor: int) -> str:

@@ -209,7 +209,7 @@ class OracleActor:
                 calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
                 continue
             if (delay := self._bucket.delay(now)) > 0.0:
-                self._wake_after(min(delay, waiting.arrived + self._deadline_s - now), calls)
+                self._wake_after(min(delay, self._expires(waiting, now) - now), calls)
                 break
             self._waiting.pop()
             self._bucket.take(now, waited=waited)
@@ -224,7 +224,7 @@ class OracleActor:
 
     def _refusal(self, waiting: Waiting, now: float) -> Verdict | None:
         """The fallback of a question that may not be asked: too late, the backend is down, or the money is spent."""
-        if waiting.arrived + self._deadline_s <= now:
+        if self._expires(waiting, now) <= now:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
         if not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
@@ -234,6 +234,10 @@ class OracleActor:
             self._on_spent()
         self._spent = True
         return fallback(waiting.question, Source.FALLBACK, "spent")
+
+    def _expires(self, waiting: Waiting, now: float) -> float:
+        """When a question is given up. Where there is no doing without an answer, only the call counts, not the queue."""
+        return (waiting.arrived if self.oracle.falls_back else now) + self._deadline_s
 
     def _is_spent(self) -> bool:
         """Whether a further call would go over the spend cap. Tokens are known only once a call has ended."""
@@ -249,7 +253,7 @@ class OracleActor:
     async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and tell everything that learns from how it went."""
         begun, under_way = anyio.current_time(), self._calling
-        within_s = waiting.arrived + self._deadline_s - begun
+        within_s = self._expires(waiting, begun) - begun
         self._observer.asked(begun - waiting.arrived)
         verdict = await consult(self.oracle, self._asker(waiting.question), waiting.question, within_s)
         now, failure = anyio.current_time(), verdict.reason or None

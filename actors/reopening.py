@@ -53,7 +53,9 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     _, history, checkpoint, notes = recover(disk, force=force)
     if history.ticks > config.simulation.length:
         raise ResumeRefusedError(
-            path, [f"it has {history.ticks} ticks and was to have {config.simulation.length}"], "Ask for more ticks."
+            path,
+            [f"it has {history.ticks:,} ticks already, and was to end after {config.simulation.length:,}"],
+            f"Ask for --ticks {history.ticks} or more.",
         )
     _refuse_without_fork(path, manifest, checkpoint)
     directory.write_config(config)

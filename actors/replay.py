@@ -100,12 +100,13 @@ async def replay(
         DivergedError: a tick came out differently.
         JournalError: the journal cannot be read, or does not have so many ticks.
     """
+    directory.manifest()
     disk = RealDisk(directory.path)
     recovered = recover(disk, mend=False, before=0)
     history = recovered.history
     ticks = history.ticks if until is None else until
     if ticks > history.ticks:
-        raise JournalError(f"{directory.path}: has {history.ticks} ticks, not {ticks}")
+        raise JournalError(f"{directory.path}: has {history.ticks:,} ticks, not {ticks:,}")
     config = read_resolved(directory.path / CONFIG)
     waits = config.oracle.backend != "choice"
     known = KnownAnswers(disk, history.answers_from, history.answers_end) if waits else None

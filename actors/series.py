@@ -58,7 +58,7 @@ def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
     kept: list[bytes] = []
     latest = None
     for row in rows:
-        number = _round(row, ticks_per_round)
+        number = _round(row, header.count(b",") + 1, ticks_per_round)
         if number is None or number * ticks_per_round > tick or latest not in {None, number - 1}:
             break
         kept.append(row)
@@ -70,10 +70,10 @@ def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
     return True
 
 
-def _round(row: bytes, ticks_per_round: int) -> int | None:
+def _round(row: bytes, columns: int, ticks_per_round: int) -> int | None:
     """The round of a row; None if it is no whole row."""
     cells = row.decode("ascii", errors="replace").split(",")
-    if not row.endswith(b"\n") or len(cells) < 3 or not (cells[0].isdecimal() and cells[1].isdecimal()):
+    if not row.endswith(b"\n") or len(cells) != columns or not (cells[0].isdecimal() and cells[1].isdecimal()):
         return None
     number, tick = int(cells[0]), int(cells[1])
     return number if number * ticks_per_round == tick else None

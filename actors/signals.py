@@ -42,7 +42,9 @@ class StopOnSignal:
         # Before it is said that a second one leaves: whoever reads that may send it at once.
         for kind in (signal.SIGINT, signal.SIGTERM):
             signal.signal(kind, _leave)
-        sys.stderr.write(f"prism: {received.name}: finishing this tick; once more to leave at once (a run can be resumed either way)\n")
+        sys.stderr.write(
+            f"prism: {received.name}: finishing this tick; once more to leave at once (resumable either way)\n"
+        )
         self._stop()
 
 

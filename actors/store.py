@@ -117,6 +117,8 @@ class RunStore(Record):
         self._taken = self._done = 0
         """Batches that were begun, and that are written."""
         self._unsynced_lines: dict[str, None] = {}
+        self._named: set[str] = set()
+        """Files of lines whose names are on the medium."""
         self._checkpoint: Checkpoint | None = None
         self._is_checkpointing = False
         self._frame_end = history.start
@@ -282,6 +284,9 @@ class RunStore(Record):
         def write() -> None:
             for file in lines:
                 self._disk.sync(file)
+            if not self._named.issuperset(lines):
+                self._disk.sync_directory()  # or a power cut might keep the checkpoint's name and lose theirs
+                self._named.update(lines)
             write_checkpoint(self._disk, checkpoint, self._keep)
 
         await self._attempt(write)
@@ -312,7 +317,7 @@ class RunStore(Record):
     def _check(self) -> None:
         if self._error is not None:
             error = self._error
-            where = f"{error.filename or 'the run directory'} cannot be written: {error.strerror}"
+            where = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
             raise JournalError(
-                f"{where}; what was committed is safe: mend it, then `prism resume` goes on from there"
+                f"{where}; what was committed is safe: mend that, then `prism resume` goes on from there"
             ) from error

@@ -86,8 +86,10 @@ class Supervisor:
 
     def state(self) -> SupervisorState:
         """What it remembers of crashes."""
+        # A copy: a checkpoint is encoded in a thread while agents go on crashing.
+        ticks = dict(self.intensity.ticks)
         return SupervisorState(
-            crashes=self.intensity.crashes, ticks=self.intensity.ticks, quarantined=tuple(self._quarantined)
+            crashes=self.intensity.crashes, ticks=ticks, quarantined=tuple(sorted(self._quarantined))
         )
 
     def restore(self, state: SupervisorState) -> None:

@@ -84,12 +84,12 @@ def embedded(config: Path, place: Path, toll: Toll, random: Random) -> list[str]
     return []
 
 
-def live(place: Path, toll: Toll, random: Random) -> list[str]:
+def live(place: Path, toll: Toll, random: Random, rounds: int = 8) -> list[str]:
     """Kill runs with a live oracle; what is wrong with the first that forgets, asks again or does not replay."""
     run, asked, answered = place / "run", 0, 0
     with OllamaServer(Settings(slots=8, live=True)) as server:
         config = place / "live.yaml"
-        config.write_text(LIVE.format(host=server.url))
+        config.write_text(LIVE.format(host=server.url, rounds=rounds))
         length, wall_s = _alone(config, place / "reference", server)
         while toll.left:
             mortal, witness = Mortal(config, run), LiveWitness(run, server)

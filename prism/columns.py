@@ -98,11 +98,15 @@ class Columns:
 
         Args:
             make: a list, or what is in its place, from its values.
+
+        Raises:
+            ValueError: the columns do not fit each other.
         """
-        lengths = self._each(f"{name}.length", int)
-        values = self._each(name, of)
-        keys = self._each(f"{name}.key", key)
-        return {each: make(islice(values, length)) for each, length in zip(keys, lengths, strict=True)}
+        lengths, values = self.values(f"{name}.length", int), self.values(name, of)
+        if sum(lengths) != len(values):
+            raise ValueError(f"{name}: expected {sum(lengths)} values, got {len(values)}")
+        left, keys = iter(values), self._each(f"{name}.key", key)
+        return {each: make(islice(left, length)) for each, length in zip(keys, lengths, strict=True)}
 
     @property
     def unread(self) -> list[str]:

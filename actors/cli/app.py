@@ -20,9 +20,9 @@ from actors.cli.validate import validate
 from actors.cli.verify import verify
 from actors.cli.watch import watch
 from actors.errors import MetricsAddressError, RunDirectoryError
-from prism.errors import ConfigError, OracleUnavailableError, PrismError
+from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
 
-EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_ORACLE = 1, 2, 3, 5
+EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_SPENT, EXIT_ORACLE = 1, 2, 3, 4, 5
 
 EPILOG = """\b
 Exit codes:
@@ -93,6 +93,8 @@ def exit_code(error: PrismError) -> int:
         return EXIT_CONFIG
     if isinstance(error, RunDirectoryError | MetricsAddressError):
         return EXIT_USAGE
+    if isinstance(error, OracleFailedError) and error.failure == "spent":
+        return EXIT_SPENT
     if isinstance(error, OracleUnavailableError):
         return EXIT_ORACLE
     return EXIT_FAILED

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from actors.cli.options import RUN
 from actors.disk import RealDisk
-from actors.run_directory import RunDirectory
+from actors.reopening import read_resolved
+from actors.run_directory import CONFIG, SUMMARY, RunDirectory
+from actors.verification import Finding
 from actors.verification import verify as verified
+from prism.errors import ConfigError
 
 EXIT_DAMAGED = 1
 
@@ -27,7 +31,18 @@ def verify(path: Path) -> None:
     directory.manifest()
     summary = directory.summary()
     found = verified(RealDisk(path), None if summary is None else str(summary.get("digest")))
-    for finding in found.findings:
+    findings = [*found.findings, *_texts(directory)]
+    for finding in findings:
         click.echo(f"{path / finding.file}: {'ok' if finding.is_good else 'BAD'}: {finding.what}")
-    if not found.is_good:
+    if not all(finding.is_good for finding in findings):
         sys.exit(EXIT_DAMAGED)
+
+
+def _texts(directory: RunDirectory) -> Iterator[Finding]:
+    """What is wrong with the files that bear no checksum."""
+    try:
+        read_resolved(directory.path / CONFIG)
+    except ConfigError as error:
+        yield Finding(CONFIG, False, error.problem)
+    if (directory.path / SUMMARY).exists() and directory.summary() is None:
+        yield Finding(SUMMARY, False, "cannot be read")

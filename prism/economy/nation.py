@@ -32,7 +32,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """What a nation is told with a trigger.
 
     Args:
-        state: the economy as it stands, without the reasoning that led to it.
+        state: the economy as it stands, without the reasoning that led to it; of the nations only this one, where it is
+            about its proposal.
         action: the nation's own proposal; None before there is one.
     """
 

@@ -111,6 +111,7 @@ class EconomyWorld(World):
         self.entered[update.agent] = update.tick
         outcome = update.effect
         if outcome is None:
+            self._abstains(update)
             return
         self._chains.append(outcome.chain)
         match outcome:
@@ -183,9 +184,21 @@ class EconomyWorld(World):
         self.path = columns.value("path", RatePath)
 
     def _situation(self, nation: int | None = None) -> Situation:
-        """What a nation is told. How the last turn came about is not: it would double a question's size."""
-        action = None if nation is None else self.actions[nation]
-        return Situation(state=replace(self.state, reasoning_chains=()), action=action)
+        """What a nation is told: before its proposal of all the nations, then of itself alone.
+
+        A question is in the journal with all that was told. So it says nothing of how the last turn came about, and
+        what is told about a proposal does not grow with the number of nations.
+        """
+        if nation is None:
+            return Situation(state=replace(self.state, reasoning_chains=()))
+        name = self.names[nation]
+        own = replace(self.state, reasoning_chains=(), agents={name: self.state.agents[name]})
+        return Situation(state=own, action=self.actions[nation])
+
+    def _abstains(self, update: Update[Outcome]) -> None:
+        """A chart may let a nation move without a proposal; then there is nothing to be rejected either."""
+        if update.trigger == "turn_begins":
+            self._waiting.remove(update.agent)
 
     def _is_accepted(self, nation: int) -> bool:
         """Whether the nation's proposal of this quarter is to be applied. A stage may be left over from a crash."""

@@ -195,3 +195,10 @@ def test_without_an_answer_the_run_ends_where_there_is_no_doing_without(
     assert failed.engine.tick == (0 if reason == "deadline" else 1)
     assert f"in tick {failed.engine.tick}: {reason}" in str(error)
     assert not logged
+
+
+@in_schedules(10)
+async def test_where_there_is_no_doing_without_an_answer_the_queue_does_not_count_towards_the_deadline() -> None:
+    done = auction(ticks=1, max_concurrency=1, deadline_s=1.0)
+    await done.run()
+    assert done.engine.tick == 1

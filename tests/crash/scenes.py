@@ -12,12 +12,14 @@ from typing import Any
 from unittest.mock import patch
 
 import anyio
+import msgspec
 
-from actors.answer_log import create_answers
+from actors.answer_log import KnownAnswers, create_answers
 from actors.errors import first_of
 from actors.execution import Run, carry_on
 from actors.journal import JOURNAL, create_journal, header_of
 from actors.recovery import recover
+from actors.replay import Absent, Replay
 from actors.run_directory import RunDirectory
 from actors.series import cut_series
 from actors.simulation import Simulation
@@ -108,16 +110,29 @@ class Scene:
         async def go_on() -> None:
             await carry_on(run, oracle, disk, undisturbed, has_rows=has_rows, execute=taking_its_time(life))
 
-        # Thousands of runs share this process, and each of them would have the collector look at all that there is.
-        with patch("actors.simulation._quiet_collector", nullcontext):
-            try:
-                run_scheduled(life, go_on)
-            except BaseException as error:
-                if disk.is_dead:
-                    raise CrashedError from None
-                if isinstance(error, BaseExceptionGroup) and (first := first_of(error, PrismError)) is not None:
-                    raise first from None
-                raise
+        try:
+            run_to_the_end(go_on, life)
+        except BaseException:
+            if disk.is_dead:
+                raise CrashedError from None
+            raise
+
+    def replay(self, disk: SimulatedDisk) -> None:
+        """Do the run again as `prism replay` does, and compare.
+
+        Raises:
+            PrismError: it comes out differently.
+        """
+        history = recover(disk, mend=False, before=0).history
+        known = KnownAnswers(disk, history.answers_from, history.answers_end)
+        absent = Absent(may_be_late=self.is_real_time)
+        simulation = Simulation(self.config, SocialDomain(self.config, POPULATION), absent, Replay(history, known))
+        run_to_the_end(simulation.run)
+
+    @property
+    def is_real_time(self) -> bool:
+        """Whether the clock does not wait for answers."""
+        return self.config.oracle.mode == "realtime"
 
     @cached_property
     def whole(self) -> SimulatedDisk:
@@ -135,7 +150,25 @@ class Scene:
         return disk
 
 
+def with_oracle(**settings: Any) -> Config:
+    """The configuration with some settings of its oracle replaced."""
+    return msgspec.structs.replace(CONFIG, oracle=msgspec.structs.replace(CONFIG.oracle, **settings))
+
+
 EMBEDDED, LIVE = Scene(is_live=False), Scene(is_live=True)
+REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
+
+
+def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -> None:
+    """Run in one schedule; of a group of errors, the one that the command line would show."""
+    # Thousands of runs share this process, and each of them would have the collector look at all that there is.
+    with patch("actors.simulation._quiet_collector", nullcontext):
+        try:
+            run_scheduled(schedule, async_fn)
+        except BaseExceptionGroup as group:
+            if (error := first_of(group, PrismError)) is not None:
+                raise error from None
+            raise
 
 
 async def undisturbed(

@@ -6,8 +6,8 @@ import pytest
 
 from actors.answer_log import ANSWERS
 from actors.journal import JOURNAL
-from tests.crash.disk import Crash, Cut, SimulatedDisk
-from tests.crash.scenes import EMBEDDED, LIVE, Scene
+from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
+from tests.crash.scenes import EMBEDDED, LIVE, REAL_TIME, Scene, with_oracle
 from tests.crash.trial import Blow, Ordeal, Trial, names_of, records, trials
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
@@ -56,6 +56,42 @@ def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene) -> None:
 @SCENES
 def test_a_run_stands_five_crashes_in_a_row(scene: Scene) -> None:
     assert crashes_in(scene, trials(scene, 50, blows=5)) >= 190
+
+
+def test_a_run_killed_before_its_journals_name_was_on_the_medium_loses_nothing_later() -> None:
+    operations = [each for each in EMBEDDED.whole.operations if each[0] not in READS]
+    disk = SimulatedDisk(crash=Crash(at=1 + operations.index(("sync_directory", ""), 7), share=0.0))
+    with pytest.raises(CrashedError):
+        EMBEDDED.live(disk)
+    assert disk.visible(JOURNAL)
+    assert not disk.surviving(Cut.LOST, 0).visible(JOURNAL)
+    disk = disk.surviving(Cut.KILLED, 0)
+    disk.crash = Crash(at=12, share=0.0)  # before its first checkpoint, which would sync the names
+    with pytest.raises(CrashedError):
+        EMBEDDED.live(disk)
+    assert len(records(disk.surviving(Cut.LOST, 0).visible(JOURNAL))) > 3
+
+
+def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_written_before_it() -> None:
+    changes = [each for each in EMBEDDED.whole.operations if each[0] not in READS]
+    renamed = [
+        at for at, (operation, name) in enumerate(changes, start=1) if (operation, name[:6]) == ("rename", ".check")
+    ]
+    for at in renamed:
+        for seed in range(0, 40, 2):
+            blow = Blow(crash=Crash(at=at, share=1.0), cut=Cut.REORDERED)
+            Ordeal(EMBEDDED, Trial(blows=(blow,), seed=seed)).run()
+
+
+@pytest.mark.parametrize("lookahead", [0, 1])
+def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int) -> None:
+    scene = Scene(is_live=True, config=with_oracle(lookahead_ticks=lookahead))
+    assert crashes_in(scene, trials(scene, 50, blows=2)) >= 85
+
+
+def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions() -> None:
+    assert b"late" in REAL_TIME.whole.visible(JOURNAL)
+    assert crashes_in(REAL_TIME, trials(REAL_TIME, 100, blows=2)) >= 170
 
 
 @SCENES

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from actors.disk import put_whole
+from actors.disk import RealDisk, put_whole
 from tests.crash.disk import Crash, CrashedError, Cut, Fault, SimulatedDisk
 
 SEEDS = range(200)
@@ -131,3 +136,41 @@ def test_a_broken_disk_fails_once_or_for_good() -> None:
                 disk.size("a")
         else:
             assert disk.size("a") == 4
+
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.sampled_from("ab"), st.binary(max_size=5)),
+        st.tuples(st.just("truncate"), st.sampled_from("ab"), st.integers(0, 12)),
+        st.tuples(st.just("rename"), st.sampled_from("ab"), st.sampled_from("ac")),
+        st.tuples(st.just("remove"), st.sampled_from("abc")),
+        st.tuples(st.just("sync"), st.sampled_from("ab")),
+        st.tuples(st.just("sync_directory")),
+        st.tuples(st.just("read"), st.sampled_from("abc"), st.integers(0, 12), st.integers(0, 12)),
+    ),
+    max_size=30,
+)
+
+
+@given(operations=OPERATIONS)
+def test_as_long_as_nothing_breaks_it_is_like_a_real_disk(operations: list[tuple[Any, ...]]) -> None:
+    with TemporaryDirectory() as path:
+        real, simulated = RealDisk(Path(path)), SimulatedDisk()
+        for name, *arguments in operations:
+            # Where the product asks for neither: a longer file, a file of its own name, and syncing what is not there.
+            if arguments and arguments[0] not in simulated.names() and name in {"truncate", "sync"}:
+                continue
+            if name == "truncate" and arguments[1] > simulated.size(arguments[0]):
+                continue
+            said = []
+            for disk in (real, simulated):
+                try:
+                    said.append(getattr(disk, name)(*arguments))
+                except OSError as error:
+                    said.append(type(error))
+            assert said[0] == said[1]
+            assert real.names() == simulated.names()
+        assert [real.read(name, 0, 1000) for name in real.names()] == [
+            simulated.visible(name) for name in simulated.names()
+        ]
+        real.close()

@@ -1,4 +1,4 @@
-"""A disk that is full or broken ends a run with one clear line. Once it is mended, the run goes on as if nothing was."""
+"""A full or a broken disk ends a run with one clear line. Once mended, the run goes on as if nothing had happened."""
 
 from __future__ import annotations
 

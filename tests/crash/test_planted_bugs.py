@@ -26,6 +26,7 @@ Plant = Callable[[pytest.MonkeyPatch], type[SimulatedDisk]]
 
 def losses(scene: Scene, disk_type: type[SimulatedDisk]) -> Iterator[str]:
     """What is said of a product that does harm, trial by trial."""
+    # Only flipped bits get past a reader who checks no CRC, and all that is not synced they endanger as well.
     cuts = (Cut.FLIPPED,) if scene.is_live else tuple(Cut)
     for trial in trials(scene, 1000, blows=2, cuts=cuts):
         try:
@@ -112,16 +113,30 @@ def a_checkpoint_ahead(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     return SimulatedDisk
 
 
-def unsynced(ending: str) -> Plant:
+def careless(ending: str) -> type[SimulatedDisk]:
+    """A disk that does not sync files whose names end like this."""
+
     class Careless(SimulatedDisk):
         def sync(self, name: str) -> None:
             if not name.endswith(ending):
                 super().sync(name)
 
-    return lambda patch: Careless
+    return Careless
 
 
-def unsynced_directory(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+def no_sync_of_answers(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+    return careless(ANSWERS)
+
+
+def no_sync_of_frames(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+    return careless(JOURNAL)
+
+
+def no_sync_of_drafts(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+    return careless(".tmp")
+
+
+def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     class Careless(SimulatedDisk):
         def sync_directory(self) -> None:
             pass
@@ -129,26 +144,22 @@ def unsynced_directory(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     return Careless
 
 
-SAME = "broken: the journal is that of an undisturbed run"
-
-
 @pytest.mark.parametrize(
     ("scene", "plant", "says"),
     [
-        pytest.param(EMBEDDED, no_truncation, SAME, id="a torn tail stays"),
-        pytest.param(EMBEDDED, a_frame_twice, SAME, id="a frame is written twice"),
-        pytest.param(EMBEDDED, forgotten_questions, "X", id="a checkpoint forgets the open questions"),
-        pytest.param(LIVE, forgotten_decisions, "X", id="a checkpoint forgets the decisions that are there"),
-        pytest.param(LIVE, no_crc, "X", id="a CRC is not checked"),
-        pytest.param(EMBEDDED, a_checkpoint_ahead, "X", id="a checkpoint ahead of the journal is accepted"),
-        pytest.param(LIVE, unsynced(ANSWERS), "X", id="the answers are not synced before a frame"),
-        pytest.param(EMBEDDED, unsynced(JOURNAL), "X", id="the journal is not synced before a checkpoint"),
-        pytest.param(EMBEDDED, unsynced(".tmp"), "X", id="a draft is not synced before its rename"),
-        pytest.param(EMBEDDED, unsynced_directory, "X", id="a new name is not synced"),
+        (EMBEDDED, no_truncation, "every byte of journal.prism belongs to a whole frame"),
+        (EMBEDDED, a_frame_twice, "a frame does not follow from the one before it"),
+        (EMBEDDED, forgotten_questions, "came out differently than in the journal"),
+        (LIVE, forgotten_decisions, "no answer in the log is asked for again"),
+        (LIVE, no_crc, "every byte of oracle.log belongs to a whole frame"),
+        (EMBEDDED, a_checkpoint_ahead, "of a journal that is not this one"),
+        (LIVE, no_sync_of_answers, "oracle.log: has no answer to"),
+        (EMBEDDED, no_sync_of_frames, "DamagedError: journal.prism: damaged at byte"),
+        (EMBEDDED, no_sync_of_drafts, "DamagedError: journal.prism: damaged at byte 8"),
+        (EMBEDDED, no_sync_of_names, "rounds.csv is that of an undisturbed run"),
     ],
 )
 def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch, scene: Scene, plant: Plant, says: str) -> None:
     assert scene.changes, "the undisturbed run is that of the product as it is"
-    import collections
-    c=collections.Counter(x[:90] for x in losses(scene, plant(monkeypatch)))
-    print(plant.__name__, c.most_common(9))
+    disk_type = plant(monkeypatch)
+    assert any(says in loss for loss in losses(scene, disk_type))

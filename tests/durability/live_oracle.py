@@ -13,7 +13,7 @@ from tests.durability.lives import whole_ticks
 from tests.ollama_server import OllamaServer
 
 LIVE = """
-simulation: {{rounds: 3, ticks_per_round: 24, seed: 5}}
+simulation: {{rounds: {rounds}, ticks_per_round: 24, seed: 5}}
 population: {{size: 100, ambiguity: 0.3, activity: {{mean: 0.9, sigma: 0.1}}}}
 oracle: {{backend: ollama, max_concurrency: 8}}
 llm: {{host: "{host}", systemone: "off", timeout_s: 5.0}}

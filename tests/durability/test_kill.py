@@ -35,7 +35,7 @@ def test_runs_killed_ten_times_end_as_one_that_was_left_alone(tmp_path: Path) ->
 @pytest.mark.timeout(180)
 def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
     toll = Toll(4)
-    assert live(tmp_path, toll, Random(2)) == []
+    assert live(tmp_path, toll, Random(2), rounds=3) == []
     assert toll.moments.total() == 4
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import statistics
 
 import msgspec
@@ -90,6 +91,17 @@ async def test_a_situation_is_the_same_size_however_long_the_run() -> None:
     later = msgspec.json.encode(done.triggers(6)[0])
     assert done.state.reasoning_chains
     assert len(later) < len(first) + 80, "longer numbers, and nothing else"
+
+
+def test_a_nation_that_moves_without_a_proposal_is_neither_rejected_nor_skipped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    quiet = world()
+    quiet.triggers(0)
+    quiet.apply(Update(0, 0, "turn_begins", "observing", "observing", Source.RULE))
+    assert quiet.reactions(0) == []
+    assert (quiet.counts, quiet.state.turn, caplog.messages) == ({}, 1, [])
 
 
 def test_a_stage_left_over_from_a_crash_is_no_proposal() -> None:

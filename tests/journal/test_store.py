@@ -16,7 +16,7 @@ from actors.disk import RealDisk
 from actors.errors import JournalError
 from actors.journal import JOURNAL, read_header, read_ticks
 from actors.recovery import recover
-from actors.store import PENDING_MAX, RunStore
+from actors.store import PENDING_MAX, Execute, RunStore, in_thread
 from tests.crash.disk import Fault, SimulatedDisk
 from tests.journal.files import Tick, checkpoint_at, decided, empty_run, encode, frames, history_of, question, run_of
 from tests.schedules import in_schedules
@@ -45,12 +45,10 @@ class Gate:
 class Desk:
     """A store at work on a disk in memory."""
 
-    def __init__(
-        self, disk: SimulatedDisk, execute: Callable[[Callable[[], None]], Awaitable[None]] = inline, **settings: bool
-    ) -> None:
+    def __init__(self, disk: SimulatedDisk, execute: Execute = inline, *, keeps_answers: bool = True) -> None:
         self.disk = disk
         history = history_of(disk)
-        self.store = RunStore(disk, history, keeps_answers=settings.get("keeps_answers", True), execute=execute)
+        self.store = RunStore(disk, history, keeps_answers=keeps_answers, execute=execute)
         self.ticks = frames(200, history.start)
         disk.operations.clear()
 
@@ -326,14 +324,13 @@ async def test_answers_that_have_taken_effect_lie_before_a_later_checkpoint() ->
         await desk.store.close()
 
 
-async def _run_on(path: Path, execute: Callable[[Callable[[], None]], Awaitable[None]] | None) -> None:
+async def _run_on(path: Path, execute: Execute) -> None:
     source = empty_run()
     for name in source.names():
         await anyio.to_thread.run_sync((path / name).write_bytes, source.visible(name))
     disk = RealDisk(path)
     history = (await anyio.to_thread.run_sync(recover, disk)).history
-    keywords = {} if execute is None else {"execute": execute}
-    store = RunStore(disk, history, keeps_answers=True, **keywords)
+    store = RunStore(disk, history, keeps_answers=True, execute=execute)
     ticks = frames(20, history.start)
     with blockbuster_ctx():
         async with anyio.create_task_group() as tasks:
@@ -348,7 +345,7 @@ async def _run_on(path: Path, execute: Callable[[Callable[[], None]], Awaitable[
 
 
 async def test_nothing_blocks_the_event_loop(tmp_path: Path) -> None:
-    await _run_on(tmp_path, None)
+    await _run_on(tmp_path, in_thread)
     assert (tmp_path / checkpoint_at(20, 0).name).is_file()
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -12,34 +10,175 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.checkpoint import RunState
-from actors.engine import EngineState
-from actors.frames import ORIGIN
 from actors.simulation import Simulation
 from prism.columns import Column, Columns
 from prism.config import Config
 from prism.social.chart import SOCIAL_CHART
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
-from prism.statechart import Oracle, Statechart
+from prism.statechart import Statechart
 from tests.actors.crossings import FaultError
-from tests.actors.oracles import ScriptedOracle, SlowOracle
+from tests.actors.oracles import SlowOracle
 from tests.actors.runs import SMALL, with_oracle, with_run, with_simulation
 from tests.schedules import run_scheduled
 
 TICKS = SMALL.simulation.length
-Taken = tuple[bytes, RunState, list[Column]]
-"""The link, what the actors hold, and the world's columns after a tick."""
+EVENTFUL = with_run(SMALL, restart_intensity=1, restart_period_ticks=20)
+"""Whoever crashes twice within twenty ticks is out for good."""
 
 
-def crashing(every: int) -> Statechart[Any]:
-    """The social chart, in which every so many people crash whenever they see a post."""
+class Taken(NamedTuple):
+    """What there is between two ticks: the digest, what the actors hold, and the world's columns."""
+
+    digest: str
+    state: RunState
+    columns: list[Column]
+
+
+class Life:
+    """A simulation from where it is put down to its end, and what there was after each of its ticks.
+
+    Args:
+        schedule: of its tasks, and of how long the oracle takes.
+        crashes: every so many people crash when they see a post; 0 for none.
+        longest_s: the oracle's longest answer; a tick takes a second, in virtual time.
+    """
+
+    def __init__(
+        self, config: Config, schedule: int, *, crashes: int = 0, longest_s: float = 0.0, start: Taken | None = None
+    ) -> None:
+        config = with_run(config, tick_s=1) if longest_s else config
+        domain = SocialDomain(
+            config, build_population(config.population, config.simulation.seed), chart_with_crashes(crashes)
+        )
+        oracle = SlowOracle(domain.oracle(), schedule, longest_s) if longest_s else None
+        self.simulation = Simulation(config, domain, oracle)
+        if start is not None:
+            columns = Columns(start.columns)
+            self.simulation.restore(start.state, columns)
+            assert columns.unread == []
+        self.taken: dict[int, Taken] = {}
+        run_scheduled(schedule, self._run)
+
+    async def _run(self) -> None:
+        await self._take()
+        await self.simulation.run(between=self._take)
+
+    async def _take(self) -> None:
+        engine = self.simulation.engine
+        self.taken[engine.tick] = Taken(engine.digest.hexdigest(), *await self.simulation.snapshot())
+
+
+def chart_with_crashes(every: int) -> Statechart[Any]:
+    """The social chart, with a fault in it if there is to be one."""
+    if not every:
+        return SOCIAL_CHART
 
     def crash(agent: Any, _: Any) -> None:
         if agent.agent_id % every == 0:
-            raise FaultError("on seeing a post")
+            raise FaultError
 
-    rows = (
-        msgspec_replace(row) if row.trigger != "sees_post" else msgspec_replace(row, action=crash)
+    rows = [
+        msgspec.structs.replace(row, action=crash) if row.trigger == "sees_post" else row
         for row in SOCIAL_CHART.transitions
-    )
-    return Statechart(states=SOCIAL_CHART.states, initial=SOCIAL_CHART.initial, transitions=tuple(rows))
+    ]
+    return Statechart(states=SOCIAL_CHART.states, initial=SOCIAL_CHART.initial, transitions=rows)
+
+
+def assert_goes_on(whole: Life, resumed: Life, tick: int) -> None:
+    """That a life taken up at this tick is the rest of the whole one."""
+    assert list(resumed.taken) == list(range(tick, TICKS + 1))
+    for later, taken in resumed.taken.items():
+        assert taken.digest == whole.taken[later].digest
+        assert taken.columns == whole.taken[later].columns
+        assert taken.state.tally == whole.taken[later].state.tally
+        assert taken.state.supervisor == whole.taken[later].state.supervisor
+        assert [due for due, _ in taken.state.engine.asked] == [due for due, _ in whole.taken[later].state.engine.asked]
+
+
+def test_the_runs_have_everything_that_could_be_lost() -> None:
+    whole = Life(with_oracle(EVENTFUL, lookahead_ticks=4), 0, crashes=9, longest_s=6.0)
+    states = [taken.state for taken in whole.taken.values()]
+    names = {column.name for taken in whole.taken.values() for column in taken.columns if len(column.data) > 1}
+    assert {"sessions", "current", "pending", "deliberating", "quarantined", "timelines", "seen", "posts"} <= names
+    assert any(state.engine.asked for state in states)
+    assert any(state.engine.decided for state in states)
+    assert states[-1].supervisor.quarantined
+    assert states[-1].supervisor.crashes > 3
+
+
+@pytest.mark.parametrize("lookahead", [0, 4])
+def test_it_goes_on_from_every_tick(lookahead: int) -> None:
+    config = with_oracle(EVENTFUL, lookahead_ticks=lookahead)
+    whole = Life(config, 0, crashes=9)
+    for tick in range(TICKS + 1):
+        assert_goes_on(whole, Life(config, tick, crashes=9, start=whole.taken[tick]), tick)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    schedules=st.tuples(st.integers(0, 2**16), st.integers(0, 2**16)),
+    tick=st.integers(0, TICKS),
+    lookahead=st.sampled_from([0, 1, 4]),
+    crashes=st.sampled_from([0, 7]),
+    longest_s=st.sampled_from([0.0, 3.0, 9.0]),
+)
+def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
+    seed: int, schedules: tuple[int, int], tick: int, lookahead: int, crashes: int, longest_s: float
+) -> None:
+    config = with_simulation(with_oracle(EVENTFUL, lookahead_ticks=lookahead), seed=seed)
+    before, after = schedules
+    whole = Life(config, before, crashes=crashes, longest_s=longest_s)
+    resumed = Life(config, after, crashes=crashes, longest_s=longest_s, start=whole.taken[tick])
+    assert_goes_on(whole, resumed, tick)
+
+
+def test_it_can_be_put_down_again_and_again() -> None:
+    config = with_oracle(EVENTFUL, lookahead_ticks=4)
+    whole = life = Life(config, 0, crashes=9, longest_s=6.0)
+    for tick in range(3, TICKS + 1, 3):
+        life = Life(config, tick, crashes=9, longest_s=6.0, start=life.taken[tick])
+        assert_goes_on(whole, life, tick)
+
+
+def test_what_the_actors_hold_survives_its_encoding() -> None:
+    whole = Life(with_oracle(EVENTFUL, lookahead_ticks=4), 3, crashes=9, longest_s=6.0)
+    for taken in whole.taken.values():
+        assert msgspec.msgpack.decode(msgspec.msgpack.encode(taken.state), type=RunState) == taken.state
+
+
+def test_what_the_actors_hold_is_taken_over_as_it_is() -> None:
+    config = with_oracle(EVENTFUL, lookahead_ticks=4)
+    whole = Life(config, 3, crashes=9, longest_s=6.0)
+    for tick, taken in whole.taken.items():
+        first = Life(config, 3, crashes=9, longest_s=6.0, start=taken).taken[tick]
+        assert first.state == taken.state
+
+
+@pytest.mark.parametrize("when_spent", ["fallback", "stop"])
+def test_a_spend_cap_counts_on(when_spent: str) -> None:
+    oracle = msgspec.structs.replace(SMALL.oracle, max_calls=40, when_spent=when_spent)
+    config = msgspec.structs.replace(SMALL, oracle=oracle)
+    whole = Life(config, 0)
+    assert whole.taken[max(whole.taken)].state.oracle.calls == 40
+    tick = next(tick for tick, taken in whole.taken.items() if taken.state.oracle.calls >= 20)
+    resumed = Life(config, 1, start=whole.taken[tick])
+    assert resumed.simulation.oracle.statistics.calls == 40
+    assert resumed.simulation.is_spent == whole.simulation.is_spent == (when_spent == "stop")
+
+
+def test_a_longer_run_goes_on_where_a_shorter_one_ended() -> None:
+    whole = Life(SMALL, 0)
+    shorter = Life(with_simulation(SMALL, rounds=2), 1)
+    end = max(shorter.taken)
+    assert_goes_on(whole, Life(SMALL, 2, start=shorter.taken[end]), end)
+
+
+def test_a_column_that_is_missing_is_an_error() -> None:
+    whole = Life(SMALL, 0)
+    taken = whole.taken[10]
+    for left_out in {column.name for column in taken.columns}:
+        columns = [column for column in taken.columns if column.name != left_out]
+        with pytest.raises(KeyError, match=left_out):
+            Life(SMALL, 0, start=taken._replace(columns=columns))

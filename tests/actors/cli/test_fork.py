@@ -1,0 +1,137 @@
+"""`prism fork`: the same past, and another future."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.journal import JOURNAL
+from actors.run_directory import MANIFEST, SUMMARY
+from tests.command import Prism
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Here a task may read files: nothing else is under way that it could hold up."""
+
+
+@pytest.fixture
+def parent(prism: Prism, tmp_path: Path) -> Path:
+    """A run of 72 ticks."""
+    assert prism("run", "small.yaml", "-q", "--out", "parent").code == 0
+    return tmp_path / "parent"
+
+
+def digest(run: Path) -> str:
+    return str(json.loads((run / SUMMARY).read_text())["digest"])
+
+
+def test_the_past_is_the_parents_and_the_future_another(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    ended = prism("fork", "parent", "--at", "30", "--set", "feed.algorithm=chronological", "-q", "--out", "child")
+    assert ended.code == 0
+    assert ended.out.strip() == digest(tmp_path / "child") != digest(parent)
+    (origin,) = json.loads((tmp_path / "child" / MANIFEST).read_text())["forks"]
+    assert (origin["parent"], origin["tick"]) == ("parent", 30)
+    common = prism("replay", "parent", "-q", "--ticks", "30").out.strip()
+    assert prism("replay", "child", "-q", "--ticks", "30").out.strip() == common == origin["digest"]
+    assert prism("replay", "child", "-q").out == ended.out
+
+
+def test_a_fork_that_changes_nothing_is_the_parent_again(parent: Path, prism: Prism) -> None:
+    assert prism("fork", "parent", "--at", "30", "-q", "--out", "child").out.strip() == digest(parent)
+
+
+def test_without_out_it_is_named_after_parent_and_tick(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    assert prism("fork", "parent", "--at", "30", "-q").code == 0
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["parent-at-30-001"]
+
+
+def test_a_fork_of_a_fork_replays_through_all_three_futures(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    assert prism("fork", "parent", "--at", "24", "--set", "feed.algorithm=hot", "-q", "--out", "one").code == 0
+    second = prism("fork", "one", "--at", "48", "--set", "feed.algorithm=random", "-q", "--out", "two", "--ticks", "96")
+    assert second.code == 0
+    assert json.loads((tmp_path / "two" / SUMMARY).read_text())["ticks"] == 96
+    forks = json.loads((tmp_path / "two" / MANIFEST).read_text())["forks"]
+    assert [(each["parent"], each["tick"]) for each in forks] == [("parent", 24), ("one", 48)]
+    for name in ("parent", "one"):  # a run stands on its own, also when those before it are gone
+        for path in (tmp_path / name).iterdir():
+            path.unlink()
+    assert prism("replay", "two", "-q").out == second.out
+    assert prism("verify", "two").code == 0
+
+
+def test_a_fork_before_the_fork_of_its_parent_is_one_of_the_grandparent(parent: Path, prism: Prism) -> None:
+    assert prism("fork", "parent", "--at", "48", "--set", "feed.algorithm=hot", "-q", "--out", "one").code == 0
+    early = prism("fork", "one", "--at", "24", "-q", "--out", "early")
+    assert early.code == 0
+    assert prism("replay", "early", "-q").out == early.out
+    direct = prism("fork", "parent", "--at", "24", "--set", "feed.algorithm=hot", "-q", "--out", "direct")
+    assert early.out == direct.out
+
+
+def test_what_is_prepared_is_run_by_resume(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    options = ("--at", "30", "--set", "feed.algorithm=hot")
+    ended = prism("fork", "parent", *options, "--prepare", "--out", "child")
+    assert (ended.code, ended.out) == (0, "child: ready; run it with: prism resume child\n")
+    assert not (tmp_path / "child" / SUMMARY).exists()
+    assert prism("resume", "child", "-q").out == prism("fork", "parent", *options, "-q", "--out", "at-once").out
+
+
+def test_people_and_time_cannot_be_changed(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    for setting, told in (
+        ("population.ambiguity=0.9", "population.ambiguity is 0.9, was "),
+        ("simulation.seed=6", "simulation.seed is 6, was 5"),
+    ):
+        ended = prism("fork", "parent", "--at", "30", "--set", setting, "--out", "child")
+        assert ended.code == 2
+        assert ended.err.startswith(f"prism: parent: cannot branch off: config.yaml: {told}"), ended.err
+        assert ended.err.endswith(". A fork has its parent's people and time; begin a new run instead.\n")
+        assert not (tmp_path / "child").exists()
+
+
+@pytest.mark.parametrize(("tick", "told"), [("73", "parent: has 72 ticks, not 73"), ("1000", "not 1,000")])
+def test_a_tick_that_is_not_there_is_refused(tick: str, told: str, parent: Path, prism: Prism, tmp_path: Path) -> None:
+    ended = prism("fork", "parent", "--at", tick, "--out", "child")
+    assert ended.code == 1
+    assert told in ended.err
+    assert not (tmp_path / "child").exists()
+
+
+def test_a_length_that_ends_before_the_fork_is_refused(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    ended = prism("fork", "parent", "--at", "30", "--ticks", "29", "--out", "child")
+    assert ended.code == 2
+    assert ended.err.startswith("prism: parent: cannot branch off: ")
+    assert not (tmp_path / "child").exists()
+
+
+def test_a_directory_in_use_is_refused_and_left_alone(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    for out in ("mine", "parent"):
+        ended = prism("fork", "parent", "--at", "30", "--out", out)
+        assert (ended.code, ended.err) == (2, f"prism: {out}: is not empty; a run needs a directory of its own\n")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    assert (parent / JOURNAL).exists()
+
+
+def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
+    parent: Path, prism: Prism, tmp_path: Path
+) -> None:
+    assert prism("fork", "parent", "--at", "30", "--set", "feed.algorithm=hot", "-q", "--out", "f").code == 0
+    for path in (tmp_path / "f").glob("checkpoint-*"):
+        path.unlink()
+    ended = prism("resume", "f", "--ticks", "100")
+    told = (
+        "prism: f: cannot go on: it branched off parent after 30 ticks, and no checkpoint from then on can be used."
+        " Branch off again with: prism fork parent --at 30\n"
+    )
+    assert (ended.code, ended.err) == (2, told)
+    assert prism("replay", "f", "-q").code == 0, "what there is can still be read"
+
+
+def test_what_is_no_run_cannot_be_forked(prism: Prism, tmp_path: Path) -> None:
+    ended = prism("fork", "nowhere", "--at", "3", "--out", "child")
+    assert (ended.code, ended.err) == (2, "prism: nowhere: is no run's directory: it has no manifest.json\n")
+    assert not (tmp_path / "child").exists()

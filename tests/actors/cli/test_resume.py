@@ -1,0 +1,161 @@
+"""`prism resume`: going on with a run, and when it refuses to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.journal import JOURNAL
+from actors.run_directory import CONFIG, MANIFEST, SUMMARY
+from tests.command import Prism
+
+CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95")
+
+
+@pytest.fixture
+def begun(prism: Prism, tmp_path: Path) -> Path:
+    """A run of 60 ticks, and one of all 72 to compare with: `begun` and `whole`."""
+    assert prism("run", "small.yaml", "-q", "--ticks", "60", "--out", "begun").code == 0
+    assert prism("run", "small.yaml", "-q", "--out", "whole").code == 0
+    return tmp_path / "begun"
+
+
+def same(run: Path, other: Path) -> bool:
+    """Whether the journals, the series and, the clock aside, the summaries are equal."""
+    one, two = (json.loads((path / SUMMARY).read_text()) for path in (run, other))
+    for key in CLOCK:
+        one.pop(key), two.pop(key)
+    return one == two and all(
+        (run / name).read_bytes() == (other / name).read_bytes() for name in (JOURNAL, "rounds.csv")
+    )
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+
+
+def test_more_ticks_make_a_run_the_same_as_a_longer_one(begun: Path, prism: Prism, tmp_path: Path) -> None:
+    ended = prism("resume", "begun", "-q", "--ticks", "72")
+    assert (ended.code, ended.err) == (0, "")
+    assert same(begun, tmp_path / "whole")
+    assert json.loads((begun / MANIFEST).read_text())["resumed"] == [60]
+
+
+def test_the_start_says_from_which_tick_it_goes_on(begun: Path, prism: Prism) -> None:
+    ended = prism("resume", "begun", "--ticks", "72")
+    assert ended.err.startswith("prism: 60 agents, 72 ticks, from tick 60, seed 5; oracle: ")
+
+
+def test_a_run_that_is_done_says_again_what_it_came_to(begun: Path, prism: Prism, tmp_path: Path) -> None:
+    before = (tmp_path / "whole" / JOURNAL).read_bytes()
+    digest = json.loads((tmp_path / "whole" / SUMMARY).read_text())["digest"]
+    ended = prism("resume", "whole", "-q")
+    assert (ended.code, ended.out) == (0, f"{digest}\n")
+    assert (tmp_path / "whole" / JOURNAL).read_bytes() == before
+
+
+def test_fewer_ticks_than_there_are_is_refused(begun: Path, prism: Prism) -> None:
+    ended = prism("resume", "begun", "--ticks", "59")
+    assert (ended.code, ended.err) == (
+        2,
+        "prism: begun: cannot go on: it has 60 ticks already, and was to end after 59. Ask for --ticks 60 or more.\n",
+    )
+
+
+@pytest.mark.parametrize("how", ["--set", "edit"])
+def test_a_setting_that_made_the_past_cannot_be_another(how: str, begun: Path, prism: Prism) -> None:
+    options: tuple[str, ...] = ("--force",)
+    if how == "edit":
+        edit(begun / CONFIG, "algorithm: interest", "algorithm: hot")
+    else:
+        options = ("--set", "feed.algorithm=hot", "--force")
+    journal, summary = (begun / JOURNAL).read_bytes(), (begun / SUMMARY).read_bytes()
+    ended = prism("resume", "begun", *options)
+    told = (
+        "prism: begun: cannot go on: config.yaml: feed.algorithm is 'hot', was 'interest' when the run began."
+        " Put it back, or branch off with `prism fork`.\n"
+    )
+    assert (ended.code, ended.err) == (2, told)
+    assert ((begun / JOURNAL).read_bytes(), (begun / SUMMARY).read_bytes()) == (journal, summary)
+
+
+def test_a_setting_that_cannot_change_the_past_needs_force(begun: Path, prism: Prism, tmp_path: Path) -> None:
+    options = ("resume", "begun", "-q", "--ticks", "72", "--set", "run.checkpoint_every_ticks=3")
+    refused = prism(*options)
+    told = (
+        "prism: begun: cannot go on: config.yaml: run.checkpoint_every_ticks is 3, was None when the run began."
+        " Put it back, or go on all the same with --force.\n"
+    )
+    assert (refused.code, refused.err) == (2, told)
+    assert prism(*options, "--force").code == 0
+    assert same(begun, tmp_path / "whole")
+
+
+def test_every_difference_is_named(begun: Path, prism: Prism) -> None:
+    ended = prism(
+        "resume", "begun", "--set", "feed.size=9", "--set", "population.ambiguity=0.9", "--set", "llm.model=x"
+    )
+    assert ended.err.count("when the run began") == 2, (
+        "llm.model cannot change the past, and the others stand in the way"
+    )
+    assert "feed.size is 9, was 5" in ended.err
+    assert "population.ambiguity is 0.9, was " in ended.err
+
+
+def test_a_changed_input_file_is_named_with_both_checksums(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "ties.txt").write_text("1 2\n2 3\n3 1\n")
+    options = ("--set", "population.graph.path=ties.txt", "-q", "--out", "o")
+    assert prism("run", "small.yaml", *options).code == 0
+    (tmp_path / "ties.txt").write_text("1 2\n2 3\n3 1\n1 3\n")
+    ended = prism("resume", "o", "--ticks", "80", "--force")
+    assert ended.code == 2
+    assert ended.err.startswith("prism: o: cannot go on: ties.txt: has changed since the run began (sha256 ")
+    assert ended.err.endswith("). Put it back, or branch off with `prism fork`.\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('"code": "', '"code": "0', "PRISM's code has changed (sha256 "),
+        ('"msgspec": "', '"msgspec": "0.', "msgspec is "),
+        ('"numpy"', '"nunpy"', "nunpy is unknown to this version, was "),
+    ],
+)
+def test_changed_code_needs_force(
+    before: str, after: str, told: str, begun: Path, prism: Prism, tmp_path: Path
+) -> None:
+    edit(begun / MANIFEST, before, after)
+    refused = prism("resume", "begun", "-q", "--ticks", "72")
+    assert refused.code == 2
+    assert refused.err.startswith(f"prism: begun: cannot go on: {told}")
+    assert refused.err.endswith(". Put it back, or go on all the same with --force.\n")
+    assert prism("resume", "begun", "-q", "--ticks", "72", "--force").code == 0
+    assert same(begun, tmp_path / "whole")
+
+
+def test_a_directory_that_is_no_run_is_refused_and_left_as_it_is(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    ended = prism("resume", "mine")
+    assert (ended.code, ended.err) == (2, "prism: mine: is no run's directory: it has no manifest.json\n")
+    assert not list((tmp_path / "mine").iterdir())
+    assert prism("resume", "nowhere").err == "prism: nowhere: is no run's directory: it has no manifest.json\n"
+
+
+def test_a_run_stopped_at_its_spend_cap_goes_on_with_a_higher_one(begun: Path, prism: Prism, tmp_path: Path) -> None:
+    cap = ("--set", "oracle.max_calls=10", "--set", "oracle.when_spent=stop")
+    stopped = prism("run", "small.yaml", *cap, "--out", "capped")
+    assert stopped.code == 4
+    assert "prism: stopped with a checkpoint; go on with: prism resume capped --force --set oracle.max_calls=..." in (
+        stopped.err
+    )
+    higher = prism("resume", "capped", "-q", "--force", "--set", "oracle.max_calls=20")
+    assert higher.code == 4
+    assert json.loads((tmp_path / "capped" / SUMMARY).read_text())["oracle_calls"] == 20
+    assert prism("resume", "capped", "-q", "--force", "--set", "oracle.max_calls=100000").code == 0
+    summary = json.loads((tmp_path / "capped" / SUMMARY).read_text())
+    assert (summary["status"], summary["ticks"]) == ("done", 72)
+    assert summary["oracle_calls"] > 20

@@ -1,0 +1,130 @@
+"""`prism runs`: the runs there are, and how they stand."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actors.journal import JOURNAL
+from actors.lock import locked
+from actors.run_directory import SUMMARY
+from tests.command import Prism
+
+TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
+
+
+@pytest.fixture
+def five(prism: Prism, tmp_path: Path) -> Path:
+    """A run in each state, but the running one is only about to be."""
+    for name in ("crashed", "damaged", "done", "running"):
+        assert prism("run", "small.yaml", "-q", "--out", f"runs/{name}").code == 0
+    stop = ("--set", "oracle.max_calls=3", "--set", "oracle.when_spent=stop")
+    assert prism("run", "small.yaml", "-q", *stop, "--out", "runs/stopped").code == 4
+    (tmp_path / "runs" / "crashed" / SUMMARY).unlink()
+    (tmp_path / "runs" / "damaged" / JOURNAL).write_bytes(b"PRISMJ")
+    return tmp_path / "runs"
+
+
+def rows(out: str) -> dict[str, list[str]]:
+    """`{run: its other cells}`."""
+    return {cells[0]: cells[1:] for cells in map(str.split, out.splitlines()[1:])}
+
+
+def test_each_state_is_told(five: Path, prism: Prism) -> None:
+    with locked(five / "running"):
+        ended = prism("runs")
+    assert ended.code == 0
+    assert ended.out.splitlines()[0].split() == TITLES
+    told = rows(ended.out)
+    assert {run: cells[:2] for run, cells in told.items()} == {
+        "runs/crashed": ["crashed", "yes"],
+        "runs/damaged": ["damaged", "no"],
+        "runs/done": ["done", "no"],
+        "runs/running": ["running", "no"],
+        "runs/stopped": ["stopped", "yes"],
+    }
+    assert told["runs/done"][2:5] == ["72", "72", "60"]
+    assert told["runs/running"][6:8] == ["process", str(os.getpid())]
+    assert int(told["runs/stopped"][2]) < 72
+
+
+def test_what_is_piped_is_complete_however_long(prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "a-name-" + "x" * 100
+    digest = prism("run", "small.yaml", "-q", "--out", f"runs/{name}").out.strip()
+    ended = prism("runs")
+    assert f"runs/{name} " in ended.out
+    assert digest in ended.out
+    assert "…" not in ended.out
+
+
+def shown(columns: int, *arguments: str, cwd: Path) -> str:
+    """What the command shows on a terminal of this width."""
+    main, side = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1", "TERM": "xterm"}
+    command = [sys.executable, "-m", "actors.cli", *arguments]
+    root = str(Path(__file__).parents[3])
+    environment["PYTHONPATH"] = root
+    process = subprocess.Popen(command, cwd=cwd, stdout=side, stderr=side, env=environment)
+    os.close(side)
+    seen = b""
+    try:
+        while chunk := os.read(main, 65536):
+            seen += chunk
+    except OSError:  # Linux's way to say that the other end is closed
+        pass
+    process.wait()
+    os.close(main)
+    return re.sub(r"\x1b\[[0-9;]*m", "", seen.decode())
+
+
+def test_at_80_columns_nothing_is_cut_and_no_line_is_longer(five: Path, prism: Prism, tmp_path: Path) -> None:
+    printed = shown(80, "runs", cwd=tmp_path)
+    lines = printed.splitlines()
+    assert "…" not in printed
+    assert max(map(len, lines)) <= 80
+    assert "runs/crashed" in lines
+    assert "  crashed, resumable" in lines
+    assert "  72 of 72 ticks, 60 agents" in lines
+    assert sum(line.startswith("  digest ") and len(line) == 41 for line in lines) == 4
+
+
+def test_a_wide_terminal_shows_a_row_each(five: Path, prism: Prism, tmp_path: Path) -> None:
+    assert shown(160, "runs", cwd=tmp_path).splitlines()[0].split() == TITLES
+
+
+def test_one_run_can_be_named(five: Path, prism: Prism) -> None:
+    assert list(rows(prism("runs", "runs/done").out)) == ["runs/done"]
+
+
+def test_the_parent_of_a_fork_is_told(five: Path, prism: Prism, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "actors.cli", "fork", "runs/done", "--at", "9", "--prepare", "--out", "runs/fork"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, env=environment)
+    told = rows(prism("runs").out)["runs/fork"]
+    assert told[:3] == ["crashed", "yes", "9"]
+    assert told[-3:] == ["fork", "of", "runs/done"]
+
+
+def test_an_empty_directory_has_no_runs(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "notes").mkdir()
+    ended = prism("runs")
+    assert (ended.code, ended.out) == (0, "runs: no runs\n")
+
+
+def test_a_directory_that_is_not_there_is_one_line(prism: Prism) -> None:
+    ended = prism("runs", "elsewhere")
+    assert (ended.code, ended.err) == (2, "prism: elsewhere: cannot be listed: No such file or directory\n")
+
+
+def test_the_list_changes_nothing(five: Path, prism: Prism) -> None:
+    before = {path: path.read_bytes() for path in five.rglob("*") if path.is_file()}
+    prism("runs")
+    assert {path: path.read_bytes() for path in five.rglob("*") if path.is_file()} == before

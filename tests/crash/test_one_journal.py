@@ -1,0 +1,49 @@
+"""One configuration and one seed are one journal, byte by byte, whatever the schedule and however slow the disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from actors.answer_log import ANSWERS
+from actors.journal import JOURNAL
+from actors.series import ROUNDS
+from tests.crash.disk import SimulatedDisk
+from tests.crash.scenes import EMBEDDED, Scene, with_oracle
+
+ROOT = Path(__file__).parents[2]
+PRINT_JOURNAL = "from tests.crash.test_one_journal import fingerprint; print(fingerprint())"
+
+
+def fingerprint() -> str:
+    return sha256(EMBEDDED.whole.visible(JOURNAL)).hexdigest()
+
+
+@pytest.mark.parametrize("lookahead", [4, 0, 1])
+def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int) -> None:
+    scene = Scene(is_live=False, config=with_oracle(lookahead_ticks=lookahead))
+    names = (JOURNAL, ANSWERS, ROUNDS)
+    for seed in range(200):
+        disk = SimulatedDisk()
+        scene.live(disk, life=seed)
+        assert [disk.visible(name) for name in names] == [scene.whole.visible(name) for name in names], seed
+
+
+def test_the_order_of_hashes_does_not_matter() -> None:
+    journals = [
+        subprocess.run(
+            [sys.executable, "-c", PRINT_JOURNAL],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("0", "1", "42", "4242")
+    ]
+    assert set(journals) == {fingerprint()}
