@@ -38,11 +38,12 @@ types: $(READY) ## mypy, strict
 
 check: lint types test ## all that CI runs
 
-bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 12 minutes)
+bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 16 minutes)
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.rate
 	$(BIN)/python -m benchmarks.concurrency
 	$(BIN)/python -m benchmarks.lookahead
+	$(BIN)/python -m benchmarks.journal
 
 soak: $(READY) ## 10,000 people and a server that fails, watched for memory (MINUTES=20; more: docs/operations.md)
 	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)

@@ -319,5 +319,5 @@ class RunStore(Record):
             error = self._error
             where = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
             raise JournalError(
-                f"{where}; what was committed is safe: mend that, then `prism resume` goes on from there"
+                f"{where}; what was committed is safe: mend it, then `prism resume` goes on from there"
             ) from error

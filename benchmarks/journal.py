@@ -178,17 +178,19 @@ def crowd(size: int) -> SocialDomain:
     graph = FollowGraph(size, people, (people + 1) % size)
     config = config_of(population={"size": size}, simulation={"rounds": 10})
     domain = SocialDomain(config, Population(personas=(persona,) * size, graph=graph))
-    world = domain.world
+    world, network = domain.world, domain.world.network
+    for author in range(0, size, 20):
+        network.publish(author, 12)
+    ids = list(network.posts)  # one number for each post, which all who have seen it refer to
     for agent in range(size):
-        world.network._timelines[agent] = deque(range(agent, agent + agent % 16), maxlen=50)  # noqa: SLF001  # the state of a long run
-        world.network._seen[agent] = deque(range(agent, agent + agent % 32), maxlen=55)  # noqa: SLF001
+        first = agent % (len(ids) - 32)
+        network._timelines[agent] = deque(ids[first : first + agent % 16], maxlen=50)  # noqa: SLF001  # as after a day
+        network._seen[agent] = deque(ids[first : first + agent % 32], maxlen=55)  # noqa: SLF001
         if agent % 3 == 0:
             world.states[agent] = AgentState.SCROLLING
-            world.sessions[agent] = list(range(agent, agent + agent % 5))
-            world.current[agent] = agent
+            world.sessions[agent] = ids[first : first + agent % 5]
+            world.current[agent] = ids[first]
             world.agenda.put(agent, 13, "sees_post")
-        if agent % 20 == 0:
-            world.network.publish(agent, 12)
     return domain
 
 

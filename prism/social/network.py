@@ -199,6 +199,8 @@ class Network:
         timeline = self._timelines.get(agent)
         if timeline is None:
             timeline = self._timelines[agent] = deque(maxlen=self.feed.memory)
+        while timeline and timeline[0] not in self.posts:  # forgotten: or a long run would keep hundreds for everybody
+            timeline.popleft()
         timeline.append(post_id)
 
     def _pool(self, agent: int, tick: int) -> list[int]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from prism.columns import Columns
 from prism.config import FeedConfig
 from prism.social.cascade import Cascade, CascadeEdge
 from prism.social.graph import FollowGraph
@@ -215,3 +216,13 @@ def test_memory_is_bounded_by_the_horizon_however_long_a_run_is() -> None:
     assert max(cascades for _, cascades in sizes) <= 4 * 10
     assert sizes[10:] == [sizes[10]] * len(sizes[10:])
     assert net.counts["posts"] == 5000 > RECENT_ORIGINALS
+
+
+def test_a_timeline_keeps_no_posts_that_are_forgotten() -> None:
+    net = network(horizon_rounds=2)
+    for tick in range(0, 200, 10):
+        net.retire(tick)
+        net.publish(ADA, tick)
+    kept = Columns(net.columns()).lists("timelines", int, int, list)
+    assert kept[BO] == list(net.posts)
+    assert len(net.posts) == 3
