@@ -236,7 +236,7 @@ class OracleActor:
         return fallback(waiting.question, Source.FALLBACK, "spent")
 
     def _expires(self, waiting: Waiting, now: float) -> float:
-        """When a question is given up. Where there is no doing without an answer, only the call counts, not the queue."""
+        """When a question is given up. Where there is no doing without an answer, waiting does not count."""
         return (waiting.arrived if self.oracle.falls_back else now) + self._deadline_s
 
     def _is_spent(self) -> bool:

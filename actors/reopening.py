@@ -49,7 +49,7 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
         config = with_length(config, ticks)
     disk = RealDisk(path, syncs=config.run.sync)
     domain, inputs = build_domain(config)
-    refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
+    manifest = refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
     _, history, checkpoint, notes = recover(disk, force=force)
     if history.ticks > config.simulation.length:
         raise ResumeRefusedError(

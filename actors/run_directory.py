@@ -71,6 +71,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         oracle: who answers, in words: backend, model, server and its version, tape.
         forks: the runs it branched off, the oldest first; empty for a run of its own.
         resumed: the ticks it was resumed at.
+        accepted: settings that `prism resume --force` has changed since, and their values. What it said of packages
+            and code is replaced by what they are then.
     """
 
     python: str
@@ -82,6 +84,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     oracle: str = ""
     forks: tuple[Fork, ...] = ()
     resumed: tuple[int, ...] = ()
+    accepted: dict[str, Any] = {}
 
 
 class RunDirectory:

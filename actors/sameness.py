@@ -26,19 +26,23 @@ UNSAFE = (
 )
 """Exceptions: the past would come out differently with another value."""
 
+_UNSEEN = object()
+
 
 def refuse_unless_same(
     path: Path, header: Header, manifest: Manifest, config: Config, inputs: dict[str, str], *, force: bool
-) -> None:
-    """Nothing, if the run may go on.
+) -> Manifest:
+    """The manifest of the run as it goes on, if it may.
 
     Args:
-        force: let pass what cannot change the past.
+        force: let pass what cannot change the past, now and whenever it is resumed again.
 
     Raises:
         ResumeRefusedError: it may not; the message names every difference.
     """
-    settings = list(changed_settings(header, config))
+    now = dict(_flat(msgspec.to_builtins(config), ""))
+    changed = list(changed_settings(header, config))
+    settings = [(key, told) for key, told in changed if manifest.accepted.get(key, _UNSEEN) != now.get(key)]
     files = [
         f"{name}: has changed since the run began (sha256 {sha256[:12]}, was {header.inputs[name][:12]})"
         for name, sha256 in inputs.items()
@@ -50,6 +54,9 @@ def refuse_unless_same(
     harmless = [told for key, told in settings] + _changed_code(manifest, config, inputs)
     if harmless and not force:
         raise ResumeRefusedError(path, harmless, "Put it back, or go on all the same with --force.")
+    made_of = manifest_of(config, inputs)
+    accepted = {key: now.get(key) for key, _ in changed}
+    return msgspec.structs.replace(manifest, packages=made_of.packages, code=made_of.code, accepted=accepted)
 
 
 def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:

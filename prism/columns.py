@@ -49,7 +49,7 @@ def pack_items(name: str, items: Mapping[Any, Any], piece: int = PIECE) -> Itera
     yield from pack(name, items.values(), piece)
 
 
-def pack_lists(name: str, lists: Mapping[Any, Sequence[Any]], piece: int = PIECE // 16) -> Iterator[Column]:
+def pack_lists(name: str, lists: Mapping[Any, Sequence[Any]], piece: int = PIECE // 8) -> Iterator[Column]:
     """A dictionary of lists in its order: the columns `name.key` and `name.length`, and their values as `name`.
 
     Args:

@@ -95,6 +95,15 @@ def test_a_setting_that_cannot_change_the_past_needs_force(begun: Path, prism: P
     assert same(begun, tmp_path / "whole")
 
 
+def test_what_was_accepted_once_needs_no_force_again_and_going_back_does(begun: Path, prism: Prism) -> None:
+    changed = ("--set", "run.checkpoint_every_ticks=3")
+    edit(begun / MANIFEST, '"code": "', '"code": "0')
+    assert prism("resume", "begun", "-q", "--ticks", "60", *changed, "--force").code == 0
+    assert prism("resume", "begun", "-q", "--ticks", "66").code == 0
+    refused = prism("resume", "begun", "-q", "--ticks", "72", "--set", "run.checkpoint_every_ticks=4")
+    assert "run.checkpoint_every_ticks is 4" in refused.err
+
+
 def test_every_difference_is_named(begun: Path, prism: Prism) -> None:
     ended = prism(
         "resume", "begun", "--set", "feed.size=9", "--set", "population.ambiguity=0.9", "--set", "llm.model=x"
