@@ -4,8 +4,8 @@ A million agents are a dozen columns of a million values. Encoding one at once w
 of milliseconds, so a column comes as pieces of at most `PIECE` values, under the same name, in order.
 
 A dictionary is two columns, its keys and its values, and a dictionary of lists three: keys, lengths, and all lists laid
-end to end. No tuple or list is made for an entry: with a million entries that took as long as all the rest of a copy, and
-each was one more thing for the garbage collector to look at.
+end to end. No tuple or list is made for an entry: with a million entries that took as long as all the rest of a copy,
+and each was one more thing for the garbage collector to look at.
 """
 
 from __future__ import annotations

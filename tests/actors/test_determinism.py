@@ -45,6 +45,7 @@ def test_another_seed_is_another_run() -> None:
     assert len({digest_of(with_simulation(seed=seed)) for seed in range(5)}) == 5
 
 
+@pytest.mark.timeout(180)  # a loaded machine takes its time over 200 runs
 @pytest.mark.parametrize(("lookahead", "schedules"), [(4, 200), (0, 25), (1, 25)])
 def test_every_schedule_gives_the_same_digest(lookahead: int, schedules: int) -> None:
     config = with_oracle(lookahead_ticks=lookahead)
