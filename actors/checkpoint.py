@@ -23,7 +23,7 @@ from prism.columns import Column, Columns
 MAGIC = b"PRISMC\r\n"
 FORMAT = 1
 _PREFIX, _SUFFIX = "checkpoint-", ".bin"
-_column = msgspec.msgpack.Decoder(Column).decode
+_decode_column = msgspec.msgpack.Decoder(Column).decode
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
         if head is None:
             head = _head(name, start, found.payload)
         else:
-            columns.append(_column(found.payload))
+            columns.append(_column(name, start, found.payload))
     if head is None or len(columns) != head.columns:
         raise DamagedError(name, disk.size(name), "it ends before its last column")
     return Checkpoint(position=head.position, state=head.state, columns=columns)
@@ -129,6 +129,13 @@ def _head(name: str, start: int, payload: bytes) -> Head:
     if head.format != FORMAT:
         raise JournalError(f"{name}: has format {head.format}, and this version of PRISM reads {FORMAT}")
     return head
+
+
+def _column(name: str, start: int, payload: bytes) -> Column:
+    try:
+        return _decode_column(payload)
+    except msgspec.DecodeError as error:
+        raise DamagedError(name, start, f"a column cannot be read: {error}") from None
 
 
 def _encode(checkpoint: Checkpoint) -> Iterator[bytes]:

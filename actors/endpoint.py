@@ -16,9 +16,10 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from actors.exposition import Exposition
-from actors.http import MetricsServer, Page, plain
+from actors.http import MetricsServer
 from actors.instruments import Labels
 from actors.metrics import Metrics
+from actors.page import Page, plain
 from actors.run_directory import RunDirectory
 from prism.config import Config
 

@@ -8,11 +8,11 @@ PrismError
     +-- RestartLimitError      an actor that crashed too often to be restarted
     +-- BarrierError           an answer that belongs to another tick
     +-- RunDirectoryError      a run directory that cannot be used              (exit 2)
-    +-- MetricsAddressError    an address that cannot be listened on            (exit 2)
-    +-- WatchError             metrics of another run that cannot be read
     |   +-- RunLockedError     another process is at work in it                 (exit 2)
     |   +-- ResumeRefusedError what is there now is not what the run began with (exit 2)
     |       +-- ForkRefusedError a fork that would have another past            (exit 2)
+    +-- MetricsAddressError    an address that cannot be listened on            (exit 2)
+    +-- WatchError             metrics of another run that cannot be read
     +-- JournalError           a record that cannot be written or read
         +-- DamagedError       a file that is not what was written
         +-- DivergedError      a run that is done again and comes out differently

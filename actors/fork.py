@@ -31,7 +31,7 @@ PAST = ("population.", "simulation.")
 _COPY_BLOCK = 1 << 20
 
 
-async def fork(  # what a fork is made of
+async def fork(
     parent: RunDirectory,
     child: RunDirectory,
     tick: int,

@@ -93,8 +93,10 @@ def difference(recorded: bytes, made: bytes) -> str:
     """The first agent and field in which two payloads of a tick differ, in words."""
     before, after = (msgspec.msgpack.decode(answers_of(payload)) for payload in (recorded, made))
     for old, new in zip(before, after, strict=False):
-        if old != new:
+        if repr(old) != repr(new):  # 0.0 and -0.0 are equal, and so are 1 and 1.0; their bytes are not
             return _differ(old, new)
+    if len(before) == len(after):
+        return "the values are the same, and encoded otherwise"
     longer, where = (before, "journal") if len(before) > len(after) else (after, "new run")
     extra = longer[min(len(before), len(after))]
     return f"agent {extra[_AGENT]} answers only in the {where}, with {_kind(extra)}"
@@ -108,7 +110,7 @@ def _differ(old: list[Any], new: list[Any]) -> str:
         return f"{agent}: the journal has {_kind(old)}, the new run {_kind(new)}"
     names = _fields(old)
     for place, (was, now) in enumerate(zip(old, new, strict=False)):
-        if was != now:
+        if repr(was) != repr(now):
             return f"{agent}: {names[place]} is {was!r} in the journal and {now!r} in the new run"
     return f"{agent}: its answer has {len(old)} fields in the journal and {len(new)} in the new run"
 

@@ -12,16 +12,19 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from threading import BoundedSemaphore, Thread
-from typing import Any, NamedTuple
+from time import monotonic
+from typing import Any
 
 import structlog
 
 from actors.errors import MetricsAddressError
+from actors.page import Page, Render, plain
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
 
@@ -32,24 +35,8 @@ CONNECTIONS_MAX = 32
 PATIENCE_S = 10.0
 """A connection that says nothing for so long is closed."""
 
-TEXT = "text/plain; charset=utf-8"
-
-
-class Page(NamedTuple):
-    """What a path answers with."""
-
-    status: HTTPStatus
-    body: bytes
-    kind: str = TEXT
-
-
-Render = Callable[[str], Page]
-"""A page, from the Accept header."""
-
-
-def plain(status: HTTPStatus, line: str) -> Page:
-    """A page of one line."""
-    return Page(status, f"{line}\n".encode())
+LONGEST_S = 30.0
+"""A connection is cut off after so long, or a byte now and then would keep a place for ever."""
 
 
 class MetricsServer:
@@ -146,6 +133,8 @@ class _Server(ThreadingMixIn, TCPServer):
         self.pages = pages
         self.credentials = credentials
         self._places = BoundedSemaphore(CONNECTIONS_MAX)
+        self._begun: dict[socket.socket, float] = {}
+        """`{connection: when it was let in}`."""
         found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         self.address_family, _, _, _, address = found[0]
         super().__init__((str(address[0]), config.port), _Handler)
@@ -166,10 +155,19 @@ class _Server(ThreadingMixIn, TCPServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve a connection."""
+        self._begun[request] = monotonic()
         try:
             super().process_request_thread(request, client_address)
         finally:
+            del self._begun[request]
             self._places.release()
+
+    def service_actions(self) -> None:
+        """Cut off whoever has been here for too long. Called several times a second."""
+        for request, begun in list(self._begun.items()):
+            if monotonic() - begun > LONGEST_S:
+                with suppress(OSError):  # it has gone meanwhile
+                    socket.socket.shutdown(request, socket.SHUT_RDWR)  # of TLS, without the farewell
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  # the signature is theirs
         """Say what went wrong in the log. A client that hangs up, or speaks no TLS, is nothing to log."""

@@ -33,6 +33,8 @@ def locked(directory: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunLockedError(directory, _holder(descriptor)) from None
+        except OSError as error:  # a file system without locks
+            raise RunDirectoryError(f"{directory / LOCK}: cannot be locked: {error.strerror}") from None
         _sign(descriptor, directory)
         yield
         os.ftruncate(descriptor, 0)

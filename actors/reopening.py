@@ -44,9 +44,8 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     directory = RunDirectory(path)
     manifest = directory.manifest()
     _refuse_without_journal(directory)
-    config = read_resolved(path / CONFIG, overrides)
-    if ticks is not None:
-        config = with_length(config, ticks)
+    length = () if ticks is None else (f"simulation.ticks={ticks}",)
+    config = read_resolved(path / CONFIG, [*overrides, *length])
     disk = RealDisk(path, syncs=config.run.sync)
     domain, inputs = build_domain(config)
     manifest = refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
@@ -107,11 +106,6 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
     return load_config(text, str(path), environment={}, overrides=overrides)
-
-
-def with_length(config: Config, ticks: int) -> Config:
-    """The configuration of a run of this many ticks."""
-    return msgspec.structs.replace(config, simulation=msgspec.structs.replace(config.simulation, ticks=ticks))
 
 
 def longest_lookahead(directory: RunDirectory, config: Config) -> int:

@@ -20,6 +20,7 @@ import msgspec
 import structlog
 
 from actors.checkpoint import RunState
+from actors.collector import collector_paused
 from actors.engine import EngineActor, nothing
 from actors.mailbox import Mailbox
 from actors.messages import Codec
@@ -152,6 +153,12 @@ class Simulation:
         Raises:
             ExceptionGroup: an actor that serves all failed for good, or the engine did.
         """
+        try:
+            await self._run(on_tick, between)
+        finally:
+            gc.unfreeze()  # or what one run froze would be there for the rest of the process
+
+    async def _run(self, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]) -> None:
         async with anyio.create_task_group() as services:
             service = partial(self.oracle.run, self._questions)
             services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
@@ -166,7 +173,6 @@ class Simulation:
                 for mailbox in self.mailboxes:
                     mailbox.close()
             services.cancel_scope.cancel()
-        gc.unfreeze()  # or what one run froze would be there for the rest of the process
 
     def stop(self) -> None:
         """Finish the tick, then end."""
@@ -206,14 +212,11 @@ def percentile(ordered: list[float], share: float) -> float:
 
 
 @contextmanager
-def _quiet_collector() -> Iterator[Any]:
-    """No garbage collection while many tasks are made: it would look at all of them again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.collect()
-        gc.freeze()
-        if enabled:
-            gc.enable()
+def _quiet_collector() -> Iterator[None]:
+    """No garbage collection while many tasks are made, and none of what is there then, ever after."""
+    with collector_paused():
+        try:
+            yield
+        finally:
+            gc.collect()
+            gc.freeze()

@@ -10,6 +10,7 @@ import click
 
 from actors.cli.backtest import backtest_command
 from actors.cli.doctor import doctor
+from actors.cli.execute import EXIT_SPENT
 from actors.cli.fork import fork
 from actors.cli.init import init
 from actors.cli.replay import replay
@@ -22,7 +23,7 @@ from actors.cli.watch import watch
 from actors.errors import MetricsAddressError, RunDirectoryError
 from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
 
-EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_SPENT, EXIT_ORACLE = 1, 2, 3, 4, 5
+EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_ORACLE = 1, 2, 3, 5
 
 EPILOG = """\b
 Exit codes:

@@ -35,12 +35,12 @@ def runs(root: Path) -> None:
         click.echo(f"{root}: no runs")
         return
     table = _table(lines)
-    console = Console()
+    console = Console(markup=False, emoji=False)  # a directory may be called [red]
     width = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
     if console.is_terminal and width > console.width:
         click.echo("\n".join(map(_block, lines)))
     else:
-        Console(width=width).print(table)
+        Console(width=width, markup=False, emoji=False).print(table)
 
 
 def _table(lines: list[RunLine]) -> Table:

@@ -15,6 +15,9 @@ from prism.quarter import Period, Quarter
 SESSION_TICKS = 4
 """The fewest ticks in which a person can come online, see a post, decide and act."""
 
+_CALENDAR = tuple(f"simulation.{name}" for name in ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds"))
+"""What decides when the last tick is."""
+
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that are each well formed and cannot hold together.
@@ -51,13 +54,13 @@ def _time_conflicts(config: Config) -> Iterator[Conflict]:
             problem=f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many, "
             f"got {simulation.ticks_per_round}",
         )
-    ticks = simulation.rounds * simulation.ticks_per_round
+    ticks = simulation.length
     try:
         for tick in (0, ticks):
             SimulatedClock(simulation.epoch, simulation.tick_seconds).at(tick)
     except OverflowError:
         yield Conflict(
-            keys=("simulation.epoch", "simulation.rounds", "simulation.ticks_per_round", "simulation.tick_seconds"),
+            keys=_CALENDAR,
             problem=f"expected all of the run between the years 1 and 9999, got {ticks} ticks of "
             f"{simulation.tick_seconds:g} s from {simulation.epoch.isoformat()}",
         )

@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ import pytest
 from structlog.typing import EventDict
 
 from actors.errors import MetricsAddressError
-from actors.http import CONNECTIONS_MAX, MetricsServer, Page, Render, plain
+from actors.http import CONNECTIONS_MAX, MetricsServer
+from actors.page import Page, Render, plain
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
 
@@ -224,6 +225,28 @@ def test_too_many_clients_are_turned_away_until_one_leaves(serve: Serve) -> None
             ask(server)
         silent[0].close()
         assert until(lambda: ask(server).status == 200)
+
+
+@pytest.mark.parametrize("request_bytes", [b"GET", b"GET /metrics HTTP/1.1\r\nX: "])
+def test_a_client_that_takes_its_time_does_not_keep_its_place(
+    request_bytes: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.http.LONGEST_S", 0.2)
+    server = serve()
+    with ExitStack() as clients:
+        slow = [
+            clients.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(CONNECTIONS_MAX)
+        ]
+
+        def is_answered_while_they_go_on() -> bool:
+            for each in slow:
+                with suppress(OSError):
+                    each.sendall(request_bytes[-1:])
+            return ask(server).status == 200
+
+        for each in slow:
+            each.sendall(request_bytes)
+        assert until(is_answered_while_they_go_on)
 
 
 def test_after_its_end_nobody_listens(serve: Serve) -> None:

@@ -168,6 +168,13 @@ TOGETHER = {
             "9999-12-31T23:00:00+00:00"
         ),
     ),
+    "ticks too many": (
+        "simulation: {rounds: 1, ticks: 30000, tick_seconds: 10000000}",
+        (
+            "1: simulation.tick_seconds: expected all of the run between the years 1 and 9999, got 30000 ticks of "
+            "1e+07 s from 2026-01-01T00:00:00+00:00"
+        ),
+    ),
     "real time at no pace": (
         "oracle: {mode: realtime}",
         (

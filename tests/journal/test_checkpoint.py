@@ -12,7 +12,8 @@ from actors.checkpoint import (
     write_checkpoint,
 )
 from actors.errors import DamagedError, JournalError
-from actors.frames import HEAD, ORIGIN, encode_frame, link_of
+from actors.frames import HEAD, ORIGIN, Frame, encode_frame, link_of
+from actors.journal import read_frames
 from prism.columns import PIECE
 from tests.crash.disk import SimulatedDisk
 from tests.journal.files import checkpoint_at
@@ -118,3 +119,14 @@ def test_a_head_of_something_else_is_damage() -> None:
     disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
     with pytest.raises(DamagedError, match="its head cannot be read"):
         read_checkpoint(disk, "checkpoint-1.bin")
+
+
+def test_a_column_of_something_else_is_damage() -> None:
+    checkpoint = checkpoint_at(7, 100)
+    disk = written(checkpoint)
+    *_, (_, last) = read_frames(disk, checkpoint.name, len(MAGIC))
+    assert isinstance(last, Frame)
+    payload = msgspec.msgpack.encode({"something": "else"})
+    disk.append(checkpoint.name, encode_frame(link_of(last.link, payload), payload))
+    with pytest.raises(DamagedError, match="a column cannot be read"):
+        read_checkpoint(disk, checkpoint.name)

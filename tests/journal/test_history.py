@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 
@@ -90,6 +92,17 @@ def test_what_comes_out_otherwise_is_refused_with_tick_agent_and_field() -> None
             [encode([2, 4, 1, "clock", "red", "green"])],
             "agent 1: its answer has 5 fields in the journal and 6 in the new run",
         ),
+        (
+            [encode([2, 4, 1, "clock", "red", "green", "rule", 0.0])],
+            [encode([2, 4, 1, "clock", "red", "green", "rule", -0.0])],
+            "agent 1: effect is 0.0 in the journal and -0.0 in the new run",
+        ),
+        (
+            [encode([2, 4, 1, "clock", "red", "green", "rule", [math.nan, 1]])],
+            [encode([2, 4, 1, "clock", "red", "green", "rule", [math.nan, 1.0]])],
+            "agent 1: effect is [nan, 1] in the journal and [nan, 1.0] in the new run",
+        ),
+        ([encode([2, 4, 1])], [b"\x93\x02\x04\xcc\x01"], "the values are the same, and encoded otherwise"),
     ],
 )
 def test_the_first_difference_is_told_in_words(recorded: list[bytes], made: list[bytes], told: str) -> None:

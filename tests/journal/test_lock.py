@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -77,6 +78,15 @@ def test_looking_at_a_lock_does_not_take_it(tmp_path: Path) -> None:
         assert holder_of(tmp_path) is not None
     with locked(tmp_path):
         pass
+
+
+def test_a_file_system_without_locks_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlockable(_: int, __: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", unlockable)
+    with pytest.raises(RunDirectoryError, match=r"run\.lock: cannot be locked: No locks available"), locked(tmp_path):
+        pytest.fail("nobody was kept out")
 
 
 def test_a_directory_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:

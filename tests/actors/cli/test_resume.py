@@ -66,6 +66,14 @@ def test_fewer_ticks_than_there_are_is_refused(begun: Path, prism: Prism) -> Non
     )
 
 
+def test_more_ticks_than_the_calendar_has_are_refused(begun: Path, prism: Prism) -> None:
+    config = (begun / CONFIG).read_bytes()
+    ended = prism("resume", "begun", "--ticks", "1000000000000")
+    assert (ended.code, ended.out) == (3, "")
+    assert "simulation.ticks: expected all of the run between the years 1 and 9999" in ended.err
+    assert (begun / CONFIG).read_bytes() == config
+
+
 @pytest.mark.parametrize("how", ["--set", "edit"])
 def test_a_setting_that_made_the_past_cannot_be_another(how: str, begun: Path, prism: Prism) -> None:
     options: tuple[str, ...] = ("--force",)

@@ -64,6 +64,11 @@ def test_what_is_piped_is_complete_however_long(prism: Prism, tmp_path: Path, mo
     assert "…" not in ended.out
 
 
+def test_a_directory_is_listed_by_its_name_whatever_it_looks_like(prism: Prism) -> None:
+    assert prism("run", "small.yaml", "-q", "--out", "runs/a[red]:smile:").code == 0
+    assert "runs/a[red]:smile: " in prism("runs").out
+
+
 def shown(columns: int, *arguments: str, cwd: Path) -> str:
     """What the command shows on a terminal of this width."""
     main, side = pty.openpty()

@@ -22,7 +22,8 @@ from rich.console import Console
 from actors.cli.reader import Reader
 from actors.cli.scraped import Interval, Scrape
 from actors.cli.watch_view import line, view
-from actors.http import MetricsServer, Page, plain
+from actors.http import MetricsServer
+from actors.page import Page, plain
 from prism.config import MetricsConfig
 from tests.actors.metrics_support import Watched
 from tests.command import Prism
