@@ -21,7 +21,8 @@ def begin(directory: RunDirectory, config: Config, built: Built) -> Run:
         RunDirectoryError: a file cannot be written.
     """
     directory.write_config(config)
-    directory.write_manifest(manifest_of(config, built.inputs))
+    manifest = manifest_of(config, built.inputs)
+    directory.write_manifest(manifest)
     disk = RealDisk(directory.path, syncs=config.run.sync)
     with directory.writing():
         create_answers(disk)
@@ -29,6 +30,7 @@ def begin(directory: RunDirectory, config: Config, built: Built) -> Run:
     return Run(
         directory=directory,
         config=config,
+        manifest=manifest,
         domain=built.domain,
         history=recover(disk).history,
         lookahead_ticks=config.oracle.lookahead_ticks,

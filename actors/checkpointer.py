@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from actors.checkpoint import Checkpoint, columns_of
+from actors.errors import JournalError
 from actors.simulation import Simulation
 from actors.store import RunStore
 from prism.config import Config
@@ -46,9 +47,25 @@ async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
 
 
 def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
-    """Put a simulation where a checkpoint was taken; without one it stays at tick 0."""
-    if checkpoint is not None:
-        simulation.restore(checkpoint.state, columns_of(checkpoint))
+    """Put a simulation where a checkpoint was taken; without one it stays at tick 0.
+
+    Raises:
+        JournalError: the world has other columns, as another version may.
+    """
+    if checkpoint is None:
+        return
+    columns, problem = columns_of(checkpoint), ""
+    try:
+        simulation.restore(checkpoint.state, columns)
+    except (KeyError, ValueError) as error:
+        problem = f"cannot be read ({type(error).__name__}: {error})"
+    if unread := columns.unread:
+        problem = problem or f"has {', '.join(unread)} besides"
+    if problem:
+        raise JournalError(
+            f"{checkpoint.name}: holds the world of another version, which {problem}; go on with that version, or move "
+            "the checkpoints away, and `prism resume --force` runs all of it again"
+        )
 
 
 def interval(config: Config, domain: Domain) -> int:

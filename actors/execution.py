@@ -20,13 +20,13 @@ from actors.errors import first_of
 from actors.history import History
 from actors.logs import LogContext
 from actors.observer import Observer
-from actors.run_directory import RunDirectory
+from actors.run_directory import Manifest, RunDirectory
 from actors.series import RoundSeries, cut_series
 from actors.signals import StopOnSignal
 from actors.simulation import Progress, Simulation
 from actors.store import Execute, RunStore, in_thread
 from actors.summary import Summary, summarise
-from prism.config import Config
+from prism.config import Config, OracleConfig
 from prism.domain import Domain
 from prism.errors import PrismError
 from prism.statechart import Oracle
@@ -41,6 +41,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to begin or to go on.
 
     Args:
+        manifest: what it is made of, as of now.
         history: what its journal holds from the checkpoint on, to be done again and compared.
         checkpoint: where it goes on; None at tick 0.
         lookahead_ticks: the longest that any part of it was run with.
@@ -48,10 +49,17 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     directory: RunDirectory
     config: Config
+    manifest: Manifest
     domain: Domain
     history: History
     checkpoint: Checkpoint | None = None
     lookahead_ticks: int = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has all its ticks and its summary, so that there is nothing left to do."""
+        summary = self.directory.summary() or {}
+        return self.history.ticks == self.config.simulation.length == summary.get("ticks")
 
 
 class Spectator:
@@ -78,13 +86,19 @@ async def execute(
     """
     try:
         async with open_oracle(run.config, run.domain, run.directory.path) as opened:
-            await to_thread.run_sync(run.directory.note_oracle, opened.description)
+            await to_thread.run_sync(_note, run, opened.description)
             spectator.begins(run, opened.description)
             return await _run(run, opened.oracle, spectator, observer or Observer(), logs or LogContext())
     except BaseExceptionGroup as group:
         if (error := first_of(group, PrismError)) is not None:
             raise error from None
         raise
+
+
+def _note(run: Run, oracle: str) -> None:
+    """Write what is run now, and who answers. Not before: a run that cannot begin must not change what is there."""
+    run.directory.write_config(run.config)
+    run.directory.write_manifest(msgspec.structs.replace(run.manifest, oracle=oracle))
 
 
 async def _run(run: Run, oracle: Oracle[Any], spectator: Spectator, observer: Observer, logs: LogContext) -> Summary:
@@ -129,8 +143,8 @@ async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
     store = RunStore(
         disk,
         run.history,
-        keeps_answers=oracle.waits,
-        settled_after=run.lookahead_ticks if settings.oracle.mode == "pace" else None,
+        keeps_answers=oracle.waits or is_capped(settings.oracle),
+        settled_after=run.lookahead_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
         keep=settings.run.checkpoints_kept,
         observer=observer,
         execute=execute,
@@ -149,6 +163,11 @@ async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
             with anyio.CancelScope(shield=True):
                 await store.close()
     return simulation, stopped_by
+
+
+def is_capped(config: OracleConfig) -> bool:
+    """Whether answers can stop coming for want of money. A higher cap must not change what is settled."""
+    return config.max_calls is not None or config.max_tokens is not None
 
 
 async def simulate(

@@ -11,7 +11,7 @@ import msgspec
 from actors.answer_log import ANSWERS, MAGIC, create_answers, encode_answer, read_answers
 from actors.checkpoint import write_checkpoint
 from actors.checkpointer import checkpoint_of
-from actors.disk import RealDisk
+from actors.disk import RealDisk, put_whole
 from actors.domains import Built, build_domain
 from actors.errors import ForkRefusedError
 from actors.frames import Damage
@@ -20,13 +20,11 @@ from actors.journal import JOURNAL, create_journal, header_of, read_header, read
 from actors.reopening import read_resolved
 from actors.replay import hand_over, replay
 from actors.run_directory import CONFIG, Fork, RunDirectory, manifest_of
-from actors.sameness import changed_settings
+from actors.sameness import PAST, changed_settings
+from actors.series import ROUNDS, whole_rows
 from actors.simulation import Simulation
 from actors.store import RunStore
 from prism.config import Config
-
-PAST = ("population.", "simulation.")
-"""Settings that made the past: who there is, and how time passes."""
 
 _COPY_BLOCK = 1 << 20
 
@@ -102,7 +100,7 @@ def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: 
 
 
 async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: Built) -> None:
-    """The journal up to the fork, the answers to questions asked before it, and a checkpoint at it."""
+    """The journal and the rounds up to the fork, the answers to questions asked before it, and a checkpoint at it."""
     source, target = RealDisk(parent.path), RealDisk(child.path)
     try:
         create_answers(target)
@@ -125,6 +123,8 @@ async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, futu
             target, tick=tick, start=begun + end - first, end=begun + end - first, ticks=tick, answers_from=len(MAGIC)
         )
         write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))
+        if rows := whole_rows(source, tick, future.config.simulation.ticks_per_round):
+            put_whole(target, ROUNDS, rows)
     finally:
         target.close()
         source.close()

@@ -228,7 +228,7 @@ class OracleActor:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
         if not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
-        if not self._is_spent():
+        if not self.is_spent():
             return None
         if not self._spent and self._config.when_spent == "stop":
             self._on_spent()
@@ -239,7 +239,7 @@ class OracleActor:
         """When a question is given up. Where there is no doing without an answer, waiting does not count."""
         return (waiting.arrived if self.oracle.falls_back else now) + self._deadline_s
 
-    def _is_spent(self) -> bool:
+    def is_spent(self) -> bool:
         """Whether a further call would go over the spend cap. Tokens are known only once a call has ended."""
         calls, tokens = self._config.max_calls, self._config.max_tokens
         return (calls is not None and self.statistics.calls >= calls) or (tokens is not None and self.tokens >= tokens)

@@ -26,12 +26,14 @@ class Recovered(NamedTuple):
     Args:
         checkpoint: to start from; None to start from tick 0.
         notes: what was found and mended, a sentence each.
+        passed_over: whether a good checkpoint was left aside because it is too late.
     """
 
     header: Header
     history: History
     checkpoint: Checkpoint | None
     notes: list[str]
+    passed_over: bool = False
 
 
 def recover(disk: Disk, *, mend: bool = True, before: int | None = None, force: bool = False) -> Recovered:
@@ -65,10 +67,11 @@ def _recover(disk: Disk, *, mend: bool, before: int | None, force: bool) -> Reco
         notes.append(f"{JOURNAL}: cut at byte {damage.offset}, after {ends.ticks} whole ticks ({damage.problem})")
         if mend:
             disk.truncate(JOURNAL, damage.offset)
-    chosen = None
+    chosen, passed_over = None, False
     for checkpoint in candidates:
         if ends.links.get(checkpoint.position.journal_bytes) == checkpoint.position.link:
             if before is not None and checkpoint.position.tick > before:
+                passed_over = True
                 continue
             chosen = checkpoint
             break
@@ -78,7 +81,7 @@ def _recover(disk: Disk, *, mend: bool, before: int | None, force: bool) -> Reco
     durable = max((checkpoint.position.answers_end for checkpoint in candidates), default=0)
     answers_end = _mend_answers(disk, notes, durable, mend=mend, force=force)
     history = _history(disk, first, ends, answers_end, chosen)
-    return Recovered(header, history, chosen, notes)
+    return Recovered(header, history, chosen, notes, passed_over)
 
 
 def _is_no_crash(disk: Disk, name: str, damage: Damage, durable: int) -> bool:

@@ -12,11 +12,12 @@ from actors.checkpoint import Checkpoint
 from actors.disk import RealDisk
 from actors.domains import build_domain
 from actors.errors import ResumeRefusedError, RunDirectoryError
-from actors.execution import Run
+from actors.execution import SPEND_CAP, Run
 from actors.journal import JOURNAL, read_header
 from actors.recovery import recover
-from actors.run_directory import CONFIG, SUMMARY, Manifest, RunDirectory
+from actors.run_directory import CONFIG, Manifest, RunDirectory
 from actors.sameness import refuse_unless_same
+from actors.series import ROUNDS, covered_ticks
 from prism.config import Config, load_config
 from prism.errors import ConfigError
 
@@ -49,7 +50,12 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     disk = RealDisk(path, syncs=config.run.sync)
     domain, inputs = build_domain(config)
     manifest = refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
-    _, history, checkpoint, notes = recover(disk, force=force)
+    # A fork's past cannot be done again with its own settings, so its rows are taken as they are.
+    covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
+    _, history, checkpoint, notes, passed_over = recover(disk, before=covered, force=force)
+    if passed_over:
+        at = 0 if checkpoint is None else checkpoint.position.tick
+        notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
     if history.ticks > config.simulation.length:
         raise ResumeRefusedError(
             path,
@@ -57,12 +63,11 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
             f"Ask for --ticks {history.ticks} or more.",
         )
     _refuse_without_fork(path, manifest, checkpoint)
-    directory.write_config(config)
-    directory.write_manifest(msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks)))
-    (path / SUMMARY).unlink(missing_ok=True)  # it told of the run as it was
+    _refuse_spent(directory, config, history.ticks)
     run = Run(
         directory=directory,
         config=config,
+        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks)),
         domain=domain,
         history=history,
         checkpoint=checkpoint,
@@ -92,6 +97,18 @@ def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint 
             path,
             [f"it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint from then on can be used"],
             f"Branch off again with: prism fork {origin.parent} --at {origin.tick}",
+        )
+
+
+def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
+    """A run that its spend cap has stopped would only stop again, at the price of a tick of fallbacks."""
+    summary, before = directory.summary() or {}, read_resolved(directory.path / CONFIG).oracle
+    caps = [(oracle.max_calls, oracle.max_tokens, oracle.when_spent) for oracle in (before, config.oracle)]
+    if summary.get("stopped_by") == SPEND_CAP and summary.get("ticks") == ticks and caps[0] == caps[1]:
+        raise ResumeRefusedError(
+            directory.path,
+            ["its spend cap is reached"],
+            "Raise it with --force --set oracle.max_calls=..., or max_tokens.",
         )
 
 

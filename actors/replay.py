@@ -63,10 +63,10 @@ class Replay(Record):
     """Compares every tick with the journal, and answers from the oracle's log.
 
     Args:
-        known: the answers; None where they are computed again.
+        known: the answers; what is not among them is computed again.
     """
 
-    def __init__(self, history: History, known: KnownAnswers | None) -> None:
+    def __init__(self, history: History, known: KnownAnswers) -> None:
         self._history = history
         self._known = known
 
@@ -76,7 +76,7 @@ class Replay(Record):
 
     def known(self, question: Question[Any]) -> Decided | None:
         """The recorded answer."""
-        return None if self._known is None else self._known.take(question)
+        return self._known.take(question)
 
     async def keep(self, decided: bytes) -> None:
         """It is kept already."""
@@ -108,9 +108,7 @@ async def replay(
     if ticks > history.ticks:
         raise JournalError(f"{directory.path}: has {history.ticks:,} ticks, not {ticks:,}")
     config = read_resolved(directory.path / CONFIG)
-    waits = config.oracle.backend != "choice"
-    known = KnownAnswers(disk, history.answers_from, history.answers_end) if waits else None
-    record = Replay(history, known)
+    record = Replay(history, KnownAnswers(disk, history.answers_from, history.answers_end))
     simulation: Simulation | None = None
     for part in parts_of(directory, config, ticks):
         simulation = await _continued(simulation, part, record, on_begin)

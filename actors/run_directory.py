@@ -154,10 +154,6 @@ class RunDirectory:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
 
-    def note_oracle(self, description: str) -> None:
-        """Add to the manifest who answers."""
-        self.write_manifest(msgspec.structs.replace(self.manifest(), oracle=description))
-
     def summary(self) -> dict[str, Any] | None:
         """What the run came to; None while it has not ended, or did not end well."""
         try:

@@ -84,7 +84,7 @@ def run_line(path: Path) -> RunLine:
     summary = directory.summary()
     if holder is not None:
         standing = Standing.RUNNING
-    elif summary is None:
+    elif summary is None or summary.get("ticks") != ticks:  # it tells of the run as it was before it went on
         standing = Standing.CRASHED
     else:
         standing = Standing.DONE if ticks >= length else Standing.STOPPED

@@ -10,7 +10,7 @@ import msgspec
 
 from actors.errors import ResumeRefusedError
 from actors.journal import LENGTH, WATCHED, Header
-from actors.run_directory import CONFIG, Manifest, manifest_of
+from actors.run_directory import Manifest, manifest_of
 from prism.config import Config
 
 SAFE = ("llm.", "run.", "oracle.")
@@ -26,6 +26,11 @@ UNSAFE = (
 )
 """Exceptions: the past would come out differently with another value."""
 
+PAST = ("population.", "simulation.")
+"""Settings that made the past: who there is, and how time passes. Not even a fork may have others."""
+
+PUT_IT_BACK = "Put it back: people, time and input files are what made the past."
+BRANCH_OFF = "Put it back, or branch off with `prism fork`."
 _UNSEEN = object()
 
 
@@ -48,10 +53,12 @@ def refuse_unless_same(
         for name, sha256 in inputs.items()
         if name in header.inputs and header.inputs[name] != sha256
     ]
-    risky = [told for key, told in settings if not is_safe(key)]
+    harmless = [told for key, told in settings if is_safe(key)] + _changed_code(manifest, config, inputs)
+    risky = [key for key, _ in settings if not is_safe(key)]
     if risky or files:
-        raise ResumeRefusedError(path, [*risky, *files], "Put it back, or branch off with `prism fork`.")
-    harmless = [told for key, told in settings] + _changed_code(manifest, config, inputs)
+        all_told = [*(told for key, told in settings if key in risky), *files, *harmless]
+        is_past = bool(files) or any(key.startswith(PAST) for key in risky)
+        raise ResumeRefusedError(path, all_told, PUT_IT_BACK if is_past else BRANCH_OFF)
     if harmless and not force:
         raise ResumeRefusedError(path, harmless, "Put it back, or go on all the same with --force.")
     made_of = manifest_of(config, inputs)
@@ -67,7 +74,7 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
         if key.startswith(f"{WATCHED}."):
             continue
         if key not in {f"simulation.{name}" for name in LENGTH} and now.get(key) != then.get(key):
-            yield key, f"{CONFIG}: {key} is {now.get(key)!r}, was {then.get(key)!r} when the run began"
+            yield key, f"{key} is {_shown(now.get(key))}, was {_shown(then.get(key))} when the run began"
 
 
 def is_safe(key: str) -> bool:
@@ -82,9 +89,14 @@ def _changed_code(manifest: Manifest, config: Config, inputs: dict[str, str]) ->
         for package, was in manifest.packages.items()
         if now.packages.get(package) != was
     ]
-    if now.code != manifest.code and not changes:
+    if now.code != manifest.code:
         changes.append(f"PRISM's code has changed (sha256 {now.code[:12]}, was {manifest.code[:12]})")
     return changes
+
+
+def _shown(value: object) -> str:
+    """A value as a configuration file has it."""
+    return msgspec.json.encode(value).decode()
 
 
 def _flat(settings: dict[str, Any], section: str) -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from actors.disk import Disk, put_whole
 from actors.simulation import Simulation
 from actors.store import RunStore
@@ -47,15 +49,27 @@ class RoundSeries:
 
 
 def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
-    """Leave out the rows of later ticks: they come again. Whether any is left; without one there is no file either.
+    """Leave out the rows of later ticks: they come again. Whether any is left; without one there is no file either."""
+    if ROUNDS not in disk.names():
+        return False
+    rows = whole_rows(disk, tick, ticks_per_round)
+    if len(rows) < 2:  # a header alone
+        disk.remove(ROUNDS)
+        return False
+    put_whole(disk, ROUNDS, rows)
+    return True
+
+
+def whole_rows(disk: Disk, tick: int, ticks_per_round: int) -> list[bytes]:
+    """The header and the rows of rounds that end by `tick`; nothing where there is no file.
 
     Whatever follows the last row that the checkpoint at `tick` made sure of may be anything after a power cut, even
     look like an earlier row: so rows are taken from the front for as long as each is the next round's.
     """
     if ROUNDS not in disk.names():
-        return False
+        return []
     header, *rows = disk.read(ROUNDS, 0, disk.size(ROUNDS)).splitlines(keepends=True) or [b""]
-    kept: list[bytes] = []
+    kept = [header]
     latest = None
     for row in rows:
         number = _round(row, header.count(b",") + 1, ticks_per_round)
@@ -63,11 +77,14 @@ def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
             break
         kept.append(row)
         latest = number
-    if not kept:
-        disk.remove(ROUNDS)
-        return False
-    put_whole(disk, ROUNDS, [header, *kept])
-    return True
+    return kept
+
+
+def covered_ticks(disk: Disk, ticks_per_round: int) -> int:
+    """The last tick at which a checkpoint can be taken up without a row going missing."""
+    rows = whole_rows(disk, sys.maxsize, ticks_per_round)[1:]
+    is_whole = bool(rows) and rows[0].startswith(b"1,")
+    return (len(rows) * is_whole + 1) * ticks_per_round - 1
 
 
 def _round(row: bytes, columns: int, ticks_per_round: int) -> int | None:

@@ -87,7 +87,7 @@ class RunStore(Record):
         disk: where they are.
         history: what is there already: it is done again and compared before anything new is written.
         keeps_answers: False for an oracle that computes its answers, and would compute the same ones again.
-        settled_after: ticks after which a question's answer must have been there; None in real time, where it need not.
+        settled_after: ticks after which a question's answer must have been kept; None where it need not have been.
         keep: checkpoints that are kept.
         execute: runs what blocks.
         observer: is told of what is on disk.
@@ -112,7 +112,8 @@ class RunStore(Record):
         self._observer.resumed(history.end, history.ticks)
         self._keep = keep
         self._settled_after = settled_after
-        self._known = KnownAnswers(disk, history.answers_from, history.answers_end) if keeps_answers else None
+        self._keeps_answers = keeps_answers
+        self._known = KnownAnswers(disk, history.answers_from, history.answers_end)
         self._batch, self._writing = Batch(), Batch()
         self._taken = self._done = 0
         """Batches that were begun, and that are written."""
@@ -174,8 +175,8 @@ class RunStore(Record):
         Raises:
             JournalError: there is none, though the journal has the decision that followed from it.
         """
-        decided = None if self._known is None else self._known.take(question)
-        if decided is None and self._known is not None and self._settled_after is not None:
+        decided = self._known.take(question)
+        if decided is None and self._settled_after is not None:
             settled = question.tick + self._settled_after
             if settled < self._history.ticks:
                 raise JournalError(
@@ -186,7 +187,7 @@ class RunStore(Record):
 
     async def keep(self, decided: bytes) -> None:
         """Return once the answer is in the oracle's log."""
-        if self._known is None:
+        if not self._keeps_answers:
             return
         record = encode_answer(decided)
         self._answers_bytes += len(record)
@@ -213,7 +214,7 @@ class RunStore(Record):
     def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
         """Where a checkpoint after `tick` ticks stands, if the oldest open question is of tick `oldest_asked`."""
         answers_bytes = self._history.answers_from
-        if self._known is None or self._known.is_used_up(oldest_asked):
+        if self._known.is_used_up(oldest_asked):
             answers_bytes = max(length for marked, length in self._marks if marked <= oldest_asked)
         return Position(
             tick=tick,
@@ -269,7 +270,7 @@ class RunStore(Record):
         self.statistics.commit_s.append(perf_counter() - begun)
 
     def _sync_answers(self) -> None:
-        if self._known is not None and self._answers_unsynced:
+        if self._keeps_answers and self._answers_unsynced:
             self._disk.sync(ANSWERS)
             self._answers_unsynced = False
 

@@ -96,7 +96,8 @@ class OracleFailedError(OracleUnavailableError):
         self.trigger = trigger
         self.failure = reason
         self.detail = detail
-        rest = f"the run ends with the {tick} ticks before it; `prism resume` goes on from there" if tick else ""
+        how = "`prism resume RUN --force --set oracle.max_calls=...`" if reason == "spent" else "`prism resume`"
+        rest = f"the run ends with the {tick} ticks before it; {how} goes on from there" if tick else ""
         super().__init__(
             f"agent {agent} got no answer to {trigger!r} in tick {tick}: {reason}{f' ({detail})' if detail else ''}; "
             f"{rest or 'nothing was run'}"

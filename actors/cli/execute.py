@@ -14,8 +14,10 @@ from rich.console import Console
 
 from actors.cli.progress import show_progress
 from actors.cli.report import render
+from actors.disk import RealDisk
 from actors.errors import first_of
 from actors.execution import SPEND_CAP, Run, Spectator, execute
+from actors.journal import JOURNAL
 from actors.logs import logging_to
 from actors.signals import EXIT_BASE, StopOnSignal
 from actors.simulation import Progress, Simulation
@@ -69,6 +71,11 @@ def carry_out(run: Run, *, quiet: bool, watch: Watch | None = None) -> None:
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
         sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
+
+
+def has_gone_on(run: Run) -> bool:
+    """Whether the journal has more than it had when the run was opened."""
+    return RealDisk(run.directory.path).size(JOURNAL) > run.history.end
 
 
 def _say_how_to_go_on(summary: Summary, path: Path) -> None:

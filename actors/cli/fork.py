@@ -9,12 +9,13 @@ from pathlib import Path
 import anyio
 import click
 
-from actors.cli.execute import carry_out, showing
+from actors.cli.execute import carry_out, has_gone_on, showing
 from actors.cli.options import OUT, QUIET, RUN, SET, TICKS
 from actors.fork import fork as branch_off
 from actors.lock import locked
 from actors.reopening import reopen
 from actors.run_directory import RunDirectory
+from prism.errors import OracleUnavailableError
 
 
 @click.command()
@@ -52,4 +53,9 @@ def fork(  # noqa: PLR0913  # one for each option
             click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
             return
         run, _ = reopen(child.path)
-        carry_out(run, quiet=quiet)
+        try:
+            carry_out(run, quiet=quiet)
+        except OracleUnavailableError:
+            if not has_gone_on(run):
+                child.discard()
+            raise

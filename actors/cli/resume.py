@@ -38,4 +38,8 @@ def resume(path: Path, ticks: int | None, overrides: Sequence[str], *, force: bo
         run, notes = reopen(path, ticks=ticks, overrides=overrides, force=force)
         for note in notes:
             click.echo(f"prism: {note}", err=True)
-        carry_out(run, quiet=quiet)
+        if run.is_done:
+            told = f"{path}: has all its {run.history.ticks:,} ticks; --ticks N makes it longer"
+            click.echo((run.directory.summary() or {}).get("digest") if quiet else told)
+        else:
+            carry_out(run, quiet=quiet)

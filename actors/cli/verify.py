@@ -30,7 +30,11 @@ def verify(path: Path) -> None:
     directory = RunDirectory(path)
     directory.manifest()
     summary = directory.summary()
-    found = verified(RealDisk(path), None if summary is None else str(summary.get("digest")))
+    found = (
+        verified(RealDisk(path))
+        if summary is None
+        else verified(RealDisk(path), str(summary.get("digest")), summary.get("ticks"))
+    )
     findings = [*found.findings, *_texts(directory)]
     for finding in findings:
         click.echo(f"{path / finding.file}: {'ok' if finding.is_good else 'BAD'}: {finding.what}")

@@ -31,8 +31,6 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 from deploy.grafana.queries import Query
 
 SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
-WIDTH = 24
-"""Columns of Grafana's grid."""
 NOTHING = "no data"
 
 Panel = timeseries.Panel | stat.Panel | heatmap.Panel | statetimeline.Panel

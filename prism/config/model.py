@@ -15,7 +15,6 @@ from prism.config.economy import EconomyConfig
 from prism.llm.config import LLMConfig
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
-Positive = Annotated[int, Meta(ge=1)]
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -142,3 +143,13 @@ def test_a_stopped_run_finishes_its_tick_and_equals_a_run_of_as_many_ticks(tick:
         run_scheduled(schedule, whole.run)
         assert whole.engine.tick == ticks
         assert stopped.engine.digest.hexdigest() == whole.engine.digest.hexdigest()
+
+
+async def test_a_run_that_fails_leaves_the_garbage_collector_as_it_was() -> None:
+    def fail(tick: int) -> None:
+        raise ValueError(f"tick {tick}")
+
+    with pytest.raises(ExceptionGroup):
+        await simulation().run(fail)
+    assert gc.get_freeze_count() == 0
+    assert gc.isenabled()

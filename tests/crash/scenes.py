@@ -20,7 +20,7 @@ from actors.execution import Run, carry_on
 from actors.journal import JOURNAL, create_journal, header_of
 from actors.recovery import recover
 from actors.replay import Absent, Replay
-from actors.run_directory import RunDirectory
+from actors.run_directory import RunDirectory, manifest_of
 from actors.series import cut_series
 from actors.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
@@ -48,6 +48,7 @@ CONFIG = Config(
 """Twelve people for eighteen ticks with a checkpoint every seven; the virtual second a tick gives the disk its turn."""
 
 POPULATION = build_population(CONFIG.population, CONFIG.simulation.seed)
+MADE_OF = manifest_of(CONFIG, {})
 
 
 class FickleOracle(Oracle[Any]):
@@ -101,6 +102,7 @@ class Scene:
         run = Run(
             directory=directory,
             config=self.config,
+            manifest=MADE_OF,
             domain=domain,
             history=recovered.history,
             checkpoint=recovered.checkpoint,

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.checkpoint import RunState
+from actors.checkpoint import Checkpoint, Position, RunState
+from actors.checkpointer import restore
+from actors.errors import JournalError
+from actors.frames import ORIGIN
 from actors.simulation import Simulation
-from prism.columns import Column, Columns
+from prism.columns import Column, Columns, pack
 from prism.config import Config
 from prism.social.chart import SOCIAL_CHART
 from prism.social.domain import SocialDomain
@@ -19,7 +22,7 @@ from prism.social.population import build_population
 from prism.statechart import Statechart
 from tests.actors.crossings import FaultError
 from tests.actors.oracles import SlowOracle
-from tests.actors.runs import SMALL, with_oracle, with_run, with_simulation
+from tests.actors.runs import SMALL, simulation, with_oracle, with_run, with_simulation
 from tests.schedules import run_scheduled
 
 TICKS = SMALL.simulation.length
@@ -198,3 +201,17 @@ def test_a_column_that_is_missing_is_an_error() -> None:
         columns = [column for column in taken.columns if column.name != left_out]
         with pytest.raises(KeyError, match=left_out):
             Life(SMALL, 0, start=taken._replace(columns=columns))
+
+
+@pytest.mark.parametrize("change", ["missing", "unknown", "other values"])
+def test_the_world_of_another_version_is_one_clear_line(change: str) -> None:
+    state, columns = Life(SMALL, schedule=1).taken[TICKS][1:]
+    kept = [column for column in columns if column.name != "shown"]
+    changed = {
+        "missing": kept,
+        "unknown": [*columns, *pack("moods", [1, 2])],
+        "other values": [*kept, *pack("shown", ["one", "two"])],
+    }[change]
+    position = Position(tick=TICKS, journal_bytes=0, link=ORIGIN, answers_bytes=0)
+    with pytest.raises(JournalError, match=r"0036\.bin: holds the world of another version, which (can|has)"):
+        restore(simulation(), Checkpoint(position=position, state=state, columns=changed))

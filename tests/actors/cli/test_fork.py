@@ -86,7 +86,7 @@ def test_people_and_time_cannot_be_changed(parent: Path, prism: Prism, tmp_path:
     ):
         ended = prism("fork", "parent", "--at", "30", "--set", setting, "--out", "child")
         assert ended.code == 2
-        assert ended.err.startswith(f"prism: parent: cannot branch off: config.yaml: {told}"), ended.err
+        assert ended.err.startswith(f"prism: parent: cannot branch off: {told}"), ended.err
         assert ended.err.endswith(". A fork has its parent's people and time; begin a new run instead.\n")
         assert not (tmp_path / "child").exists()
 
@@ -134,4 +134,17 @@ def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
 def test_what_is_no_run_cannot_be_forked(prism: Prism, tmp_path: Path) -> None:
     ended = prism("fork", "nowhere", "--at", "3", "--out", "child")
     assert (ended.code, ended.err) == (2, "prism: nowhere: is no run's directory: it has no manifest.json\n")
+    assert not (tmp_path / "child").exists()
+
+
+def test_the_rounds_of_the_past_are_the_parents(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    assert prism("fork", "parent", "--at", "50", "--set", "feed.algorithm=hot", "-q", "--out", "child").code == 0
+    child = (tmp_path / "child" / "rounds.csv").read_text().splitlines()
+    assert child[:3] == (parent / "rounds.csv").read_text().splitlines()[:3]
+    assert len(child) == 4
+
+
+def test_a_fork_whose_model_is_not_there_leaves_nothing(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    absent = ("--set", "oracle.backend=ollama", "--set", "llm.host=http://127.0.0.1:9")
+    assert prism("fork", "parent", "--at", "30", *absent, "--out", "child").code == 5
     assert not (tmp_path / "child").exists()

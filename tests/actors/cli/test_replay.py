@@ -129,3 +129,13 @@ def test_what_is_no_run_is_one_line(prism: Prism, tmp_path: Path) -> None:
     ended = prism("replay", "nowhere")
     assert ended.code == 2
     assert ended.err == "prism: nowhere: is no run's directory: it has no manifest.json\n"
+
+
+def test_a_run_stopped_at_its_cap_with_the_embedded_oracle_goes_on_and_replays(prism: Prism) -> None:
+    cap = ("--set", "oracle.max_calls=5", "--set", "oracle.when_spent=stop")
+    assert prism("run", "small.yaml", "-q", "--out", "capped", *cap).code == 4
+    refused = prism("resume", "capped")
+    told = "its spend cap is reached. Raise it with --force --set oracle.max_calls=..., or max_tokens."
+    assert (refused.code, refused.err) == (2, f"prism: capped: cannot go on: {told}\n")
+    assert prism("resume", "capped", "-q", "--force", "--set", "oracle.max_calls=9000").code == 0
+    assert prism("replay", "capped", "-q").code == 0
