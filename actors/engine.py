@@ -130,6 +130,9 @@ class EngineActor:
     ) -> None:
         """Run until `ticks` ticks are committed, or the tick after a stop was asked for.
 
+        Ticks that were run before are done again as fast as they go, and before any stop: until then the record is
+        ahead of what is in memory, so there is no state of the run to stop in.
+
         Args:
             on_tick: called with the number of ticks committed, after each.
             between: awaited after that, while nothing changes.
@@ -137,7 +140,7 @@ class EngineActor:
         begun, first = anyio.current_time(), self.tick
         self._end = ticks
         self._ask_again()
-        while self.tick < ticks and not self._stopping:
+        while self.tick < ticks and (not self._stopping or self._recorder.is_recorded(self.tick)):
             started = perf_counter()
             frame = await self._step(self.tick)
             await self._recorder.commit(self.tick, frame)
@@ -145,7 +148,9 @@ class EngineActor:
             self._observer.tick_ended(perf_counter() - started)
             on_tick(self.tick)
             await between()
-            if self._tick_s:
+            if self._recorder.is_recorded(self.tick):
+                begun, first = anyio.current_time(), self.tick
+            elif self._tick_s:
                 await anyio.sleep_until(begun + (self.tick - first) * self._tick_s)
 
     def stop(self) -> None:

@@ -51,7 +51,7 @@ class Metrics(Observer):
         """Whether the run has committed a tick and not ended; for any thread."""
         self._labels = labels
         self._clock = clock
-        self._published_at = float("-inf")
+        self._published_at = self._measured_at = float("-inf")
         self._active = False
         self._simulation: Simulation | None = None
         self._measures: tuple[Measure, ...] = ()
@@ -85,10 +85,10 @@ class Metrics(Observer):
             self._publish(at_tick_end=True)
 
     def tick_ended(self, duration_s: float) -> None:
-        """Count a tick, and publish if the latest snapshot is old."""
+        """Count a tick, and publish if the world was last measured a while ago: only here is it between two ticks."""
         self._tick.observe(duration_s)
         self.is_under_way = True
-        if self._clock() - self._published_at >= PERIOD_S:
+        if self._clock() - self._measured_at >= PERIOD_S:
             self._publish(at_tick_end=True)
 
     def asked(self, waited_s: float) -> None:
@@ -125,6 +125,7 @@ class Metrics(Observer):
             return
         if at_tick_end:
             self._measure(simulation)
+            self._measured_at = self._clock()
         self._sweep.step()
         self._published_at = self._clock()
         try:

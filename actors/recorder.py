@@ -18,6 +18,10 @@ class Recorder(Protocol):
         """
         return None
 
+    def is_recorded(self, tick: int) -> bool:  # noqa: ARG002  # nothing was run before
+        """Whether this tick was run before, so that it is only done again."""
+        return False
+
     async def commit(self, tick: int, frame: bytes) -> None:
         """A tick's frame, before the next tick begins.
 

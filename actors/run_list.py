@@ -12,7 +12,7 @@ from actors.digest import digest_of
 from actors.disk import RealDisk
 from actors.errors import ActorError
 from actors.frames import ORIGIN, Damage
-from actors.journal import read_header, read_ticks
+from actors.journal import JOURNAL, read_header, read_ticks
 from actors.lock import holder_of
 from actors.reopening import read_resolved
 from actors.run_directory import CONFIG, MANIFEST, RunDirectory
@@ -60,7 +60,12 @@ def runs_in(root: Path) -> list[RunLine]:
     """The runs right below a directory, by name; or the one that it is."""
     if (root / MANIFEST).is_file():
         return [run_line(root)]
-    return [run_line(path) for path in sorted(root.iterdir()) if (path / MANIFEST).is_file()]
+    return [run_line(path) for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not _is_backtest(path)]
+
+
+def _is_backtest(path: Path) -> bool:
+    """Whether `prism backtest` has written this: nothing was run there."""
+    return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
 
 
 def run_line(path: Path) -> RunLine:
@@ -109,7 +114,7 @@ def _journal(path: Path) -> tuple[int, int, str]:
     for name in checkpoints(disk)[:1]:
         try:
             at = read_checkpoint(disk, name).position
-        except ActorError:
+        except (ActorError, OSError):  # a run at work may have removed it this moment
             break
         tick, link, offset = at.tick, at.link, at.journal_bytes
     for frame in read_ticks(disk, offset, tick=tick, link=link):

@@ -165,6 +165,10 @@ class RunStore(Record):
                     tasks.start_soon(self._write_checkpoint, checkpoint)
                 self._tell()
 
+    def is_recorded(self, tick: int) -> bool:
+        """Whether this tick was run before."""
+        return tick < self._history.ticks
+
     def late(self, tick: int) -> frozenset[int] | None:
         """Whose decisions came too late in this tick when it was first run; None if this is the first time."""
         return self._history.late(tick)

@@ -35,7 +35,9 @@ class Terminal(Spectator):
 
     def begins(self, run: Run, oracle: str) -> None:
         """Say what is run."""
-        where = f", from tick {run.history.tick:,}" if run.history.tick else ""
+        again = run.history.ticks - run.history.tick
+        where = f", from tick {run.history.ticks:,}" if run.history.ticks else ""
+        where += f" ({again:,} ticks are done again first)" if again else ""
         click.echo(
             f"prism: {run.domain.size:,} agents, {run.config.simulation.length:,} ticks{where}, "
             f"seed {run.config.simulation.seed}; oracle: {oracle}",

@@ -75,6 +75,7 @@ async def show_progress(read: Callable[[], Progress]) -> None:
     console = Console(stderr=True)
     pace = Pace(read)
     if not console.is_terminal:
+        pace.now()  # or the first line would have nothing to compare with
         while True:
             await anyio.sleep(LINE_EVERY_S)
             click.echo(line(pace.now(), pace), err=True)

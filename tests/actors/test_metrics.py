@@ -391,3 +391,23 @@ def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
     assert shown.value("prism_agents") == shown.value("prism_population") == len(config.economy.nations)
     assert shown.value("prism_economy_interest_rate") != 0.0
     assert len(shown.samples) < 600
+
+
+def test_a_world_is_measured_at_the_end_of_long_ticks_too() -> None:
+    watched, now_s = Watched(), 100.0
+    watched.metrics._clock = lambda: now_s
+    likes: list[tuple[float, int]] = []
+
+    def look(_: int) -> None:
+        nonlocal now_s
+        snapshot = watched.metrics.snapshot
+        assert snapshot is not None
+        shown = sum(measure.value for measure in snapshot.measures if measure.name == "prism_likes_total")
+        likes.append((shown, watched.simulation.domain.world.totals()["likes"]))
+        now_s += 0.9
+        watched.metrics._beaten()  # the heartbeat publishes in the middle of a tick that takes a second
+        now_s += 0.1
+
+    run_scheduled(0, partial(watched.simulation.run, look))
+    assert likes[-1][1] > 0
+    assert all(shown == there for shown, there in likes[1:])

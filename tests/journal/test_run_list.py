@@ -45,6 +45,11 @@ def test_the_digest_does_not_depend_on_a_checkpoint(run: Path) -> None:
     assert run_line(run).digest == digest
 
 
+def test_a_checkpoint_that_is_removed_meanwhile_is_no_damage(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.run_list.checkpoints", lambda _: ["checkpoint-000000000001.bin"])
+    assert run_line(run).standing is Standing.DONE
+
+
 def test_a_run_without_a_summary_has_crashed_and_can_be_resumed(run: Path) -> None:
     cut(run, (run / JOURNAL).stat().st_size - 5)
     line = run_line(run)
