@@ -148,7 +148,7 @@ class EngineActor:
             self._observer.tick_ended(perf_counter() - started)
             on_tick(self.tick)
             await between()
-            if self._recorder.is_recorded(self.tick):
+            if self._recorder.is_recorded(self.tick - 1):
                 begun, first = anyio.current_time(), self.tick
             elif self._tick_s:
                 await anyio.sleep_until(begun + (self.tick - first) * self._tick_s)

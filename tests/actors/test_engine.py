@@ -7,6 +7,8 @@ from actors.engine import EngineActor
 from actors.errors import BarrierError, MailboxClosedError
 from actors.mailbox import Mailbox
 from actors.messages import Codec
+from actors.recorder import Unrecorded
+from actors.simulation import Simulation
 from actors.tally import Tally
 from prism.agents import Question, Trigger, Update
 from prism.config import Config, OracleConfig, RunConfig, SimulationConfig
@@ -165,3 +167,26 @@ async def test_the_runtime_runs_a_domain_it_has_never_heard_of() -> None:
     run = await CrossingRun(config(ticks=6, lookahead=1), TrafficDomain(3)).run()
     assert run.simulation.tally.agents_by_state() == {"red": 0, "green": 0, "amber": 3}
     assert [update.effect for update in run.updates(0)] == [0, 1, 3, 4]
+
+
+class Past(Unrecorded):
+    """The first five ticks were run before."""
+
+    def is_recorded(self, tick: int) -> bool:
+        return tick < 5
+
+
+@in_schedules(10)
+async def test_a_stop_waits_until_what_was_run_before_is_done_again() -> None:
+    stopped = Simulation(config(ticks=12), TrafficDomain(), record=Past())
+    stopped.stop()
+    await stopped.run()
+    assert stopped.engine.tick == 5
+
+
+@in_schedules(10)
+async def test_only_ticks_that_were_not_run_before_are_paced() -> None:
+    settings = config(ticks=8, tick_s=2.0)
+    begun = anyio.current_time()
+    await Simulation(settings, TrafficDomain(), record=Past()).run()
+    assert anyio.current_time() - begun == pytest.approx(3 * 2.0)
