@@ -186,7 +186,7 @@ async def test_a_stop_waits_until_what_was_run_before_is_done_again() -> None:
 
 @in_schedules(10)
 async def test_only_ticks_that_were_not_run_before_are_paced() -> None:
-    settings = config(ticks=8, tick_s=2.0)
+    settings = config(ticks=8, tick_s=2)
     begun = anyio.current_time()
     await Simulation(settings, TrafficDomain(), record=Past()).run()
     assert anyio.current_time() - begun == pytest.approx(3 * 2.0)
