@@ -48,7 +48,8 @@ class _Forwarding(logging.Handler):
     """Hands what libraries and `prism` log through the standard library to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        structlog.get_logger().log(record.levelno, record.getMessage(), logger=record.name)
+        details = {"exc_info": record.exc_info} if record.exc_info else {}
+        structlog.get_logger().log(record.levelno, record.getMessage(), logger=record.name, **details)
 
 
 class LogContext:

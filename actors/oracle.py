@@ -34,11 +34,12 @@ from prism.statechart import Oracle
 
 
 class Waiting(NamedTuple):
-    """A question that has arrived, and what identical questions have in common."""
+    """A question that has arrived, what identical questions have in common, and its answer while that is being sent."""
 
     question: Question[Any]
     arrived: float
-    key: Hashable | None
+    key: Hashable | None = None
+    decided: Decided | None = None
 
 
 class OracleActor:
@@ -153,7 +154,7 @@ class OracleActor:
     async def _admit(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
         """Queue what has arrived; past the queue's size, stop reading, so that the mailbox fills and says no."""
         now = anyio.current_time()
-        arrived = [Waiting(self._codec.question(encoded), now, None) for encoded in batch]
+        arrived = [Waiting(self._codec.question(encoded), now) for encoded in batch]
         # They are open before the domain or the oracle looks at any: a crash over one must not lose the others.
         self._open.update({_name(each.question): each for each in arrived})
         self._start(arrived, calls)
@@ -164,16 +165,19 @@ class OracleActor:
     def _start(self, arrived: list[Waiting], calls: anyio.abc.TaskGroup) -> None:
         """Send again what was answered before, replay what is on a tape, and queue what has to be asked."""
         for waiting in arrived:
-            if (decided := self._answers.known(waiting.question)) is not None:
-                calls.start_soon(self._send_again, waiting, decided)
+            decided = waiting.decided  # by an actor that crashed before it was sent: it is in the log, so it stands
+            if decided is None and (decided := self._answers.known(waiting.question)) is not None:
+                self.statistics.known(decided)
+            if decided is not None:
+                calls.start_soon(self._send, waiting, decided)
             elif self.oracle.replays:
                 calls.start_soon(self._replay, waiting, calls)
             else:
                 self._queue(waiting)
         self._pump(calls)
 
-    async def _send_again(self, waiting: Waiting, decided: Decided) -> None:
-        self.statistics.known(decided)
+    async def _send(self, waiting: Waiting, decided: Decided) -> None:
+        self._open[_name(waiting.question)] = waiting._replace(decided=decided)
         await self._engine.send(self._codec.encode(decided))
         self._close(waiting)
 
@@ -292,10 +296,9 @@ class OracleActor:
             self.statistics.noted(answer, now, verdict.detail)
             if verdict.reason:
                 await self.oracle.forgo(self._codec.encode(question), verdict.source, verdict.reason)
-            encoded = self._codec.encode(answer)
-            await self._answers.keep(encoded)
-            await self._engine.send(encoded)
-            self._close(asked)
+            self._open[_name(question)] = asked._replace(decided=answer)
+            await self._answers.keep(self._codec.encode(answer))
+            await self._send(asked, answer)
         self._pump(calls)
 
     def _close(self, waiting: Waiting) -> None:

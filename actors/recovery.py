@@ -118,6 +118,8 @@ def _checkpoints(disk: Disk, notes: list[str]) -> list[Checkpoint]:
     for name in checkpoints(disk):
         try:
             found.append(read_checkpoint(disk, name))
+        except FileNotFoundError:
+            continue  # the run is at work, and has just replaced it
         except JournalError as error:
             notes.append(f"passed over: {error}")
     return found

@@ -53,6 +53,7 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     # A fork's past cannot be done again with its own settings, so its rows are taken as they are.
     covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
     _, history, checkpoint, notes, passed_over = recover(disk, before=covered, force=force)
+    disk.close()
     if passed_over:
         at = 0 if checkpoint is None else checkpoint.position.tick
         notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")

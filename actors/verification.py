@@ -100,6 +100,8 @@ def _checkpoints(disk: Disk, links: dict[int, bytes]) -> Iterator[Finding]:
     for name in checkpoints(disk):
         try:
             checkpoint = read_checkpoint(disk, name)
+        except FileNotFoundError:
+            continue  # the run is at work, and has just replaced it
         except JournalError as error:
             yield Finding(name, False, str(error).removeprefix(f"{name}: "))
             continue

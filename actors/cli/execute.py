@@ -15,10 +15,11 @@ from rich.console import Console
 from actors.cli.progress import show_progress
 from actors.cli.report import render
 from actors.disk import RealDisk
-from actors.errors import first_of
+from actors.errors import JournalError, RunDirectoryError, first_of
 from actors.execution import SPEND_CAP, Run, Spectator, execute
 from actors.journal import JOURNAL
 from actors.logs import logging_to
+from actors.run_directory import SUMMARY
 from actors.signals import EXIT_BASE, StopOnSignal
 from actors.simulation import Progress, Simulation
 from actors.summary import Summary
@@ -63,7 +64,10 @@ def carry_out(run: Run, *, quiet: bool, watch: Watch | None = None) -> None:
         logs = around.enter_context(logging_to(directory.log))
         observer = around.enter_context(watch.watching(directory))
         summary = anyio.run(execute, run, Spectator() if quiet else Terminal(), observer, logs)
-    directory.write("summary.json", summary.to_json())
+    try:
+        directory.write(SUMMARY, summary.to_json())
+    except RunDirectoryError as error:
+        raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
     if quiet:
         click.echo(summary.digest)
     else:

@@ -23,7 +23,10 @@ def read_paths(series: Path, names: Iterable[str]) -> dict[str, list[float]]:
         return {}
     with series.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    return {name: [float(row[name]) for row in rows] for name in names if rows and name in rows[0]}
+    try:
+        return {name: [float(row[name]) for row in rows] for name in names if rows and name in rows[0]}
+    except (TypeError, ValueError):  # a damaged row; what the run came to is shown all the same
+        return {}
 
 
 class Paths:

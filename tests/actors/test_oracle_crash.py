@@ -8,6 +8,8 @@ import anyio
 import pytest
 
 from actors.errors import RestartLimitError
+from actors.oracle import OracleActor
+from actors.recorder import Unrecorded
 from actors.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
 from prism.config import OracleConfig
@@ -125,3 +127,30 @@ async def test_an_actor_ends_when_its_mailbox_closes_and_every_call_has_come_bac
     await bench.actor.run(bench.inbox)
     assert [each.agent for each in await bench.decided(3)] == [0, 1, 2]
     assert anyio.current_time() == 3.0
+
+
+class Kept(Unrecorded):
+    """Remembers what it was told to keep."""
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+
+    async def keep(self, decided: bytes) -> None:
+        self.answers.append(decided)
+
+
+@in_schedules(20)
+async def test_an_answer_that_is_in_the_log_stands_although_the_actor_ends_before_it_is_sent() -> None:
+    oracle, kept = ScriptedOracle(after(1.0)), Kept()
+    bench = Bench(oracle, capacity=1)
+    bench.actor = OracleActor(oracle, TrafficDomain().asker, bench.codec, bench.engine, OracleConfig(), answers=kept)
+    bench.put(*map(question, range(3)))
+    with anyio.move_on_after(5.0):
+        await bench.actor.run(bench.inbox)
+    assert len(kept.answers) == 3
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.actor.run, bench.inbox)
+        decided = await bench.decided(3)
+        bench.inbox.close()
+    assert sorted(each.agent for each in decided) == [0, 1, 2]
+    assert (len(oracle.asked), len(kept.answers)) == (3, 3)
