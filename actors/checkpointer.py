@@ -40,9 +40,11 @@ class Checkpointer:
 async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
     """A checkpoint of a simulation between two ticks."""
     state, columns = await simulation.snapshot()
-    oldest = simulation.engine.oldest_asked()
+    oldest = simulation.engine.open.oldest()
     return Checkpoint(
-        position=store.position(state.engine.tick, state.engine.link, oldest), state=state, columns=columns
+        position=store.position(state.engine.tick, state.engine.link, state.engine.tick if oldest is None else oldest),
+        state=state,
+        columns=columns,
     )
 
 

@@ -11,7 +11,6 @@ wait at all, and takes the first option instead.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
 from time import perf_counter
@@ -20,23 +19,21 @@ from typing import Any
 import anyio
 import msgspec
 
+from actors.deliberations import Deliberations
 from actors.digest import RunningDigest
 from actors.errors import BarrierError
 from actors.frames import ORIGIN
 from actors.mailbox import Mailbox
-from actors.messages import Codec, Decided
+from actors.messages import Codec
 from actors.observer import Observer
 from actors.recorder import Recorder, Unrecorded
 from actors.tally import Tally
-from prism.agents import Decision, Question, Source, Trigger, Update
+from prism.agents import Question, Trigger, Update
 from prism.config import Config
 from prism.domain import World
 
 CHUNK = 256
 """Triggers sent before the loop gets a turn: a millisecond or two of work, so timers and signals are never far off."""
-
-LATE = "late"
-"""The reason of a decision that was not there in time, in real time."""
 
 Answer = tuple[int, bytes, Update[Any] | Question[Any]]
 _agent = attrgetter("agent")
@@ -103,20 +100,13 @@ class EngineActor:
         self._world = world
         self._codec = codec
         self._agents = agents
-        self._oracle = oracle
+        self.open = Deliberations(codec, oracle)
+        """The questions that the oracle has yet to answer, or whose answer has yet to take effect."""
         self._lookahead = config.oracle.lookahead_ticks
         self._waits = config.oracle.mode == "pace"
         self._tick_s = config.run.tick_s
-        self.late = 0
-        """Decisions that were not there in time, in real time mode."""
         self.unanswered = 0
         """Triggers sent whose answer has not been read."""
-        self._asked: dict[int, Question[Any]] = {}
-        self._due: dict[int, list[int]] = {}
-        """`{tick: agents whose decision takes effect in it}`, ascending."""
-        self._decided: dict[int, Decided] = {}
-        self._unsent: deque[bytes] = deque()
-        """Questions that the oracle's full mailbox has refused so far; one an agent at most."""
         self._frame: list[bytes] = []
         """What this tick has committed so far, as the agents encoded it."""
         self._end = 0
@@ -139,7 +129,7 @@ class EngineActor:
         """
         begun, first = anyio.current_time(), self.tick
         self._end = ticks
-        self._ask_again()
+        self.open.ask_again(ticks)
         while self.tick < ticks and (not self._stopping or self._recorder.is_recorded(self.tick)):
             started = perf_counter()
             frame = await self._step(self.tick)
@@ -159,41 +149,19 @@ class EngineActor:
 
     def state(self) -> EngineState:
         """What it holds, between two ticks."""
-        self._note(self.decisions.take_all())
-        encode = self._codec.encode
-        due = [(tick, self._asked[agent]) for tick in sorted(self._due) for agent in self._due[tick]]
+        self.open.note(self.decisions.take_all())
         return EngineState(
             tick=self.tick,
             link=self.digest.link,
-            late=self.late,
-            asked=tuple((tick, encode(question)) for tick, question in due),
-            decided=tuple(map(encode, self._decided.values())),
+            late=self.open.late,
+            asked=self.open.asked(),
+            decided=self.open.decided(),
         )
-
-    def is_open(self, name: tuple[int, int, str]) -> bool:
-        """Whether the question of this agent, tick and trigger has no answer yet."""
-        agent, asked, trigger = name
-        question = self._asked.get(agent)
-        return (
-            question is not None
-            and (question.tick, question.trigger) == (asked, trigger)
-            and agent not in self._decided
-        )
-
-    def oldest_asked(self) -> int:
-        """The tick of the oldest open question; the next tick where none is open."""
-        return min((question.tick for question in self._asked.values()), default=self.tick)
 
     def restore(self, state: EngineState) -> None:
         """Go on from a state, before the first tick."""
-        self.tick, self.digest.link, self.late = state.tick, state.link, state.late
-        for tick, encoded in state.asked:
-            question = self._codec.question(encoded)
-            self._asked[question.agent] = question
-            self._due.setdefault(tick, []).append(question.agent)
-        for encoded in state.decided:
-            decided = self._codec.decided(encoded)
-            self._decided[decided.agent] = decided
+        self.tick, self.digest.link = state.tick, state.link
+        self.open.restore(state.asked, state.decided, state.late)
 
     async def _step(self, tick: int) -> bytes:
         """One tick's frame. It goes in waves: what happens to agents, then the decisions that are due; then reactions.
@@ -205,9 +173,9 @@ class EngineActor:
         while True:
             self.tally.triggered(len(triggers))
             await self._exchange(tick, triggers)
-            if due := self._due.pop(tick, None):  # without lookahead, what was asked in this wave
+            if due := self.open.due(tick):  # without lookahead, what was asked in this wave
                 await self._decisions_of(due, tick)
-                await self._exchange(tick, [self._decision_for(agent, tick) for agent in due])
+                await self._exchange(tick, [self.open.end(agent, tick) for agent in due])
             if not (triggers := self._world.reactions(tick)):
                 break
         frame = self.digest.add(tick, self._frame)
@@ -219,15 +187,14 @@ class EngineActor:
 
         In a tick that was run before, whoever's decision came too late then is late again, and nobody else.
         """
-        self._note(self.decisions.take_all())
+        self.open.note(self.decisions.take_all())
         late = self._recorder.late(tick)
         if late is None and not self._waits:
             return
         awaited = [agent for agent in agents if late is None or agent not in late]
-        while any(agent not in self._decided for agent in awaited):
-            self._note(await self.decisions.receive_all())
-        for agent in late or ():
-            self._decided.pop(agent, None)
+        while self.open.lack(awaited):
+            self.open.note(await self.decisions.receive_all())
+        self.open.forget_decisions(late or ())
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:
         """Send triggers, wait for an answer to each, and commit the answers."""
@@ -258,15 +225,6 @@ class EngineActor:
         answers.extend(zip(map(_agent, messages), batch, messages, strict=True))
         self.unanswered -= len(batch)
 
-    def _note(self, batch: list[bytes]) -> None:
-        """Keep the decisions in a batch until they take effect, but those that came too late in real time."""
-        for encoded in batch:
-            decided = self._codec.decided(encoded)
-            question = self._asked.get(decided.agent)
-            if question is not None and (question.tick, question.trigger) == (decided.asked, decided.trigger):
-                self._decided[decided.agent] = decided
-        self._offer()
-
     def _commit(self, answers: list[Answer]) -> None:
         """Apply the answers in the order of agents, record them, and ask what they asked."""
         answers.sort()  # by agent, of which there is one each, so nothing else is ever compared
@@ -279,34 +237,12 @@ class EngineActor:
                 self._ask(answer, encoded)
         self.tally.add(updates)
         self._frame.extend([encoded for _, encoded, _ in answers])
-        self._offer()
+        self.open.offer()
 
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)
         self.tally.question(question)
-        self._asked[question.agent] = question
-        self._due.setdefault(question.tick + self._lookahead, []).append(question.agent)
-        if question.tick + self._lookahead < self._end:  # or no tick is left in which an answer could take effect
-            self._unsent.append(encoded)
-
-    def _ask_again(self) -> None:
-        """Ask what is still open from an earlier life, where a tick is left in which an answer can take effect."""
-        for tick in sorted(self._due):
-            if tick < self._end:
-                open_questions = [self._asked[agent] for agent in self._due[tick] if agent not in self._decided]
-                self._unsent.extend(map(self._codec.encode, open_questions))
-        self._offer()
-
-    def _offer(self) -> None:
-        """Pass questions on while the oracle takes them. The engine never waits here, so neither can deadlock."""
-        while self._unsent and self._oracle.put(self._unsent[0]):
-            self._unsent.popleft()
-
-    def _decision_for(self, agent: int, tick: int) -> Trigger[Any]:
-        question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
-        if decided is None:
-            self.late += 1
-            decision = Decision(question.options[0], Source.TIMEOUT, question.tick, LATE)
-        else:
-            decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
-        return Trigger(tick, agent, question.trigger, question.context, decision)
+        due = question.tick + self._lookahead
+        self.open.begin(question, due)
+        if due < self._end:  # or no tick is left in which an answer could take effect
+            self.open.ask(encoded)

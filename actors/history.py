@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from actors.deliberations import LATE
 from actors.disk import Disk
-from actors.engine import LATE
 from actors.errors import DivergedError
 from actors.frames import HEAD, ORIGIN, Damage
 from actors.journal import TickFrame, answers_of, read_ticks

@@ -102,7 +102,7 @@ def read(simulation: Simulation, mailboxes: Mapping[str, MailboxStatistics]) -> 
         in_flight=oracle.in_flight,
         concurrency_limit=oracle.limit.limit,
         breaker=oracle.breaker.state.value,
-        fallbacks=_fallbacks(oracle.statistics.fallbacks, engine.late),
+        fallbacks=_fallbacks(oracle.statistics.fallbacks, engine.open.late),
         tokens=_tokens(oracle.oracle),
         mailboxes=mailboxes,
     )

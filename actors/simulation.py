@@ -126,7 +126,7 @@ class Simulation:
             engine=self.engine.state(),
             tally=self.tally.state(),
             supervisor=self.supervisor.state(),
-            oracle=self.oracle.state(self.engine.is_open),
+            oracle=self.oracle.state(self.engine.open.is_open),
             guards=self.guard_errors(),
         )
         columns = []
@@ -194,7 +194,7 @@ class Simulation:
             oracle_in_flight=self.oracle.in_flight,
             oracle_latency_s_p50=percentile(latencies, 0.50),
             oracle_latency_s_p95=percentile(latencies, 0.95),
-            fallbacks=sum(self.oracle.statistics.fallbacks.values()) + self.engine.late,
+            fallbacks=sum(self.oracle.statistics.fallbacks.values()) + self.engine.open.late,
             quarantined=self.supervisor.quarantined,
         )
 

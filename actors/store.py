@@ -11,17 +11,16 @@ of its disk, no more. A checkpoint is written beside the next batches.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from time import perf_counter
 from typing import Any
 
 import anyio
-import msgspec
 from anyio import to_thread
 
 from actors.answer_log import ANSWERS, KnownAnswers, encode_answer
+from actors.batch import Batch, Marks, StoreStatistics
 from actors.checkpoint import Checkpoint, Position, write_checkpoint
 from actors.disk import Disk
 from actors.errors import JournalError
@@ -35,44 +34,8 @@ from prism.agents import Question
 PENDING_MAX = 64
 """Frames that may wait for the disk."""
 
-MARKS_KEPT = 1002
-"""Ticks whose place in the oracle's log is remembered: the longest lookahead and two to spare."""
-
-COMMITS_KEPT = 1000
-
 Execute = Callable[[Callable[[], None]], Awaitable[None]]
 """Runs something that blocks."""
-
-
-class Batch(msgspec.Struct):
-    """What waits to be written.
-
-    Args:
-        lines: `{file: text to append}`, for files that a resumed run mends by itself.
-    """
-
-    answers: list[bytes] = []
-    frames: list[bytes] = []
-    lines: dict[str, list[bytes]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self.answers or self.frames or self.lines)
-
-
-class StoreStatistics(msgspec.Struct):
-    """What has been written since this process began.
-
-    Args:
-        journal_bytes: the journal's length; `ticks`: whole ticks in it.
-        checkpoint_tick: ticks before the latest checkpoint; 0 without one.
-        commit_s: seconds that the latest writes of frames took, oldest first.
-    """
-
-    journal_bytes: int
-    ticks: int
-    checkpoints: int = 0
-    checkpoint_tick: int = 0
-    commit_s: deque[float] = msgspec.field(default_factory=lambda: deque(maxlen=COMMITS_KEPT))
 
 
 async def in_thread(function: Callable[[], None]) -> None:
@@ -124,8 +87,7 @@ class RunStore(Record):
         self._is_checkpointing = False
         self._frame_end = history.start
         self._answers_bytes = history.answers_end
-        self._marks = deque([(0, history.answers_from), (history.tick, history.answers_from)], maxlen=MARKS_KEPT)
-        """`(tick, length of the oracle's log when it began)`, ascending."""
+        self._marks = Marks(history.tick, history.answers_from)
         self._answers_unsynced = True
         """Whether the log may hold answers that are not on the medium; what an earlier life left may not be."""
         self._changed = anyio.Event()
@@ -208,7 +170,7 @@ class RunStore(Record):
             self._batch.frames.append(frame)
             self._changed.set()
             await self._until(lambda: len(self._batch.frames) + len(self._writing.frames) <= PENDING_MAX)
-        self._marks.append((tick + 1, self._answers_bytes))
+        self._marks.note(tick + 1, self._answers_bytes)
 
     def line(self, file: str, text: str) -> None:
         """Append a line to a file."""
@@ -219,7 +181,7 @@ class RunStore(Record):
         """Where a checkpoint after `tick` ticks stands, if the oldest open question is of tick `oldest_asked`."""
         answers_bytes = self._history.answers_from
         if self._known.is_used_up(oldest_asked):
-            answers_bytes = max(length for marked, length in self._marks if marked <= oldest_asked)
+            answers_bytes = self._marks.length_at(oldest_asked)
         return Position(
             tick=tick,
             journal_bytes=self._frame_end,

@@ -5,8 +5,8 @@ import math
 import msgspec
 import pytest
 
+from actors.deliberations import LATE
 from actors.digest import RunningDigest
-from actors.engine import LATE
 from actors.errors import DivergedError
 from actors.frames import tick_payload
 from actors.history import History, difference
