@@ -17,6 +17,7 @@ from actors.cli.scraped import Interval, Scrape
 from actors.endpoint import ADDRESS, Address
 from actors.errors import WatchError
 from actors.http import PASSWORD
+from actors.run_directory import RunDirectory
 
 TIMEOUT_S = 5.0
 
@@ -73,6 +74,18 @@ class Reader:
         before = self.read()
         time.sleep(seconds)
         return Interval(before, self.read())
+
+    @property
+    def ended(self) -> str | None:
+        """How the run in the directory has ended, in words; None while it goes on, and for an address."""
+        if self._url is not None or (self._directory / ADDRESS).exists():
+            return None
+        summary = RunDirectory(self._directory).summary()
+        return (
+            None
+            if summary is None
+            else f"{self._directory}: {summary.get('status')} after {summary.get('ticks')} ticks"
+        )
 
     def readings(self, every_s: float, window_s: float) -> Iterator[tuple[Interval | None, str]]:
         """What has happened within the window, or what is wrong, again and again."""

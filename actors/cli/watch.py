@@ -53,10 +53,16 @@ def _live(reader: Reader) -> None:
     console = Console()
     if not console.is_terminal:
         for interval, problem in reader.readings(LINE_EVERY_S, WINDOW_S):
+            if problem and reader.ended:
+                click.echo(reader.ended)
+                return
             click.echo(line(interval) if interval else f"prism: {problem}", err=interval is None)
         return
-    with Live(Text("..."), console=console, auto_refresh=False, transient=True) as live:
+    with Live(Text("..."), console=console, auto_refresh=False) as live:
         seen: RenderableType = Text("nothing seen yet")
         for interval, problem in reader.readings(EVERY_S, WINDOW_S):
             seen = view(interval) if interval else seen
+            if problem and reader.ended:
+                live.update(Group(seen, Text(reader.ended)), refresh=True)
+                return
             live.update(Group(seen, Text(f"{problem}; trying again", style="red")) if problem else seen, refresh=True)

@@ -243,3 +243,10 @@ def test_a_reader_goes_on_when_a_run_comes_back_at_another_address(tmp_path: Pat
             found = [reading for reading, problem in islice(readings, 2) if not problem]
             assert [reading.after.value("prism_population") for reading in found if reading] == [1000.0, 1000.0]
         assert next(readings)[1].endswith("Connection refused")
+
+
+def test_a_run_that_has_ended_is_not_waited_for(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "ended").mkdir()
+    (tmp_path / "ended" / "summary.json").write_text('{"status": "done", "ticks": 72}')
+    ended = prism("watch", str(tmp_path / "ended"))
+    assert (ended.code, ended.out) == (0, f"{tmp_path / 'ended'}: done after 72 ticks\n")
