@@ -29,7 +29,7 @@ UNSAFE = (
 PAST = ("population.", "simulation.")
 """Settings that made the past: who there is, and how time passes. Not even a fork may have others."""
 
-PUT_IT_BACK = "Put it back: people, time and input files are what made the past."
+PUT_IT_BACK = "Put it back, in config.yaml or its own file: people, time and input files are what made the past."
 BRANCH_OFF = "Put it back, or branch off with `prism fork`."
 _UNSEEN = object()
 
