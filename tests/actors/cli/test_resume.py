@@ -130,7 +130,9 @@ def test_a_changed_input_file_is_named_with_both_checksums(prism: Prism, tmp_pat
     ended = prism("resume", "o", "--ticks", "80", "--force")
     assert ended.code == 2
     assert ended.err.startswith("prism: o: cannot go on: ties.txt: has changed since the run began (sha256 ")
-    assert ended.err.endswith("). Put it back, in config.yaml or its own file: people, time and input files are what made the past.\n")
+    assert ended.err.endswith(
+        "). Put it back, in config.yaml or its own file: people, time and input files are what made the past.\n"
+    )
 
 
 @pytest.mark.parametrize(
