@@ -32,60 +32,11 @@ _ASKED: Final[dict[str, Component]] = {"turn_begins": "agent", "review": "valida
 """`{trigger: who thinks about it}`."""
 
 
-class EconomyOracle(Oracle[PolicyState]):
-    """An oracle that computes its answers: the embedded council, or one of your own that asks nobody outside.
-
-    Args:
-        council: who thinks.
-    """
-
-    waits = False
-    falls_back = False
-    description = "embedded Taylor rule, validator and engine, no server; see docs/economy.md"
-
-    def __init__(self, council: Council) -> None:
-        self._council = council
-
-    async def ask(
-        self,
-        agent: Nation,
-        current_state: PolicyState,
-        trigger: str,
-        options: Sequence[PolicyState],
-        context: Situation | None = None,
-    ) -> PolicyState:
-        """What becomes of the proposal, without the reasons."""
-        return PolicyState((await self.answer(agent, current_state, trigger, options, context)).state)
-
-    async def answer(
-        self,
-        agent: Nation,
-        current_state: PolicyState,  # noqa: ARG002  # the interface's
-        trigger: str,
-        options: Sequence[PolicyState],
-        context: Situation | None = None,
-    ) -> Answer:
-        """What becomes of the proposal, and why."""
-        return await deliberate(self._council, agent.name, trigger, options, context)
-
-
-class EconomyModelOracle(AskingOracle[PolicyState]):
-    """An oracle whose council asks a language model.
-
-    Args:
-        model: who is asked.
-        config: its settings.
-        assemble: makes the council.
-    """
+class CouncilOracle(Oracle[PolicyState]):
+    """An oracle that asks its council."""
 
     falls_back = False
-
-    def __init__(self, model: LanguageModel, config: LLMConfig, assemble: Assemble) -> None:
-        super().__init__(model)
-        make = partial(LLMClient, model, seed=config.seed, tally=self.tally)
-        if self.replays:  # the wait before a second attempt is for a server, and there is none
-            make = partial(make, sleep=_at_once)
-        self._council = assemble(lambda component: make(component=component))
+    _council: Council
 
     async def ask(
         self,
@@ -106,6 +57,48 @@ class EconomyModelOracle(AskingOracle[PolicyState]):
         options: Sequence[PolicyState],
         context: Situation | None = None,
     ) -> Answer:
+        """What becomes of the proposal, and why."""
+        return await deliberate(self._council, agent.name, trigger, options, context)
+
+
+class EconomyOracle(CouncilOracle):
+    """An oracle that computes its answers: the embedded council, or one of your own that asks nobody outside.
+
+    Args:
+        council: who thinks.
+    """
+
+    waits = False
+    description = "embedded Taylor rule, validator and engine, no server; see docs/economy.md"
+
+    def __init__(self, council: Council) -> None:
+        self._council = council
+
+
+class EconomyModelOracle(CouncilOracle, AskingOracle[PolicyState]):
+    """An oracle whose council asks a language model.
+
+    Args:
+        model: who is asked.
+        config: its settings.
+        assemble: makes the council.
+    """
+
+    def __init__(self, model: LanguageModel, config: LLMConfig, assemble: Assemble) -> None:
+        super().__init__(model)
+        make = partial(LLMClient, model, seed=config.seed, tally=self.tally)
+        if self.replays:  # the wait before a second attempt is for a server, and there is none
+            make = partial(make, sleep=_at_once)
+        self._council = assemble(lambda component: make(component=component))
+
+    async def answer(
+        self,
+        agent: Nation,
+        current_state: PolicyState,
+        trigger: str,
+        options: Sequence[PolicyState],
+        context: Situation | None = None,
+    ) -> Answer:
         """What becomes of the proposal, and why.
 
         Raises:
@@ -113,7 +106,7 @@ class EconomyModelOracle(AskingOracle[PolicyState]):
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
         try:
-            return await deliberate(self._council, agent.name, trigger, options, context)
+            return await super().answer(agent, current_state, trigger, options, context)
         except LLMFailureException:
             # The run ends here. What stays on the tape as failed would fail the resumed run in the same way.
             if context is not None:
