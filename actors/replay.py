@@ -17,6 +17,7 @@ from actors.recorder import Record
 from actors.recovery import recover
 from actors.reopening import read_resolved
 from actors.run_directory import CONFIG, RunDirectory
+from actors.sameness import refuse_unless_same
 from actors.simulation import Simulation
 from prism.agents import Question
 from prism.columns import Columns
@@ -98,9 +99,10 @@ async def replay(
 
     Raises:
         DivergedError: a tick came out differently.
+        ResumeRefusedError: settings or input files are not what the run was made of.
         JournalError: the journal cannot be read, or does not have so many ticks.
     """
-    directory.manifest()
+    manifest = directory.manifest()
     disk = RealDisk(directory.path)
     recovered = recover(disk, mend=False, before=0)
     history = recovered.history
@@ -108,6 +110,9 @@ async def replay(
     if ticks > history.ticks:
         raise JournalError(f"{directory.path}: has {history.ticks:,} ticks, not {ticks:,}")
     config = read_resolved(directory.path / CONFIG)
+    # Before it looks as if the run could not be repeated: other code is what a replay is there to judge, no obstacle.
+    inputs = build_domain(config).inputs
+    refuse_unless_same(directory.path, recovered.header, manifest, config, inputs, force=True)
     record = Replay(history, KnownAnswers(disk, history.answers_from, history.answers_end))
     simulation: Simulation | None = None
     for part in parts_of(directory, config, ticks):
