@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
@@ -57,11 +57,10 @@ class Endpoint:
         self._exposition = Exposition(CollectorRegistry())
         self._metrics: Metrics | None = None
         pages = {"/metrics": self._scrape, "/healthz": self._health, "/readyz": self._readiness}
-        try:
+        with ExitStack() as unless_served:
+            unless_served.callback(self._exposition.close)
             self._server = MetricsServer(config.metrics, pages)
-        except BaseException:
-            self._exposition.close()
-            raise
+            unless_served.pop_all()
 
     @property
     def url(self) -> str:

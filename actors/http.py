@@ -13,7 +13,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
@@ -147,11 +147,10 @@ class _Server(ThreadingMixIn, TCPServer):
         if not self._places.acquire(blocking=False):
             self.shutdown_request(request)
             return
-        try:
+        with ExitStack() as unless_served:
+            unless_served.callback(self._places.release)
             super().process_request(request, client_address)
-        except BaseException:
-            self._places.release()
-            raise
+            unless_served.pop_all()
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve a connection."""

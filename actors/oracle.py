@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 import anyio.abc
@@ -27,19 +27,11 @@ from actors.messages import Codec, Decided
 from actors.observer import Observer
 from actors.oracle_statistics import Name, OracleState, OracleStatistics
 from actors.recorder import Answers, Unrecorded
+from actors.waiting import Waiting
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig
 from prism.errors import OracleFailedError, OracleUnavailableError
 from prism.statechart import Oracle
-
-
-class Waiting(NamedTuple):
-    """A question that has arrived, what identical questions have in common, and its answer while that is being sent."""
-
-    question: Question[Any]
-    arrived: float
-    key: Hashable | None = None
-    decided: Decided | None = None
 
 
 class OracleActor:
@@ -156,7 +148,7 @@ class OracleActor:
         now = anyio.current_time()
         arrived = [Waiting(self._codec.question(encoded), now) for encoded in batch]
         # They are open before the domain or the oracle looks at any: a crash over one must not lose the others.
-        self._open.update({_name(each.question): each for each in arrived})
+        self._open.update({each.name: each for each in arrived})
         self._start(arrived, calls)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
@@ -177,7 +169,7 @@ class OracleActor:
         self._pump(calls)
 
     async def _send(self, waiting: Waiting, decided: Decided) -> None:
-        self._open[_name(waiting.question)] = waiting._replace(decided=decided)
+        self._open[waiting.name] = waiting._replace(decided=decided)
         await self._engine.send(self._codec.encode(decided))
         self._close(waiting)
 
@@ -198,7 +190,7 @@ class OracleActor:
             waiting = waiting._replace(key=key)
         if waiting.key is not None and waiting.key in self._followers:
             self._followers[waiting.key].append(waiting)
-            self.statistics.shared(_name(question))
+            self.statistics.shared(waiting.name)
             return
         if waiting.key is not None:
             self._followers[waiting.key] = []
@@ -220,7 +212,7 @@ class OracleActor:
             waited = False
             self.breaker.begun()
             self._calling += 1
-            self.statistics.called(_name(waiting.question))
+            self.statistics.called(waiting.name)
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
             calls.start_soon(self._call, waiting, calls)
         if len(self._waiting) < self._config.queue_size:
@@ -232,7 +224,7 @@ class OracleActor:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
         if not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
-        if not self.is_spent():
+        if not self._is_spent():
             return None
         if not self._spent and self._config.when_spent == "stop":
             self._on_spent()
@@ -243,7 +235,7 @@ class OracleActor:
         """When a question is given up. Where there is no doing without an answer, waiting does not count."""
         return (waiting.arrived if self.oracle.falls_back else now) + self._deadline_s
 
-    def is_spent(self) -> bool:
+    def _is_spent(self) -> bool:
         """Whether a further call would go over the spend cap. Tokens are known only once a call has ended."""
         calls, tokens = self._config.max_calls, self._config.max_tokens
         return (calls is not None and self.statistics.calls >= calls) or (tokens is not None and self.tokens >= tokens)
@@ -272,7 +264,7 @@ class OracleActor:
     async def _deliver(self, waiting: Waiting, verdict: Verdict, calls: anyio.abc.TaskGroup) -> None:
         """Hand the engine the answer to a question and to those identical to it, and go on."""
         if verdict.source in FALLBACKS and not self.oracle.falls_back:
-            agent, tick, trigger = _name(waiting.question)
+            agent, tick, trigger = waiting.name
             raise OracleFailedError(agent, tick, trigger, verdict.reason, verdict.detail)
         followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
         if verdict.source == Source.TIMEOUT:
@@ -282,32 +274,18 @@ class OracleActor:
         now = anyio.current_time()
         for asked in (waiting, *followers):
             question = asked.question
-            latency_s = now - asked.arrived
-            answer = Decided(
-                question.tick,
-                question.agent,
-                question.trigger,
-                verdict.state,
-                verdict.source,
-                verdict.reason,
-                verdict.content,
-                latency_s,
-            )
+            answer = asked.answer(verdict, now)
             self.statistics.noted(answer, now, verdict.detail)
             if verdict.reason:
                 await self.oracle.forgo(self._codec.encode(question), verdict.source, verdict.reason)
-            self._open[_name(question)] = asked._replace(decided=answer)
+            self._open[asked.name] = asked._replace(decided=answer)
             await self._answers.keep(self._codec.encode(answer))
             await self._send(asked, answer)
         self._pump(calls)
 
     def _close(self, waiting: Waiting) -> None:
         """A question is answered. One of the same name may have been asked since the answer was sent."""
-        name = _name(waiting.question)
+        name = waiting.name
         self.statistics.settled(name)
         if self._open.get(name, waiting).question is waiting.question:
             self._open.pop(name, None)
-
-
-def _name(question: Question[Any]) -> Name:
-    return question.agent, question.tick, question.trigger

@@ -22,6 +22,7 @@ from actors.simulation import Simulation
 from prism.agents import Question
 from prism.columns import Columns
 from prism.config import Config
+from prism.domain import Domain
 from prism.errors import OracleUnavailableError, PrismError
 from prism.statechart import Oracle
 
@@ -111,12 +112,13 @@ async def replay(
         raise JournalError(f"{directory.path}: has {history.ticks:,} ticks, not {ticks:,}")
     config = read_resolved(directory.path / CONFIG)
     # Before it looks as if the run could not be repeated: other code is what a replay is there to judge, no obstacle.
-    inputs = build_domain(config).inputs
-    refuse_unless_same(directory.path, recovered.header, manifest, config, inputs, force=True)
+    built = build_domain(config)
+    refuse_unless_same(directory.path, recovered.header, manifest, config, built.inputs, force=True)
     record = Replay(history, KnownAnswers(disk, history.answers_from, history.answers_end))
     simulation: Simulation | None = None
     for part in parts_of(directory, config, ticks):
-        simulation = await _continued(simulation, part, record, on_begin)
+        domain = built.domain if part.config is config else build_domain(part.config).domain
+        simulation = await _continued(simulation, part, domain, record, on_begin)
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
     return simulation
@@ -133,10 +135,9 @@ def parts_of(directory: RunDirectory, config: Config, ticks: int) -> list[Part]:
 
 
 async def _continued(
-    before: Simulation | None, part: Part, record: Replay, on_begin: Callable[[Simulation], None]
+    before: Simulation | None, part: Part, domain: Domain, record: Replay, on_begin: Callable[[Simulation], None]
 ) -> Simulation:
     """A simulation that goes on where another stands, with the configuration of the next part, to its end."""
-    domain = build_domain(part.config).domain
     oracle = None
     if part.config.oracle.backend != "choice":
         oracle = Absent(may_be_late=part.config.oracle.mode == "realtime")

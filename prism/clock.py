@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 import msgspec
 
@@ -21,3 +22,7 @@ class SimulatedClock(msgspec.Struct, frozen=True):
     def at(self, tick: int) -> datetime:
         """The simulated instant of a tick, in UTC."""
         return (self.epoch + timedelta(seconds=tick * self.tick_seconds)).astimezone(UTC)
+
+
+DEFAULT_CLOCK: Final = SimulatedClock()
+"""For agents and components that nobody has given a clock."""

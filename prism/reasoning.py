@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from prism.clock import SimulatedClock
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.llm.client import Call, LLMClient
 from prism.llm.failure import LLMFailureException
 from prism.models import Component, LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
 
 _log = logging.getLogger(__name__)
 
-DEFAULT_CLOCK: Final = SimulatedClock()
 
 T = TypeVar("T", bound=msgspec.Struct)
 D = TypeVar("D", PolicyDecision, ValidationResult, StateUpdateDecision)

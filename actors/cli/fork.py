@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -43,12 +44,11 @@ def fork(  # noqa: PLR0913  # one for each option
     parent.manifest()
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
     with locked(child.path):
-        try:
+        with ExitStack() as unless_made:
+            unless_made.callback(child.discard)
             branching = partial(branch_off, parent, child, tick, overrides, ticks)
             anyio.run(partial(showing, branching, quiet=quiet))
-        except BaseException:
-            child.discard()
-            raise
+            unless_made.pop_all()
         if prepare:
             click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
             return

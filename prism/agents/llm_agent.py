@@ -6,12 +6,12 @@ import logging
 from abc import abstractmethod
 
 from prism.agents.agent import Agent
-from prism.clock import SimulatedClock
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
 from prism.economy.state import SimulationState
 from prism.models import LLMReasoningChain, PolicyDecision
 from prism.quoting import quoted
-from prism.reasoning import DEFAULT_CLOCK, DecisionClient, Reasoner
+from prism.reasoning import DecisionClient, Reasoner
 
 _log = logging.getLogger(__name__)
 

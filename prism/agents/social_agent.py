@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from prism.agents.stateful import DEFAULT_CLOCK, StatefulAgent
-from prism.clock import SimulatedClock
+from prism.agents.stateful import StatefulAgent
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.rng import Draw, pick, uniform
 from prism.social.persona import Persona
 from prism.social.post import PostView

@@ -5,11 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Generic
 
-from prism.clock import SimulatedClock
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.statechart import StateTransition
 from prism.statechart.states import S
 
-DEFAULT_CLOCK: Final = SimulatedClock()
 NO_HISTORY: Final[tuple[()]] = ()
 
 

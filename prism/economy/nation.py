@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from prism.agents.stateful import DEFAULT_CLOCK, StatefulAgent
-from prism.clock import SimulatedClock
+from prism.agents.stateful import StatefulAgent
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
 from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
 from prism.economy.state import SimulationState

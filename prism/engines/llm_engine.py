@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from prism.clock import SimulatedClock
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
 from prism.economy.state import GlobalState, SimulationState
 from prism.engines.engine import Engine
 from prism.models import LLMReasoningChain, StateUpdateDecision
-from prism.reasoning import DEFAULT_CLOCK, DecisionClient, Reasoner
+from prism.reasoning import DecisionClient, Reasoner
 
 _log = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from prism.clock import SimulatedClock
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
 from prism.models import LLMReasoningChain, ValidationResult
-from prism.reasoning import DEFAULT_CLOCK, DecisionClient, Reasoner
+from prism.reasoning import DecisionClient, Reasoner
 from prism.validators.validator import Validator
 
 
