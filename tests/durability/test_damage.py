@@ -15,7 +15,7 @@ from actors.answer_log import MAGIC as ANSWERS_MAGIC
 from actors.checkpoint import checkpoints
 from actors.disk import RealDisk
 from actors.errors import DamagedError, JournalError
-from actors.frames import ORIGIN, Frame, encode_frame, link_of
+from actors.frames import ORIGIN, Frame, encode_frame, frames_in, link_of
 from actors.journal import JOURNAL, MAGIC, TickFrame, read_frames, read_header, read_ticks
 from actors.recovery import recover
 from actors.run_directory import CONFIG, MANIFEST
@@ -132,6 +132,9 @@ def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to
     has_checkpoints: bool, damage: Damage, crashed_live: Crashed
 ) -> None:
     good, kept, refused = crashed_live.read(ANSWERS), set(), 0
+    frames = list(frames_in(good[len(ANSWERS_MAGIC) :], len(ANSWERS_MAGIC)))
+    starts = {len(ANSWERS_MAGIC), *(frame.end for frame in frames if isinstance(frame, Frame))} - {len(good)}
+    assert len(starts) > 3
     without = () if has_checkpoints else checkpoints(RealDisk(crashed_live.path))
     for byte, found in outcomes(crashed_live, ANSWERS, damage, without):
         if isinstance(found, JournalError):
@@ -146,7 +149,7 @@ def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to
             kept.add(len(found.answers))
     assert refused >= len(ANSWERS_MAGIC)
     if damage is cut or not has_checkpoints:
-        assert len(kept) > 10
+        assert kept == starts, "cut back to the last whole answer, wherever it was damaged"
     else:
         assert refused == len(good), "a checkpoint knows that all of it had been there"
 
