@@ -56,6 +56,8 @@ class KnownAnswers:
         self._records = read_answers(disk, offset)
         self._end = end
         self._at = offset
+        self._newest = -1
+        """The latest tick whose question has its answer in what has been read."""
         self._read: dict[Name, deque[Decided]] = {}
 
     def take(self, question: Question[Any]) -> Decided | None:
@@ -67,6 +69,7 @@ class KnownAnswers:
                 self._at = self._end
                 break
             decided, self._at = record
+            self._newest = max(self._newest, decided.asked)
             self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
         answers = self._read.get(name)
         if not answers:
@@ -76,8 +79,11 @@ class KnownAnswers:
         return answers.popleft()
 
     def is_used_up(self, oldest_asked: int) -> bool:
-        """Whether nothing is left that a question of tick `oldest_asked` or later could want."""
-        return self._at >= self._end and all(asked < oldest_asked for _, asked, _ in self._read)
+        """Whether the answer to no question of tick `oldest_asked` or later is here.
+
+        One that was taken still is: it may be on its way, and whoever asked have to ask again after a crash.
+        """
+        return self._at >= self._end and self._newest < oldest_asked
 
 
 def create_answers(disk: Disk) -> None:

@@ -6,14 +6,14 @@ frame the journal does not have is refused. It is written beside the others and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from actors.disk import Disk, put_whole
+from actors.disk import Disk
 from actors.engine import EngineState
 from actors.errors import DamagedError, JournalError
-from actors.frames import ORIGIN, Damage, encode_frame, link_of
+from actors.frames import ORIGIN, Damage, link_of
 from actors.journal import read_frames
 from actors.oracle_statistics import OracleState
 from actors.supervisor import SupervisorState
@@ -21,9 +21,9 @@ from actors.tally import TallyState
 from prism.columns import Column, Columns
 
 MAGIC = b"PRISMC\r\n"
-FORMAT = 1
+FORMAT = 2
 _PREFIX, _SUFFIX = "checkpoint-", ".bin"
-_decode_column = msgspec.msgpack.Decoder(Column).decode
+_decode: Callable[[bytes], list[Column] | int] = msgspec.msgpack.Decoder(list[Column] | int).decode
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,12 +58,11 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """The first frame of a checkpoint; `columns` frames of columns follow."""
+    """The first frame of a checkpoint. Frames of pieces of columns follow, and last the number of pieces."""
 
     format: int = FORMAT
     position: Position
     state: RunState
-    columns: int
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,14 +75,17 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The file it is kept in."""
-        return f"{_PREFIX}{self.position.tick:012d}{_SUFFIX}"
+        return name_at(self.position.tick)
 
 
-def write_checkpoint(disk: Disk, checkpoint: Checkpoint, keep: int = 2) -> None:
-    """Put a checkpoint in place, and remove all but the latest `keep`."""
-    put_whole(disk, checkpoint.name, _encode(checkpoint))
-    for name in checkpoints(disk)[keep:]:
-        disk.remove(name)
+def name_at(tick: int) -> str:
+    """The file that a checkpoint after this many ticks is kept in."""
+    return f"{_PREFIX}{tick:012d}{_SUFFIX}"
+
+
+def is_draft(name: str) -> bool:
+    """Whether a file is a checkpoint that was not put in place."""
+    return name.startswith(f".{_PREFIX}") and name.endswith(f"{_SUFFIX}.tmp")
 
 
 def checkpoints(disk: Disk) -> list[str]:
@@ -100,18 +102,17 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
     """
     if disk.read(name, 0, len(MAGIC)) != MAGIC:
         raise DamagedError(name, 0, f"it does not begin with {MAGIC!r}")
-    head, columns, link = None, [], ORIGIN
-    for start, found in read_frames(disk, name, len(MAGIC)):
-        if isinstance(found, Damage):
-            raise DamagedError(name, found.offset, found.problem)
-        if found.link != link_of(link, found.payload):
-            raise DamagedError(name, start, "a frame does not follow from the one before it")
-        link = found.link
+    head, columns, count = None, list[Column](), None
+    for start, payload in _payloads(disk, name):
+        if count is not None:
+            raise DamagedError(name, start, "it goes on after its end")
         if head is None:
-            head = _head(name, start, found.payload)
+            head = _head(name, start, payload)
+        elif isinstance(found := _columns_or_count(name, start, payload), int):
+            count = found
         else:
-            columns.append(_column(name, start, found.payload))
-    if head is None or len(columns) != head.columns:
+            columns += found
+    if head is None or count != len(columns):
         raise DamagedError(name, disk.size(name), "it ends before its last column")
     return Checkpoint(position=head.position, state=head.state, columns=columns)
 
@@ -131,19 +132,20 @@ def _head(name: str, start: int, payload: bytes) -> Head:
     return head
 
 
-def _column(name: str, start: int, payload: bytes) -> Column:
+def _payloads(disk: Disk, name: str) -> Iterator[tuple[int, bytes]]:
+    """The payload of each frame and where the frame starts, if each follows from the one before it."""
+    link = ORIGIN
+    for start, found in read_frames(disk, name, len(MAGIC)):
+        if isinstance(found, Damage):
+            raise DamagedError(name, found.offset, found.problem)
+        if found.link != link_of(link, found.payload):
+            raise DamagedError(name, start, "a frame does not follow from the one before it")
+        link = found.link
+        yield start, found.payload
+
+
+def _columns_or_count(name: str, start: int, payload: bytes) -> list[Column] | int:
     try:
-        return _decode_column(payload)
+        return _decode(payload)
     except msgspec.DecodeError as error:
-        raise DamagedError(name, start, f"a column cannot be read: {error}") from None
-
-
-def _encode(checkpoint: Checkpoint) -> Iterator[bytes]:
-    head = Head(position=checkpoint.position, state=checkpoint.state, columns=len(checkpoint.columns))
-    payload = msgspec.msgpack.encode(head)
-    link = link_of(ORIGIN, payload)
-    yield MAGIC + encode_frame(link, payload)
-    for column in checkpoint.columns:
-        payload = msgspec.msgpack.encode(column)
-        link = link_of(link, payload)
-        yield encode_frame(link, payload)
+        raise DamagedError(name, start, f"its columns cannot be read: {error}") from None

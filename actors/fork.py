@@ -9,10 +9,10 @@ from importlib.metadata import version
 import msgspec
 
 from actors.answer_log import ANSWERS, MAGIC, create_answers, encode_answer, read_answers
-from actors.checkpoint import write_checkpoint
 from actors.checkpointer import checkpoint_of
 from actors.disk import RealDisk, put_whole
 from actors.domains import Built, build_domain
+from actors.draft import write_checkpoint
 from actors.errors import ForkRefusedError
 from actors.frames import Damage
 from actors.history import History

@@ -120,20 +120,27 @@ class Simulation:
         self.oracle.restore(state.oracle)
         self._guards_before = dict(state.guards)
 
-    async def snapshot(self) -> tuple[RunState, list[Column]]:
-        """Everything that `restore` needs, between two ticks. The loop gets its turn after each piece."""
-        state = RunState(
+    def state(self) -> RunState:
+        """What the actors hold between two ticks."""
+        return RunState(
             engine=self.engine.state(),
             tally=self.tally.state(),
             supervisor=self.supervisor.state(),
             oracle=self.oracle.state(self.engine.open.is_open),
             guards=self.guard_errors(),
         )
-        columns = []
+
+    async def copy(self, add: Callable[[Column], None]) -> None:
+        """Pass on the world, piece by piece, between two ticks. The loop gets its turn after each piece."""
         for column in self.domain.world.columns():
-            columns.append(column)
+            add(column)
             await anyio.lowlevel.checkpoint()
-        return state, columns
+
+    async def snapshot(self) -> tuple[RunState, list[Column]]:
+        """Everything that `restore` needs, between two ticks."""
+        columns: list[Column] = []
+        await self.copy(columns.append)
+        return self.state(), columns
 
     def guard_errors(self) -> dict[str, int]:
         """`{row: how often its guard raised}`."""

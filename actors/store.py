@@ -2,18 +2,17 @@
 
     the oracle's answers, before anybody acts on them
     the frames of whole ticks, after the answers in them are on the medium
-    a checkpoint, after the frame it follows
+    a checkpoint, after the frame it follows: it gets its name when that frame is on the medium
 
 One task writes, in a thread, so that a slow disk holds up no event loop. It takes what has gathered since its last
 write as one batch: the faster the ticks, the fewer the waits for the medium. A run may be `PENDING_MAX` frames ahead
-of its disk, no more. A checkpoint is written beside the next batches.
+of its disk, no more. A checkpoint is written beside the next batches, while it is still being copied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import anyio
@@ -21,14 +20,15 @@ from anyio import to_thread
 
 from actors.answer_log import ANSWERS, KnownAnswers, encode_answer
 from actors.batch import Batch, Marks, StoreStatistics
-from actors.checkpoint import Checkpoint, Position, write_checkpoint
+from actors.checkpoint import Position
 from actors.disk import Disk
+from actors.draft import Draft
 from actors.errors import JournalError
 from actors.history import History
-from actors.journal import JOURNAL
 from actors.messages import Decided
 from actors.observer import Observer
 from actors.recorder import Record
+from actors.run_writer import RunWriter
 from prism.agents import Question
 
 PENDING_MAX = 64
@@ -73,27 +73,23 @@ class RunStore(Record):
         self._execute = execute
         self._observer = observer or Observer()
         self._observer.resumed(history.end, history.ticks)
-        self._keep = keep
+        self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, keep=keep)
         self._settled_after = settled_after
         self._keeps_answers = keeps_answers
         self._known = KnownAnswers(disk, history.answers_from, history.answers_end)
         self._batch, self._writing = Batch(), Batch()
         self._taken = self._done = 0
         """Batches that were begun, and that are written."""
-        self._unsynced_lines: dict[str, None] = {}
-        self._named: set[str] = set()
-        """Files of lines whose names are on the medium."""
-        self._checkpoint: Checkpoint | None = None
+        self._draft: Draft | None = None
+        """The next checkpoint."""
         self._is_checkpointing = False
+        self._settles = False
+        """Whether all of the next batch has to be on the medium before it counts as written."""
         self._frame_end = history.start
         self._answers_bytes = history.answers_end
         self._marks = Marks(history.tick, history.answers_from)
-        self._answers_unsynced = True
-        """Whether the log may hold answers that are not on the medium; what an earlier life left may not be."""
         self._changed = anyio.Event()
         self._written = anyio.Event()
-        self._journal_unsynced = True
-        """Likewise of the journal."""
         self._ends = self._is_over = False
         self._error: OSError | None = None
 
@@ -107,25 +103,57 @@ class RunStore(Record):
 
     async def _write_all(self) -> None:
         async with anyio.create_task_group() as tasks:
-            while not (self._ends and not self._batch and self._checkpoint is None) and self._error is None:
-                if not self._batch and (self._checkpoint is None or self._is_checkpointing):
+            while self._error is None:
+                if self._draft is not None and not self._is_checkpointing:
+                    draft, self._draft = self._draft, None
+                    self._is_checkpointing = True
+                    tasks.start_soon(self._write_checkpoint, draft)
+                if self._batch or self._settles:
+                    await self._write_batch()
+                elif self._ends and not self._is_checkpointing:
+                    break
+                else:
                     self._changed = anyio.Event()
                     await self._changed.wait()
-                    continue
-                self._writing, self._batch = self._batch, Batch()
-                self._taken += 1
-                checkpoint = None
-                if not self._is_checkpointing:
-                    checkpoint, self._checkpoint = self._checkpoint, None
-                await self._attempt(partial(self._write, is_followed=checkpoint is not None))
-                if (frames := self._writing.frames) and self._error is None:
-                    self._observer.committed(self.statistics.commit_s[-1], sum(map(len, frames)), len(frames))
-                self._writing = Batch()
-                self._done += self._error is None
-                if checkpoint is not None and self._error is None:
-                    self._is_checkpointing = True
-                    tasks.start_soon(self._write_checkpoint, checkpoint)
-                self._tell()
+
+    async def _write_batch(self) -> None:
+        self._writing, self._batch = self._batch, Batch()
+        settles, self._settles = self._settles, False
+        self._taken += 1
+
+        def write() -> None:
+            self._writer.write(self._writing)
+            if settles:
+                self._writer.settle()
+
+        await self._attempt(write)
+        if (frames := self._writing.frames) and self._error is None:
+            self._observer.committed(self.statistics.commit_s[-1], sum(map(len, frames)), len(frames))
+        self._writing = Batch()
+        self._done += self._error is None
+        self._tell()
+
+    async def _write_checkpoint(self, draft: Draft) -> None:
+        """Write a checkpoint while it is being made, and put it in place when all that it relies on is."""
+        while await draft.more() and self._error is None:
+            await self._attempt(partial(draft.write, self._disk))
+        if draft.is_whole:
+            await self._settled()
+        if self._error is None:
+            await self._attempt(partial(self._writer.end, draft))
+        if draft.is_whole and self._error is None:
+            self._observer.checkpointed()
+        self._is_checkpointing = False
+        self._changed.set()
+        self._tell()
+
+    async def _settled(self) -> None:
+        """Return once all that has gathered is on the medium, or cannot be."""
+        self._settles = True
+        self._changed.set()
+        batch = self._taken + 1
+        while self._done < batch and self._error is None:
+            await self._written.wait()
 
     def is_recorded(self, tick: int) -> bool:
         """Whether this tick was run before."""
@@ -190,10 +218,13 @@ class RunStore(Record):
             answers_end=self._answers_bytes,
         )
 
-    def checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Have a checkpoint written after everything before it. One that still waits is left out."""
+    def checkpoint(self, draft: Draft) -> None:
+        """Have a checkpoint written as it is made, and put in place after everything before it.
+
+        One that still waits for an earlier one is left out.
+        """
         self._check()
-        self._checkpoint = checkpoint
+        self._draft = draft
         self._changed.set()
 
     async def close(self) -> None:
@@ -205,65 +236,6 @@ class RunStore(Record):
         self._ends = True
         self._changed.set()
         await self._until(lambda: self._is_over)
-
-    def _write(self, *, is_followed: bool) -> None:
-        """Write a batch, in the order that makes any crash mendable. Runs where it may block.
-
-        Args:
-            is_followed: whether a checkpoint follows, which needs all of it on the medium, an earlier life's end too.
-        """
-        batch = self._writing
-        if batch.answers:
-            self._answers_unsynced = True
-            self._disk.append(ANSWERS, b"".join(batch.answers))
-        if batch.frames:
-            self._write_frames(batch.frames)
-        if is_followed:
-            self._sync_answers()
-            self._sync_journal()
-        for file, lines in batch.lines.items():
-            self._disk.append(file, b"".join(lines))
-            self._unsynced_lines[file] = None
-
-    def _write_frames(self, frames: list[bytes]) -> None:
-        begun, data = perf_counter(), b"".join(frames)
-        self._sync_answers()
-        self._journal_unsynced = True
-        self._disk.append(JOURNAL, data)
-        self._sync_journal()
-        self.statistics.journal_bytes += len(data)
-        self.statistics.ticks += len(frames)
-        self.statistics.commit_s.append(perf_counter() - begun)
-
-    def _sync_answers(self) -> None:
-        if self._keeps_answers and self._answers_unsynced:
-            self._disk.sync(ANSWERS)
-            self._answers_unsynced = False
-
-    def _sync_journal(self) -> None:
-        if self._journal_unsynced:
-            self._disk.sync(JOURNAL)
-            self._journal_unsynced = False
-
-    async def _write_checkpoint(self, checkpoint: Checkpoint) -> None:
-        lines, self._unsynced_lines = self._unsynced_lines, {}
-
-        def write() -> None:
-            for file in lines:
-                self._disk.sync(file)
-            if not self._named.issuperset(lines):
-                self._disk.sync_directory()  # or a power cut might keep the checkpoint's name and lose theirs
-                self._named.update(lines)
-            write_checkpoint(self._disk, checkpoint, self._keep)
-
-        await self._attempt(write)
-        if self._error is None:
-            self.statistics.checkpoints += 1
-            self.statistics.checkpoint_tick = checkpoint.position.tick
-            self._observer.checkpointed()
-        self._is_checkpointing = False
-        self._changed.set()
-        self._tell()
 
     async def _attempt(self, function: Callable[[], None]) -> None:
         try:

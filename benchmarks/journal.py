@@ -13,7 +13,6 @@ import argparse
 import gc
 import sys
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -184,8 +183,8 @@ def crowd(size: int) -> SocialDomain:
     ids = list(network.posts)  # one number for each post, which all who have seen it refer to
     for agent in range(size):
         first = agent % (len(ids) - 32)
-        network._timelines[agent] = deque(ids[first : first + agent % 16], maxlen=50)  # noqa: SLF001  # as after a day
-        network._seen[agent] = deque(ids[first : first + agent % 32], maxlen=55)  # noqa: SLF001
+        network._timelines[agent] = ids[first : first + agent % 16]  # noqa: SLF001  # as after a day
+        network._seen[agent] = ids[first : first + agent % 32]  # noqa: SLF001
         if agent % 3 == 0:
             world.states[agent] = AgentState.SCROLLING
             world.sessions[agent] = ids[first : first + agent % 5]

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections import deque
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -33,15 +31,8 @@ def test_a_dictionary_is_read_back_in_its_order(items: dict[Any, Any], piece: in
 @given(st.dictionaries(st.integers(0, 99), st.lists(st.integers(0, 2**40), max_size=9)), PIECES)
 def test_a_dictionary_of_lists_is_read_back_in_its_order(lists: dict[int, list[int]], piece: int) -> None:
     columns = Columns(pack_lists("lists", lists, piece))
-    assert list(columns.lists("lists", int, int, list).items()) == list(lists.items())
+    assert list(columns.lists("lists", int, int).items()) == list(lists.items())
     assert columns.unread == []
-
-
-def test_what_stands_for_a_list_is_made_as_asked() -> None:
-    pieces = pack_lists("queues", {7: deque([1, 2, 3], maxlen=3), 8: deque[int](maxlen=3)})
-    queues: dict[int, deque[int]] = Columns(pieces).lists("queues", int, int, partial(deque, maxlen=3))
-    assert queues == {7: deque([1, 2, 3]), 8: deque()}
-    assert {queue.maxlen for queue in queues.values()} == {3}
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
@@ -54,8 +45,16 @@ def test_no_piece_is_larger_than_the_limit_and_none_is_left_out(size: int) -> No
 
 
 def test_lists_are_cut_between_lists() -> None:
-    pieces = [piece for piece in pack_lists("lists", {n: [n] * n for n in range(5)}, 2) if piece.name == "lists"]
+    pieces = [piece for piece in pack_lists("lists", {n: [n] * n for n in range(5)}, 5) if piece.name == "lists"]
     assert [msgspec.msgpack.decode(piece.data) for piece in pieces] == [[1], [2, 2, 3, 3, 3], [4, 4, 4, 4]]
+
+
+@pytest.mark.parametrize("length", [0, 1, 40, 3 * PIECE])
+def test_no_piece_of_lists_is_much_larger_than_the_limit_however_long_they_are(length: int) -> None:
+    lists = {n: range(length) for n in range(3 if length > PIECE else 2 * PIECE)}
+    sizes = [len(msgspec.msgpack.decode(piece.data)) for piece in pack_lists("lists", lists) if piece.name == "lists"]
+    assert sum(sizes) == length * len(lists)
+    assert max(sizes) <= max(length, PIECE)
 
 
 def test_a_piece_is_made_when_it_is_asked_for() -> None:
@@ -99,4 +98,4 @@ def test_lists_with_too_few_or_too_many_values_are_refused() -> None:
     for values in ([1, 2], [1, 2, 3, 4]):
         columns = Columns([*pack("lists.key", [7, 8]), *pack("lists.length", [1, 2]), *pack("lists", values)])
         with pytest.raises(ValueError, match="lists: expected 3 values"):
-            columns.lists("lists", int, int, list)
+            columns.lists("lists", int, int)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import FeedConfig
@@ -44,8 +43,9 @@ class Network:
         self.cascades = Cascades()
         self.counts: dict[str, int] = {"posts": 0, "likes": 0, "replies": 0, "reshares": 0}
         self._next_id = 0
-        self._timelines: dict[int, deque[int]] = {}
-        self._seen: dict[int, deque[int]] = {}
+        self._timelines: dict[int, list[int]] = {}
+        """Lists, where a deque would take 600 bytes for a single post."""
+        self._seen: dict[int, list[int]] = {}
         # A post lives for its own round and the horizon. Whoever remembers that many feeds never sees a post twice.
         self._memory = max(feed.memory, feed.size * (feed.horizon_rounds + 1))
         self._recent: deque[int] = deque(maxlen=RECENT_ORIGINALS)
@@ -106,8 +106,9 @@ class Network:
             (self.feed.size - outside, outside),
         )
         if shown:
-            seen = self._seen.setdefault(agent, deque(maxlen=self._memory))
+            seen = self._seen.setdefault(agent, [])
             seen.extend(self.posts[post_id].root for post_id in shown)
+            del seen[: -self._memory]
         return shown
 
     def view(self, agent: int, post_id: int, tick: int, fatigue: float) -> PostView | None:
@@ -164,8 +165,8 @@ class Network:
         self.posts = {post.id: post for post in columns.values("posts", Post)}
         self.counts = columns.items("counts", str, int)
         self._recent.extend(columns.values("recent", int))
-        self._timelines = columns.lists("timelines", int, int, partial(deque, maxlen=self.feed.memory))
-        self._seen = columns.lists("seen", int, int, partial(deque, maxlen=self._memory))
+        self._timelines = columns.lists("timelines", int, int)
+        self._seen = columns.lists("seen", int, int)
         self.cascades.restore(columns)
 
     def _oldest_first(self, horizon: int) -> Iterator[Post]:
@@ -196,12 +197,12 @@ class Network:
             self._deliver(follower, post.id)
 
     def _deliver(self, agent: int, post_id: int) -> None:
-        timeline = self._timelines.get(agent)
-        if timeline is None:
-            timeline = self._timelines[agent] = deque(maxlen=self.feed.memory)
-        while timeline and timeline[0] not in self.posts:  # forgotten: or a long run would keep hundreds for everybody
-            timeline.popleft()
+        timeline = self._timelines.setdefault(agent, [])
         timeline.append(post_id)
+        first = max(0, len(timeline) - self.feed.memory)
+        while timeline[first] not in self.posts:  # forgotten: or a long run would keep hundreds for everybody
+            first += 1
+        del timeline[:first]
 
     def _pool(self, agent: int, tick: int) -> list[int]:
         """A sample, with repeats, of the newest originals."""
@@ -218,9 +219,7 @@ class Network:
         follows = self.population.graph.follows
         return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
 
-    def _candidates(
-        self, agent: int, post_ids: Iterator[int] | deque[int] | list[int] | tuple[int, ...]
-    ) -> list[Candidate]:
+    def _candidates(self, agent: int, post_ids: Sequence[int]) -> list[Candidate]:
         """The posts among these that are still remembered, not the agent's own and of no cascade it has seen."""
         seen = frozenset(self._seen.get(agent, ()))
         found = []

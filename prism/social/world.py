@@ -146,7 +146,7 @@ class SocialWorld(World):
         self.entered = columns.values("entered", int)
         self.session_round = columns.values("session_round", int)
         self.shown = columns.values("shown", int)
-        self.sessions = columns.lists("sessions", int, int, list)
+        self.sessions = columns.lists("sessions", int, int)
         self.current = columns.items("current", int, int)
         self.pending = columns.items("pending", int, str)
         self.deliberating = dict.fromkeys(columns.values("deliberating", int))

@@ -11,11 +11,14 @@ import pytest
 
 from actors import frames, journal, recovery
 from actors.answer_log import ANSWERS
-from actors.checkpoint import Checkpoint, Position, write_checkpoint
+from actors.checkpoint import Position
+from actors.checkpointer import Checkpointer, checkpoint_of
+from actors.draft import write_checkpoint
 from actors.engine import EngineActor, EngineState
 from actors.errors import JournalError
 from actors.frames import HEAD, Damage, Frame
 from actors.journal import JOURNAL
+from actors.run_writer import RunWriter
 from actors.store import RunStore
 from tests.crash.disk import Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, Scene
@@ -44,14 +47,14 @@ def no_truncation(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
 
 
 def a_frame_twice(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
-    write = RunStore._write_frames
+    write = RunWriter._write_frames
 
-    def write_once_more(store: RunStore, new: list[bytes]) -> None:
+    def write_once_more(writer: RunWriter, new: list[bytes]) -> None:
         # Only in a life that goes on with something, with its first frames: as if it could not tell what is there.
-        again = store.statistics.ticks == store._history.ticks > 0
-        write(store, [*new[:1], *new] if again else new)
+        again = writer._statistics.ticks > 0 and not writer._statistics.commit_s
+        write(writer, [*new[:1], *new] if again else new)
 
-    patch.setattr(RunStore, "_write_frames", write_once_more)
+    patch.setattr(RunWriter, "_write_frames", write_once_more)
     return SimulatedDisk
 
 
@@ -98,9 +101,10 @@ def no_crc(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
 def a_checkpoint_ahead(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     scan = recovery._scan
 
-    def write_at_once(store: RunStore, checkpoint: Checkpoint) -> None:
+    async def write_at_once(self: Checkpointer) -> None:
+        checkpoint = await checkpoint_of(self._simulation, self._store)
         try:
-            write_checkpoint(store._disk, checkpoint, store._keep)
+            write_checkpoint(self._store._disk, checkpoint)
         except OSError as error:
             raise JournalError("the disk is full") from error
 
@@ -108,8 +112,16 @@ def a_checkpoint_ahead(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         ends, damage = scan(disk, first, offsets)
         return ends._replace(links=dict.fromkeys(offsets, ANY)), damage
 
-    patch.setattr(RunStore, "checkpoint", write_at_once)
+    patch.setattr(Checkpointer, "take", write_at_once)
     patch.setattr(recovery, "_scan", accept_all)
+    return SimulatedDisk
+
+
+def a_hasty_checkpoint(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+    async def wait_for_nothing(store: RunStore) -> None:
+        pass
+
+    patch.setattr(RunStore, "_settled", wait_for_nothing)
     return SimulatedDisk
 
 
@@ -153,6 +165,7 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         (LIVE, forgotten_decisions, "no answer in the log is asked for again"),
         (LIVE, no_crc, "every byte of oracle.log belongs to a whole frame"),
         (EMBEDDED, a_checkpoint_ahead, "of a journal that is not this one"),
+        (EMBEDDED, a_hasty_checkpoint, "rounds.csv is that of an undisturbed run"),
         (LIVE, no_sync_of_answers, "oracle.log: has no answer to"),
         (EMBEDDED, no_sync_of_frames, "DamagedError: journal.prism: damaged at byte"),
         (EMBEDDED, no_sync_of_drafts, "DamagedError: journal.prism: damaged at byte 8"),

@@ -9,6 +9,7 @@ import msgspec
 from actors.answer_log import create_answers, encode_answer
 from actors.checkpoint import Checkpoint, Position, RunState
 from actors.digest import RunningDigest
+from actors.draft import Draft
 from actors.engine import EngineState
 from actors.frames import ORIGIN
 from actors.history import History
@@ -75,6 +76,15 @@ def run_of(count: int, answers: int = 0) -> tuple[SimulatedDisk, list[Tick]]:
 def history_of(disk: SimulatedDisk) -> History:
     """All of a run, to be done again."""
     return recover(disk, before=0).history
+
+
+def draft_at(tick: int, journal_bytes: int, link: bytes) -> Draft:
+    """The same checkpoint, made and not yet written."""
+    checkpoint = checkpoint_at(tick, journal_bytes, link)
+    with Draft(checkpoint.position, checkpoint.state) as draft:
+        for column in checkpoint.columns:
+            draft.add(column)
+    return draft
 
 
 def checkpoint_at(tick: int, end: int, link: bytes = ORIGIN, values: int = 5) -> Checkpoint:

@@ -18,7 +18,18 @@ from actors.journal import JOURNAL, read_header, read_ticks
 from actors.recovery import recover
 from actors.store import PENDING_MAX, Execute, RunStore, in_thread
 from tests.crash.disk import Fault, SimulatedDisk
-from tests.journal.files import Tick, checkpoint_at, decided, empty_run, encode, frames, history_of, question, run_of
+from tests.journal.files import (
+    Tick,
+    checkpoint_at,
+    decided,
+    draft_at,
+    empty_run,
+    encode,
+    frames,
+    history_of,
+    question,
+    run_of,
+)
 from tests.schedules import in_schedules
 
 
@@ -61,7 +72,7 @@ class Desk:
 
     def checkpoint(self, tick: int) -> None:
         behind: Tick = self.ticks[tick - 1]
-        self.store.checkpoint(checkpoint_at(tick, behind.end, behind.link))
+        self.store.checkpoint(draft_at(tick, behind.end, behind.link))
 
     def changes(self) -> list[tuple[str, str]]:
         return [operation for operation in self.disk.operations if operation[1] in {JOURNAL, ANSWERS}]
@@ -198,7 +209,7 @@ async def test_a_checkpoint_follows_the_frames_before_it() -> None:
         desk.checkpoint(4)
         await desk.store.close()
     done = desk.disk.operations
-    assert done.index(("sync", JOURNAL)) < done.index(("append", f".{checkpoint_at(4, 0).name}.tmp"))
+    assert done.index(("sync", JOURNAL)) < done.index(("rename", f".{checkpoint_at(4, 0).name}.tmp"))
     assert desk.disk.durable(JOURNAL) == desk.disk.visible(JOURNAL)
     recovered = recover(desk.disk)
     assert recovered.checkpoint is not None
@@ -228,10 +239,10 @@ async def test_frames_are_written_while_a_checkpoint_is() -> None:
     slow = Gate()
 
     async def execute(write: Callable[[], None]) -> None:
-        if isinstance(write, partial):  # a batch; a checkpoint is a function of its own
-            write()
-        else:
+        if isinstance(write, partial):  # of a checkpoint; a batch is a function of its own
             await slow.execute(write)
+        else:
+            write()
 
     desk = Desk(empty_run(), execute, keeps_answers=False)
     async with anyio.create_task_group() as tasks:
@@ -339,7 +350,7 @@ async def _run_on(path: Path, execute: Execute) -> None:
                 await store.keep(encode(decided(tick, 2)))
                 await store.commit(tick, each.frame)
                 store.line("rounds.csv", str(tick))
-            store.checkpoint(checkpoint_at(20, ticks[-1].end, ticks[-1].link))
+            store.checkpoint(draft_at(20, ticks[-1].end, ticks[-1].link))
             await store.close()
     await anyio.to_thread.run_sync(disk.close)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from actors.answer_log import ANSWERS
-from actors.checkpoint import write_checkpoint
+from actors.draft import write_checkpoint
 from actors.journal import JOURNAL
 from actors.verification import Verified, verify
 from tests.crash.disk import SimulatedDisk

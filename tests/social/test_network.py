@@ -223,6 +223,19 @@ def test_a_timeline_keeps_no_posts_that_are_forgotten() -> None:
     for tick in range(0, 200, 10):
         net.retire(tick)
         net.publish(ADA, tick)
-    kept = Columns(net.columns()).lists("timelines", int, int, list)
+    kept = Columns(net.columns()).lists("timelines", int, int)
     assert kept[BO] == list(net.posts)
     assert len(net.posts) == 3
+
+
+def test_timelines_and_what_has_been_seen_keep_the_latest() -> None:
+    net = network(size=2, memory=4, horizon_rounds=2)
+    shown = []
+    for tick in range(20):
+        post = net.publish(ADA, tick)
+        shown += [net.posts[each].root for each in net.feed_for(BO, tick)]
+        columns = Columns(net.columns())
+        assert columns.lists("timelines", int, int)[BO] == list(net.posts)[-4:]
+        assert columns.lists("seen", int, int).get(BO, []) == shown[-6:]
+        assert post.id in net.posts
+    assert len(shown) > 6

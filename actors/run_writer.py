@@ -1,0 +1,83 @@
+"""The half of a store that blocks: puts batches on the disk, in an order that lets any crash be mended."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from actors.answer_log import ANSWERS
+from actors.batch import Batch, StoreStatistics
+from actors.disk import Disk
+from actors.draft import Draft
+from actors.journal import JOURNAL
+
+
+class RunWriter:
+    """Writes the files of one run. Every call may raise OSError.
+
+    Args:
+        statistics: of the run so far; kept up to date.
+        keeps_answers: False for an oracle whose answers nobody keeps.
+        keep: checkpoints that are kept.
+    """
+
+    def __init__(self, disk: Disk, statistics: StoreStatistics, *, keeps_answers: bool, keep: int) -> None:
+        self._disk = disk
+        self._statistics = statistics
+        self._keeps_answers = keeps_answers
+        self._keep = keep
+        self._answers_unsynced = self._journal_unsynced = True
+        """Whether a file may hold what is not on the medium; what an earlier life left may not be."""
+        self._unsynced_lines: dict[str, None] = {}
+        self._named: set[str] = set()
+        """Files of lines whose names are on the medium."""
+
+    def write(self, batch: Batch) -> None:
+        """Answers, then the frames that follow from them, then lines."""
+        if batch.answers:
+            self._answers_unsynced = True
+            self._disk.append(ANSWERS, b"".join(batch.answers))
+        if batch.frames:
+            self._write_frames(batch.frames)
+        for file, lines in batch.lines.items():
+            self._disk.append(file, b"".join(lines))
+            self._unsynced_lines[file] = None
+
+    def settle(self) -> None:
+        """Wait until all that was written is on the medium, an earlier life's end too."""
+        self._sync_answers()
+        self._sync_journal()
+        lines, self._unsynced_lines = self._unsynced_lines, {}
+        for file in lines:
+            self._disk.sync(file)
+        if not self._named.issuperset(lines):
+            self._disk.sync_directory()  # or a power cut might keep a checkpoint's name and lose theirs
+            self._named.update(lines)
+
+    def end(self, draft: Draft) -> None:
+        """Put a checkpoint in place, or remove one that was given up."""
+        if not draft.is_whole:
+            draft.remove(self._disk)
+            return
+        draft.put(self._disk, self._keep)
+        self._statistics.checkpoints += 1
+        self._statistics.checkpoint_tick = draft.position.tick
+
+    def _write_frames(self, frames: list[bytes]) -> None:
+        begun, data = perf_counter(), b"".join(frames)
+        self._sync_answers()
+        self._journal_unsynced = True
+        self._disk.append(JOURNAL, data)
+        self._sync_journal()
+        self._statistics.journal_bytes += len(data)
+        self._statistics.ticks += len(frames)
+        self._statistics.commit_s.append(perf_counter() - begun)
+
+    def _sync_answers(self) -> None:
+        if self._keeps_answers and self._answers_unsynced:
+            self._disk.sync(ANSWERS)
+            self._answers_unsynced = False
+
+    def _sync_journal(self) -> None:
+        if self._journal_unsynced:
+            self._disk.sync(JOURNAL)
+            self._journal_unsynced = False
