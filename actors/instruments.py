@@ -6,6 +6,7 @@ number of agents. The world's own measures come on top: see `prism.measure`. `do
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
@@ -65,6 +66,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     journal_bytes: int
     journal_ticks: int
     checkpoint_s: float
+    tasks: int | None
     timings: Mapping[str, Mapping[tuple[str, ...], Counts]]
 
 
@@ -243,5 +245,10 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "prism_checkpoint_timestamp_seconds",
         _one(lambda now: now.checkpoint_s),
         "When the latest checkpoint was written, in Unix time; 0 before the first.",
+    ),
+    _gauge(
+        "prism_event_loop_tasks",
+        _one(lambda now: math.nan if now.tasks is None else now.tasks),
+        "Tasks of the event loop; NaN where nobody has counted.",
     ),
 )

@@ -29,6 +29,7 @@ from actors.mailbox_sweep import MailboxSweep
 from actors.observer import Observer
 from actors.reading import read
 from actors.simulation import Simulation
+from actors.task_count import TaskCount
 from actors.timed_mailbox import TimedMailbox
 from prism.measure import Measure
 
@@ -51,6 +52,7 @@ class Metrics(Observer):
         """Whether the run has committed a tick and not ended; for any thread."""
         self._labels = labels
         self._clock = clock
+        self._tasks = TaskCount(clock)
         self._published_at = self._measured_at = float("-inf")
         self._active = False
         self._simulation: Simulation | None = None
@@ -77,6 +79,7 @@ class Metrics(Observer):
     async def run(self) -> None:
         """Beat and publish until cancelled."""
         self._active = True
+        self._count_tasks()
         self._publish(at_tick_end=True)  # a resumed run is further than when it was made
         try:
             await self.lag.run(self._beaten)
@@ -116,8 +119,13 @@ class Metrics(Observer):
 
     def _beaten(self) -> None:
         """Publish also in a tick that takes long: what the oracle does then is what one wants to see."""
+        self._count_tasks()
         if self._clock() - self._published_at >= PERIOD_S / 2:
             self._publish(at_tick_end=False)
+
+    def _count_tasks(self) -> None:
+        if self._simulation is not None:
+            self._tasks.look(len(self._simulation.mailboxes))
 
     def _publish(self, *, at_tick_end: bool) -> None:
         simulation = self._simulation
@@ -145,6 +153,7 @@ class Metrics(Observer):
             journal_bytes=self._journal_bytes,
             journal_ticks=self._journal_ticks,
             checkpoint_s=self._checkpoint_s,
+            tasks=self._tasks.latest,
             timings={
                 TICK.name: {(): self._tick.counts()},
                 COMMIT.name: {(): self._commit.counts()},

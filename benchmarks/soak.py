@@ -1,10 +1,10 @@
 """A run of 10,000 people against a model server that fails one call in twenty, watched for as long as you like.
 
 Both are processes of their own: the run cannot hide anything in this one. Every second its memory, descriptors and
-threads are read from /proc, its ticks and their duration from its metrics. Prometheus watches with the shipped rules
-where it is installed. At the end the run gets a SIGTERM, its files are verified, and a report is written: soak.md,
-soak.csv, and soak.png where matplotlib is installed. Exit code 4: after the warm-up the memory rises, by more than
-chance (`benchmarks.trend`). Exit code 1: the run ended early, or left damaged files.
+threads are read from /proc, its tasks, its ticks and their duration from its metrics. Prometheus watches with the
+shipped rules where it is installed. At the end the run gets a SIGTERM, its files are verified, and a report is written:
+soak.md, soak.csv, and soak.png where matplotlib is installed. Exit code 4: after the warm-up the memory rises, by more
+than chance (`benchmarks.trend`). Exit code 1: the run ended early, or left damaged files.
 
     python -m benchmarks.soak --minutes 20 [--agents 10000] [--faults 0.05] [--out runs/soak-report]
 """
@@ -112,6 +112,7 @@ def _observation(pid: int, scrape: Scrape) -> Observation:
         rss_bytes=1024 * int(status["VmRSS"].split()[0]),
         descriptors=len(list(Path(f"/proc/{pid}/fd").iterdir())),
         threads=int(status["Threads"]),
+        tasks=int(scrape.value("prism_event_loop_tasks")),
         ticks=int(scrape.value("prism_ticks_total")),
         tick_seconds_total=scrape.value("prism_tick_duration_seconds_sum"),
         calls=int(scrape.value("prism_llm_request_duration_seconds_count")),

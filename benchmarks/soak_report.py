@@ -30,6 +30,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     rss_bytes: int
     descriptors: int
     threads: int
+    tasks: int
     ticks: int
     tick_seconds_total: float
     calls: int
@@ -70,11 +71,13 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
     memory = trend([each.at_s for each in warm], [each.rss_bytes / MIB for each in warm])
     ticks = tick_durations(warm)
     tick = trend([at_s for at_s, _ in ticks], [1000 * duration_s for _, duration_s in ticks])
+    tasks = trend([each.at_s for each in warm], [each.tasks for each in warm])
     rows = [
         _row("memory, MiB", [each.rss_bytes / MIB for each in warm], ".1f", memory, "MiB"),
         _row("tick, ms", [1000 * duration_s for _, duration_s in ticks], ".1f", tick, "ms"),
         _row("descriptors", [each.descriptors for each in warm], "d"),
         _row("threads", [each.threads for each in warm], "d"),
+        _row("tasks", [each.tasks for each in warm], ",d", tasks, "tasks"),
         _row("longest lag, ms", [1000 * each.lag_s for each in warm], ".0f"),
     ]
     last = observations[-1]

@@ -102,10 +102,11 @@ RUNTIME = Layout(
                 Query(total(rate("python_gc_collections_total"), "generation"), "generation {{generation}}"),
             ),
             lines(
-                "File descriptors",
-                "Open ones. They rise with calls under way and fall again.",
+                "File descriptors and tasks",
+                "Open descriptors, and the event loop's tasks besides agents. Calls under way raise both.",
                 "short",
-                Query(of_run("process_open_fds"), "open"),
+                Query(of_run("process_open_fds"), "descriptors"),
+                Query(of_run("(prism_event_loop_tasks - prism_population)"), "tasks"),
             ),
         ),
         "Disk": (

@@ -69,6 +69,7 @@ EXPECTED = {
     "prism_checkpoint_timestamp_seconds": "",
     "prism_event_loop_lag_seconds": "",
     "prism_event_loop_lag_seconds_max": "",
+    "prism_event_loop_tasks": "",
     "prism_posts_total": "kind",
     "prism_likes_total": "",
 }
