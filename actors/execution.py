@@ -21,10 +21,11 @@ from actors.history import History
 from actors.logs import LogContext
 from actors.observer import Observer
 from actors.run_directory import Manifest, RunDirectory
+from actors.run_writer import Execute, in_thread
 from actors.series import RoundSeries, cut_series
 from actors.signals import StopOnSignal
 from actors.simulation import Progress, Simulation
-from actors.store import Execute, RunStore, in_thread
+from actors.store import RunStore
 from actors.summary import Summary, summarise
 from prism.config import Config, OracleConfig
 from prism.domain import Domain

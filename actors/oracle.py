@@ -16,12 +16,10 @@ from typing import Any
 import anyio
 import anyio.abc
 
-from actors.breaker import CircuitBreaker
-from actors.concurrency import AdaptiveLimit, ConcurrencyLimit, FixedLimit
-from actors.consultation import Verdict, consult, fallback
+from actors.admission import Admission
+from actors.consultation import Verdict, consult
 from actors.errors import JournalError, first_of
 from actors.fair_queue import FairQueue
-from actors.gate import TokenBucket
 from actors.mailbox import Mailbox
 from actors.messages import Codec, Decided
 from actors.observer import Observer
@@ -64,9 +62,7 @@ class OracleActor:
     ) -> None:
         self.oracle = oracle
         self.statistics = OracleStatistics()
-        self.breaker = CircuitBreaker()
-        most = config.max_concurrency
-        self.limit: ConcurrencyLimit = AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)
+        self.admission = Admission(config, oracle, lambda: (self.statistics.calls, self.tokens), on_spent)
         self._asker = asker
         self._codec = codec
         self._engine = engine
@@ -74,12 +70,7 @@ class OracleActor:
         self._answers = answers or Unrecorded()
         self._has_keys = type(oracle).key is not Oracle.key
         self._priority = priority
-        self._on_spent = on_spent
         self._observer = observer or Observer()
-        self._deadline_s = config.deadline_s if oracle.waits else math.inf
-        self._spent = False
-        self._tokens_before = 0
-        self._bucket = TokenBucket(config.rate_per_s)
         self._waiting: FairQueue[Waiting] = FairQueue()
         self._open: dict[tuple[int, int, str], Waiting] = {}
         """`{(agent, tick, trigger): its question}` from arrival until its answer is sent; survives a crash."""
@@ -87,8 +78,6 @@ class OracleActor:
         """`{key of a question under way: the identical ones that wait for its answer}`."""
         self._calling = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._paced = False
-        """Whether the next call waits for the rate, and for nothing else."""
         self._room = asyncio.Event()
 
     @property
@@ -104,7 +93,7 @@ class OracleActor:
     @property
     def tokens(self) -> int:
         """Tokens used in the whole run, in and out."""
-        return self._tokens_before + self.oracle.tokens
+        return self.statistics.tokens_before + self.oracle.tokens
 
     def state(self, is_open: Callable[[Name], bool]) -> OracleState:
         """What it has counted.
@@ -114,11 +103,6 @@ class OracleActor:
         """
         return self.statistics.state(self.tokens, is_open)
 
-    def restore(self, state: OracleState) -> None:
-        """Go on counting from there."""
-        self._tokens_before = state.tokens
-        self.statistics.restore(state)
-
     async def run(self, mailbox: Mailbox[bytes]) -> None:
         """Answer questions until the mailbox closes.
 
@@ -127,7 +111,7 @@ class OracleActor:
             JournalError: an answer cannot be kept.
         """
         self._waiting, self._followers, self._calling = FairQueue(), {}, 0
-        self.breaker.abandoned()
+        self.admission.breaker.abandoned()
         try:
             async with anyio.create_task_group() as calls:
                 self._start(list(self._open.values()), calls)
@@ -198,19 +182,18 @@ class OracleActor:
 
     def _pump(self, calls: anyio.abc.TaskGroup) -> None:
         """Start every call that may start now, and come back when the next one may."""
-        now = anyio.current_time()
-        waited, self._paced = self._paced, False
-        while (waiting := self._waiting.first()) is not None and self._calling < self.limit.limit:
-            if (refusal := self._refusal(waiting, now)) is not None:
+        now, admission = anyio.current_time(), self.admission
+        waited = admission.looked()
+        while (waiting := self._waiting.first()) is not None and self._calling < admission.limit.limit:
+            if (refusal := admission.refusal(waiting, now)) is not None:
                 calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
                 continue
-            if (delay := self._bucket.delay(now)) > 0.0:
-                self._wake_after(min(delay, self._expires(waiting, now) - now), calls)
+            if (delay := admission.delay(now)) > 0.0:
+                self._wake_after(min(delay, admission.expires(waiting, now) - now), calls)
                 break
             self._waiting.pop()
-            self._bucket.take(now, waited=waited)
+            admission.begun(now, waited=waited)
             waited = False
-            self.breaker.begun()
             self._calling += 1
             self.statistics.called(waiting.name)
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
@@ -218,47 +201,22 @@ class OracleActor:
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
 
-    def _refusal(self, waiting: Waiting, now: float) -> Verdict | None:
-        """The fallback of a question that may not be asked: too late, the backend is down, or the money is spent."""
-        if self._expires(waiting, now) <= now:
-            return fallback(waiting.question, Source.TIMEOUT, "deadline")
-        if not self.breaker.allows(now):
-            return fallback(waiting.question, Source.FALLBACK, "breaker_open")
-        if not self._is_spent():
-            return None
-        if not self._spent and self._config.when_spent == "stop":
-            self._on_spent()
-        self._spent = True
-        return fallback(waiting.question, Source.FALLBACK, "spent")
-
-    def _expires(self, waiting: Waiting, now: float) -> float:
-        """When a question is given up. Where there is no doing without an answer, waiting does not count."""
-        return (waiting.arrived if self.oracle.falls_back else now) + self._deadline_s
-
-    def _is_spent(self) -> bool:
-        """Whether a further call would go over the spend cap. Tokens are known only once a call has ended."""
-        calls, tokens = self._config.max_calls, self._config.max_tokens
-        return (calls is not None and self.statistics.calls >= calls) or (tokens is not None and self.tokens >= tokens)
-
     def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(delay_s, self._pump, calls)
-        self._paced = True
+        self.admission.waits()
 
     async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and tell everything that learns from how it went."""
         begun, under_way = anyio.current_time(), self._calling
-        within_s = self._expires(waiting, begun) - begun
+        within_s = self.admission.expires(waiting, begun) - begun
         self._observer.asked(begun - waiting.arrived)
         verdict = await consult(self.oracle, self._asker(waiting.question), waiting.question, within_s)
-        now, failure = anyio.current_time(), verdict.reason or None
+        now = anyio.current_time()
         self._observer.answered(verdict.reason, now - begun, waiting.question.tick)
-        if failure == "deadline" and within_s < self._deadline_s / 2:
-            failure = "waited"  # it had waited so long that little time was left, which says nothing of the backend
         self._calling -= 1
-        self.breaker.ended(failure, now)
-        self.limit.ended(failure, under_way, now)
+        self.admission.ended(verdict, within_s, under_way, now)
         await self._deliver(waiting, verdict, calls)
 
     async def _deliver(self, waiting: Waiting, verdict: Verdict, calls: anyio.abc.TaskGroup) -> None:

@@ -46,6 +46,8 @@ class OracleStatistics:
         """Questions that shared the answer of an identical one."""
         self.fallbacks: Counter[str] = Counter()
         """`{reason: how often}`."""
+        self.tokens_before = 0
+        """Tokens used in earlier lives of the run."""
         self.concurrency_max = 0
         self.latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
         """The latest answers' latencies, from arrival to answer; fallbacks do not count."""
@@ -109,6 +111,7 @@ class OracleStatistics:
         """Count on from there."""
         self.answered, self.calls, self.coalesced = state.answered, state.calls, state.coalesced
         self.fallbacks = Counter(state.fallbacks)
+        self.tokens_before = state.tokens
 
     def _answered(self, decided: Decided) -> None:
         name = (decided.agent, decided.asked, decided.trigger)

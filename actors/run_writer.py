@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from time import perf_counter
+
+from anyio import to_thread
 
 from actors.answer_log import ANSWERS
 from actors.batch import Batch, StoreStatistics
 from actors.disk import Disk
 from actors.draft import Draft
 from actors.journal import JOURNAL
+
+Execute = Callable[[Callable[[], None]], Awaitable[None]]
+"""Runs something that blocks."""
+
+
+async def in_thread(function: Callable[[], None]) -> None:
+    """Run something that blocks, in a thread."""
+    await to_thread.run_sync(function)
 
 
 class RunWriter:

@@ -117,7 +117,7 @@ class Simulation:
         self.engine.restore(state.engine)
         self.tally.restore(state.tally)
         self.supervisor.restore(state.supervisor)
-        self.oracle.restore(state.oracle)
+        self.oracle.statistics.restore(state.oracle)
         self._guards_before = dict(state.guards)
 
     def state(self) -> RunState:

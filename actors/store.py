@@ -11,12 +11,11 @@ of its disk, no more. A checkpoint is written beside the next batches, while it 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import anyio
-from anyio import to_thread
 
 from actors.answer_log import ANSWERS, KnownAnswers, encode_answer
 from actors.batch import Batch, Marks, StoreStatistics
@@ -28,19 +27,11 @@ from actors.history import History
 from actors.messages import Decided
 from actors.observer import Observer
 from actors.recorder import Record
-from actors.run_writer import RunWriter
+from actors.run_writer import Execute, RunWriter, in_thread
 from prism.agents import Question
 
 PENDING_MAX = 64
 """Frames that may wait for the disk."""
-
-Execute = Callable[[Callable[[], None]], Awaitable[None]]
-"""Runs something that blocks."""
-
-
-async def in_thread(function: Callable[[], None]) -> None:
-    """Run something that blocks, in a thread."""
-    await to_thread.run_sync(function)
 
 
 class RunStore(Record):
@@ -141,8 +132,8 @@ class RunStore(Record):
             await self._settled()
         if self._error is None:
             await self._attempt(partial(self._writer.end, draft))
-        if draft.is_whole and self._error is None:
-            self._observer.checkpointed()
+            if draft.is_whole and self._error is None:
+                self._observer.checkpointed()
         self._is_checkpointing = False
         self._changed.set()
         self._tell()
@@ -207,14 +198,12 @@ class RunStore(Record):
 
     def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
         """Where a checkpoint after `tick` ticks stands, if the oldest open question is of tick `oldest_asked`."""
-        answers_bytes = self._history.answers_from
-        if self._known.is_used_up(oldest_asked):
-            answers_bytes = self._marks.length_at(oldest_asked)
+        used_up = self._known.is_used_up(oldest_asked)
         return Position(
             tick=tick,
             journal_bytes=self._frame_end,
             link=link,
-            answers_bytes=answers_bytes,
+            answers_bytes=self._marks.length_at(oldest_asked) if used_up else self._history.answers_from,
             answers_end=self._answers_bytes,
         )
 
@@ -254,8 +243,7 @@ class RunStore(Record):
             self._check()
 
     def _check(self) -> None:
-        if self._error is not None:
-            error = self._error
+        if (error := self._error) is not None:
             where = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
             raise JournalError(
                 f"{where}; what was committed is safe: mend it, then `prism resume` goes on from there"

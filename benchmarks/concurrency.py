@@ -98,7 +98,7 @@ async def goodput(host: str, oracle: OracleConfig, warm_up_s: float, window_s: f
             tasks.cancel_scope.cancel()
     finally:
         await model.aclose()
-    return Measured(median(seen), stream.actor.limit.limit)
+    return Measured(median(seen), stream.actor.admission.limit.limit)
 
 
 def settings(concurrency: int | None) -> OracleConfig:

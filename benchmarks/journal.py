@@ -24,11 +24,10 @@ from typing import Any
 
 import anyio
 import msgspec
-import numpy as np
 
 from actors.beginning import begin
 from actors.checkpoint import checkpoints
-from actors.checkpointer import Checkpointer, restore
+from actors.checkpointer import restore
 from actors.collector import collector_paused
 from actors.disk import RealDisk
 from actors.domains import Built, build_domain
@@ -39,14 +38,10 @@ from actors.reopening import read_resolved
 from actors.run_directory import CONFIG, RunDirectory
 from actors.simulation import Simulation
 from actors.store import RunStore
+from benchmarks.checkpoint import config_of, measure_checkpoint
 from benchmarks.step import SOCIAL, BenchmarkDomain
 from prism.config import Config
 from prism.domain import Domain
-from prism.social.domain import SocialDomain
-from prism.social.graph import FollowGraph
-from prism.social.persona import Persona
-from prism.social.population import Population
-from prism.statechart import AgentState
 
 Sizes = argparse.Namespace
 WARM_UP_TICKS = 4
@@ -58,11 +53,6 @@ class Cost(msgspec.Struct, frozen=True):
     tick_s: float
     bytes: float = 0.0
     updates: float = 0.0
-
-
-def config_of(**sections: dict[str, Any]) -> Config:
-    """A configuration with these sections over the defaults."""
-    return msgspec.convert(sections, Config)
 
 
 async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost:
@@ -168,77 +158,6 @@ def phases_of_resume(path: Path) -> dict[str, float]:
         restore(simulation, recovered.checkpoint)
     assert simulation.engine.tick == config.simulation.length
     return seconds
-
-
-def crowd(size: int) -> SocialDomain:
-    """A social world in the middle of a round, with people who are all alike: only their number matters here."""
-    persona = Persona(name="Ada Example", interests=("science",), personality="curious, warm and calm")
-    people = np.arange(size)
-    graph = FollowGraph(size, people, (people + 1) % size)
-    config = config_of(population={"size": size}, simulation={"rounds": 10})
-    domain = SocialDomain(config, Population(personas=(persona,) * size, graph=graph))
-    world, network = domain.world, domain.world.network
-    for author in range(0, size, 20):
-        network.publish(author, 12)
-    ids = list(network.posts)  # one number for each post, which all who have seen it refer to
-    for agent in range(size):
-        first = agent % (len(ids) - 32)
-        network._timelines[agent] = ids[first : first + agent % 16]  # noqa: SLF001  # as after a day
-        network._seen[agent] = ids[first : first + agent % 32]  # noqa: SLF001
-        if agent % 3 == 0:
-            world.states[agent] = AgentState.SCROLLING
-            world.sessions[agent] = ids[first : first + agent % 5]
-            world.current[agent] = ids[first]
-            world.agenda.put(agent, 13, "sees_post")
-    return domain
-
-
-async def _checkpoint(domain: SocialDomain, directory: Path) -> dict[str, float]:
-    simulation = Simulation(domain.config, domain)
-    gc.collect()
-    gc.freeze()  # as it is while a simulation runs
-    run = begin(RunDirectory(directory), domain.config, Built(domain, {}))
-    disk = RealDisk(directory)
-    store = RunStore(disk, run.history, keeps_answers=False)
-    simulation.engine.tick = 12
-    gaps: list[float] = []
-
-    async def tick() -> None:
-        while True:
-            begun = perf_counter()
-            await anyio.sleep(0.001)
-            gaps.append(perf_counter() - begun - 0.001)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(store.run)
-        tasks.start_soon(tick)
-        await anyio.sleep(0.05)
-        gaps.clear()
-        begun = perf_counter()
-        await Checkpointer(simulation, store, 0).take()
-        copied, longest = perf_counter() - begun, max(gaps)
-        await store.close()
-        written = perf_counter() - begun
-        tasks.cancel_scope.cancel()
-    gc.unfreeze()
-    disk.close()
-    size = disk.size(checkpoints(disk)[0])
-    return {"copied": copied, "written": written, "gap": max(gaps), "gap of the copy": longest, "bytes": size}
-
-
-def measure_checkpoint(sizes: Sizes, parent: Path) -> None:
-    """Print how long a checkpoint takes, and for how long it keeps the event loop from anything else."""
-    domain = crowd(sizes.crowd)
-    samples = []
-    for _ in range(sizes.repeats):
-        with tempfile.TemporaryDirectory(dir=parent) as directory:
-            samples.append(anyio.run(_checkpoint, domain, Path(directory)))
-    print(f"\ncheckpoint of {sizes.crowd:,} people, {samples[0]['bytes']:,.0f} bytes, medians of {sizes.repeats}")
-    for name in ("copied", "written"):
-        print(f"{name:20} {median(sample[name] for sample in samples):8.2f} s")
-    for name in ("gap of the copy", "gap"):
-        gaps = sorted(sample[name] * 1e3 for sample in samples)
-        print(f"{name:20} {median(gaps):8.1f} ms, at most {gaps[-1]:.1f} ms")
 
 
 def main() -> None:

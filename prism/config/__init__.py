@@ -9,13 +9,12 @@ from prism.config.model import (
     Config,
     FeedConfig,
     GraphConfig,
-    MetricsConfig,
     OracleConfig,
     PopulationConfig,
-    RunConfig,
     SimulationConfig,
     StatechartConfig,
 )
+from prism.config.runtime import MetricsConfig, RunConfig
 
 __all__ = [
     "ActivityConfig",

@@ -16,13 +16,8 @@ from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, LanguageModel, Message
 from prism.rng import Draw, integer, pick, uniform
-from prism.statechart.oracle import (
-    UNTRUSTED,
-    Asker,
-    build_oracle_prompt,
-    options_schema,
-    parse_oracle_response,
-)
+from prism.statechart.oracle import Asker
+from prism.statechart.prompt import UNTRUSTED, build_oracle_prompt, options_schema, parse_oracle_response
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState
 
 _SEEDS = 2**31

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -99,6 +99,15 @@ class Cascades:
         """`{posts in a cascade: cascades of that size}`, of all there ever were, ascending."""
         counts = self._retired + Counter(cascade.posts for cascade in self._living.values())
         return dict(sorted(counts.items()))
+
+    def totals(self) -> dict[str, Any]:
+        """What the run's summary says about them, as JSON values."""
+        return {
+            "largest_cascade": {"root_post": self.largest.root, "size": self.largest.size, "depth": self.largest.depth},
+            "deepest_cascade": self.deepest,
+            "cascades_branched": self.branched,
+            "cascade_sizes": {str(size): count for size, count in self.sizes().items()},
+        }
 
     def retire(self, before: int) -> None:
         """Forget cascades that nobody has touched since before that tick, so that a long run does not grow."""

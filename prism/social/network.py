@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import FeedConfig
+from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.feed import Candidate, Reader, build_feed
@@ -16,6 +18,8 @@ from prism.social.texts import write_post
 
 POSTS_A_PIECE = 2048
 """Posts that make one piece of a column: each takes as long to encode as twenty numbers."""
+
+POSTS = "Posts by what they are: original, reply or reshare."
 
 RECENT_ORIGINALS = 1000
 """How many of the newest originals out-of-network candidates are sampled from."""
@@ -134,6 +138,18 @@ class Network:
             appeal=uniform(self.seed, agent, 0, Draw.APPEAL, post.root) ** 3,
             fatigue=fatigue,
         )
+
+    def measures(self) -> list[Measure]:
+        """Posts by kind, and likes."""
+        kinds = {"original": "posts", "reply": "replies", "reshare": "reshares"}
+        counter = partial(Measure, kind="counter")
+        return [
+            *(
+                counter(name="prism_posts_total", help=POSTS, labels={"kind": kind}, value=self.counts[name])
+                for kind, name in kinds.items()
+            ),
+            counter(name="prism_likes_total", help="Likes given.", value=self.counts["likes"]),
+        ]
 
     def edges(self) -> Iterator[CascadeEdge]:
         """The steps of every cascade still remembered, oldest first."""

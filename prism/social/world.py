@@ -37,7 +37,6 @@ _NEXT = {
     AgentState.ENGAGING_RESHARE: "action_done",
 }
 _STATES = {state.value: state for state in AgentState}
-POSTS = "Posts by what they are: original, reply or reshare."
 
 
 class SocialWorld(World):
@@ -103,26 +102,11 @@ class SocialWorld(World):
 
     def totals(self) -> dict[str, Any]:
         """Posts, engagements and cascades so far."""
-        largest = self.network.cascades.largest
-        return {
-            **self.network.counts,
-            "largest_cascade": {"root_post": largest.root, "size": largest.size, "depth": largest.depth},
-            "deepest_cascade": self.network.cascades.deepest,
-            "cascades_branched": self.network.cascades.branched,
-            "cascade_sizes": {str(size): count for size, count in self.network.cascades.sizes().items()},
-        }
+        return {**self.network.counts, **self.network.cascades.totals()}
 
     def measures(self) -> list[Measure]:
         """Posts by kind, and likes."""
-        counts = self.network.counts
-        kinds = (("original", "posts"), ("reply", "replies"), ("reshare", "reshares"))
-        return [
-            *(
-                Measure(name="prism_posts_total", help=POSTS, kind="counter", labels={"kind": kind}, value=counts[name])
-                for kind, name in kinds
-            ),
-            Measure(name="prism_likes_total", help="Likes given.", kind="counter", value=counts["likes"]),
-        ]
+        return self.network.measures()
 
     def columns(self) -> Iterator[Column]:
         """The people and the network, for `restore`."""

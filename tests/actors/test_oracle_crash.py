@@ -91,10 +91,10 @@ async def test_a_crash_during_the_probe_does_not_keep_the_breaker_from_closing()
     asker = FaultyAsker(100, times=1)
     bench = Bench(ScriptedOracle(), asker=asker)
     for _ in range(20):
-        bench.actor.breaker.ended("timeout", 0.0)
+        bench.actor.admission.breaker.ended("timeout", 0.0)
     await anyio.sleep(6.0)
     assert await supervise(bench, 3, question(100)) == [100]
-    assert bench.actor.breaker.allows(anyio.current_time() + 120.0)
+    assert bench.actor.admission.breaker.allows(anyio.current_time() + 120.0)
 
 
 @in_schedules(30)

@@ -16,7 +16,8 @@ from actors.disk import RealDisk
 from actors.errors import JournalError
 from actors.journal import JOURNAL, read_header, read_ticks
 from actors.recovery import recover
-from actors.store import PENDING_MAX, Execute, RunStore, in_thread
+from actors.run_writer import Execute, in_thread
+from actors.store import PENDING_MAX, RunStore
 from tests.crash.disk import Fault, SimulatedDisk
 from tests.journal.files import (
     Tick,

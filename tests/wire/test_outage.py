@@ -39,7 +39,7 @@ class Outage:
 
     def watch(self, simulation: Simulation) -> None:
         decided = simulation.tally.decisions_by_source()["llm"]
-        state = simulation.oracle.breaker.state
+        state = simulation.oracle.admission.breaker.state
         if state is not self.seen[-1]:
             self.seen.append(state)
         if decided >= ENOUGH:
