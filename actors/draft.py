@@ -1,14 +1,15 @@
 """A checkpoint on its way to the disk: it is written while the rest of it is still being copied.
 
-The event loop adds columns, and a thread encodes, hashes and writes them: the copy of a million people takes a second,
-in which all but the last of the writing gets done. The file has its name only when all of it, and everything that it
+The event loop adds columns, and a thread encodes, hashes and writes them, so that little is left to be written when the
+copy is made. The file has its name only when all of it, and everything that it
 relies on, is on the medium.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 
 import anyio
@@ -83,17 +84,18 @@ class Draft:
             self._is_begun = True
             self.remove(disk)
             disk.append(self._draft, MAGIC)
-        with suppress(IndexError):
-            while True:
+        with self._undone(disk):
+            while self._waiting:
                 payload = _encode(self._waiting.popleft())
                 self._link = link_of(self._link, payload)
                 disk.append(self._draft, encode_frame(self._link, payload))
 
     def put(self, disk: Disk, keep: int) -> None:
         """Put it in place, and remove all but the latest `keep` and what crashes have left of others. Blocks."""
-        disk.sync(self._draft)
-        disk.rename(self._draft, self._name)
-        disk.sync_directory()
+        with self._undone(disk):
+            disk.sync(self._draft)
+            disk.rename(self._draft, self._name)
+            disk.sync_directory()
         for name in [*checkpoints(disk)[keep:], *filter(is_draft, disk.names())]:
             disk.remove(name)
 
@@ -101,6 +103,16 @@ class Draft:
         """Remove what is written of it. Blocks."""
         with suppress(FileNotFoundError):
             disk.remove(self._draft)
+
+    @contextmanager
+    def _undone(self, disk: Disk) -> Iterator[None]:
+        """On a disk that fails, for want of room as a rule, half a checkpoint must not take up what is left."""
+        try:
+            yield
+        except OSError:
+            with suppress(OSError):
+                self.remove(disk)
+            raise
 
 
 def write_checkpoint(disk: Disk, checkpoint: Checkpoint, keep: int = 2) -> None:
