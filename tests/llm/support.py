@@ -1,4 +1,4 @@
-"""What the tests of `prism.llm` share: servers, requests, people who ask."""
+"""What the tests of `prism.llm` share: servers, requests, people who ask, checks that fail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import pytest
 
+from prism.errors import OracleUnavailableError
 from prism.llm import (
     ChatRequest,
     ChoiceRequest,
@@ -31,6 +33,8 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 CHOICE = ChoiceRequest(state="A long day.", instructions="What next?", options={"rest": "Stop", "scroll": None})
+KEY = "sk-3f9a-very-secret"
+ADDRESS_IN_USE_BY_NOBODY = "http://127.0.0.1:9"
 
 
 def asking(text: str = "What next?", **fields: Any) -> ChatRequest:
@@ -65,6 +69,14 @@ async def serving(
         finally:
             await model.aclose()
         await until(lambda: server.statistics().open_connections == 0)
+
+
+async def unavailable(model: LanguageModel) -> str:
+    """What a check says that fails."""
+    with pytest.raises(OracleUnavailableError) as caught:
+        await model.check()
+    await model.aclose()
+    return str(caught.value)
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -1,12 +1,7 @@
-"""What is on the tape is what is returned: recorded, replayed, after failures, kills and damage."""
+"""What is on the tape is what is returned: recorded, replayed, after failures."""
 
 from __future__ import annotations
 
-import signal
-import sqlite3
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +10,8 @@ import msgspec
 import pytest
 from blockbuster import blockbuster_ctx
 
-from prism.errors import OracleUnavailableError
 from prism.llm import (
-    ChatRequest,
     Completion,
-    Distribution,
-    Identity,
     LanguageModel,
     LLMClient,
     LLMFailureException,
@@ -28,22 +19,10 @@ from prism.llm import (
     OpenAICompatClient,
     Tape,
     TapedModel,
-    TapeError,
-    TapeMissError,
 )
-from prism.llm.records import Contents, Failed, Forgone
-from prism.llm.tape import FORMAT
-from prism.llm.taped import key_of
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
 from tests.llm.test_client import Decision
-from tests.ollama_server import Dialect, Fault, FaultPlan, Latency, OllamaServer, Settings, SystemOne
-
-OLLAMA = Identity(backend="ollama", model="llama3.2", dialect="ollama", options={"temperature": 0.7})
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "run.tape"
+from tests.ollama_server import Dialect, Fault, FaultPlan, Latency, Settings, SystemOne
 
 
 async def ask_all(model: LanguageModel) -> list[object]:
@@ -148,89 +127,6 @@ async def test_a_retried_call_replays_with_both_attempts(path: Path) -> None:
     await replay.aclose()
 
 
-async def test_a_miss_names_who_asked_and_what_and_both_causes(path: Path) -> None:
-    async with serving("ollama") as (_, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.complete(asking())
-        await taped.aclose()
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    with pytest.raises(TapeMissError) as caught:
-        await replay.complete(asking("x" * 300, asked_by="agent 12 in tick 340"))
-    assert isinstance(caught.value, OracleUnavailableError)
-    assert str(caught.value) == (
-        f"{path}: no answer to the question from agent 12 in tick 340: '{'x' * 200}'; "
-        "its recording was stopped before this, or the configuration, the seed or the version is another than the "
-        "recorded: oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
-    )
-    with pytest.raises(TapeMissError, match=r"no answer to the question: 'A long day\.'"):
-        await replay.choose(CHOICE)
-    await replay.aclose()
-
-
-async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_that_it_cannot_know(path: Path) -> None:
-    async with serving("ollama") as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.complete(asking())
-        await taped.aclose()
-        config = config_for(server, temperature=0.1, model="qwen3")
-    replay = TapedModel(OllamaChatClient(config, {}), Tape(path, "replay"), "replay")
-    with pytest.raises(TapeMissError) as caught:
-        await replay.complete(asking())
-    assert caught.value.differences == ("llm.model llama3.2, not qwen3", "llm.temperature 0.7, not 0.1")
-    assert str(caught.value) == (
-        f"{path}: no answer to the question: 'What next?'; it was recorded with llm.model llama3.2, not qwen3 and "
-        "llm.temperature 0.7, not 0.1: oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
-    )
-    await replay.aclose()
-
-
-async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dialect_is_none(path: Path) -> None:
-    async with serving("openai", Settings(dialect=Dialect.NONE)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.check()
-        await taped.aclose()
-    tape = Tape(path, "replay")
-    head = tape.recorded_by()
-    tape.close()
-    config = config_for(server)
-    assert head.identity.dialect == "none"
-    assert head.differences(OpenAICompatClient(config, {}).identity) == ()
-    assert head.differences(OllamaChatClient(config, {}).identity) == ("oracle.backend openai, not ollama",)
-
-
-def changed(**fields: Any) -> tuple[ChatRequest, Identity]:
-    return asking(**fields), OLLAMA
-
-
-@pytest.mark.parametrize(
-    ("request_", "identity"),
-    [
-        changed(text="other"),
-        changed(seed=1),
-        changed(sample=1),
-        changed(max_tokens=9),
-        (msgspec.structs.replace(asking(), schema=None), OLLAMA),
-        (msgspec.structs.replace(asking(), messages=(*asking().messages, *asking().messages)), OLLAMA),
-        (asking(), msgspec.structs.replace(OLLAMA, model="qwen3")),
-        (asking(), msgspec.structs.replace(OLLAMA, dialect="none")),
-        (asking(), msgspec.structs.replace(OLLAMA, options={"temperature": 0.8})),
-    ],
-)
-def test_whatever_changes_the_answer_changes_the_key(request_: ChatRequest, identity: Identity) -> None:
-    assert key_of(request_, identity) != key_of(asking(), OLLAMA)
-
-
-def test_who_asks_and_how_long_it_may_take_are_no_part_of_the_key() -> None:
-    assert key_of(asking(asked_by="x", deadline_s=3.0), OLLAMA) == key_of(asking(), OLLAMA)
-    assert key_of(asking(), msgspec.structs.replace(OLLAMA, backend="other")) == key_of(asking(), OLLAMA)
-
-
-def test_keys_are_the_same_in_every_version() -> None:
-    assert FORMAT == 1
-    assert key_of(asking(), OLLAMA).hex() == "179aee0ba47a5e31937e09240c4f3b1f"
-    assert key_of(asking(), OLLAMA) != key_of(CHOICE, OLLAMA)
-
-
 async def test_a_cancelled_question_is_not_on_the_tape(path: Path) -> None:
     async with serving("ollama", failing(Fault.HANG)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -252,167 +148,6 @@ async def test_the_event_loop_is_never_blocked_by_the_disk(path: Path) -> None:
     with blockbuster_ctx("prism.llm"):
         await ask_all(replay)
     await replay.aclose()
-
-
-RECORDER = """
-import sys, anyio
-from pathlib import Path
-from prism.llm import LLMConfig, OllamaChatClient, Tape, TapedModel
-from tests.llm.support import asking
-
-async def main(host, path):
-    model = TapedModel(OllamaChatClient(LLMConfig(host=host), {}), Tape(Path(path), "record"), "record")
-    async def ask(start):
-        for number in range(start, 100_000, 4):
-            said = await model.complete(asking(sample=number))
-            print(number, said.text, flush=True)
-    async with anyio.create_task_group() as tasks:
-        for start in range(4):
-            tasks.start_soon(ask, start)
-
-anyio.run(main, *sys.argv[1:])
-"""
-
-
-def test_a_kill_loses_no_answer_that_was_given(path: Path) -> None:
-    with OllamaServer(Settings(live=True)) as server:
-        process = subprocess.Popen(
-            [sys.executable, "-c", RECORDER, server.url, str(path)], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None
-        seen = [process.stdout.readline() for _ in range(100)]
-        process.send_signal(signal.SIGKILL)
-        rest, _ = process.communicate()
-    seen += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
-    assert all(seen)
-
-    async def replay() -> None:
-        model = TapedModel(None, Tape(path, "replay"), "replay")
-        for line in seen:
-            number, _, text = line.rstrip("\n").partition(" ")
-            assert (await model.complete(asking(sample=int(number)))).text == text
-        await model.aclose()
-
-    anyio.run(replay)
-
-
-def written_text(path: Path) -> None:
-    path.write_text("This is no tape, and it is longer than the header of a database would be. " * 20)
-
-
-def other_database(path: Path) -> None:
-    with sqlite3.connect(path) as file:
-        file.execute("CREATE TABLE answers (x)")
-    file.close()
-
-
-def newer_tape(path: Path) -> None:
-    Tape(path, "record").close()
-    with sqlite3.connect(path) as file:
-        file.execute(f"PRAGMA user_version = {FORMAT + 1}")
-    file.close()
-
-
-@pytest.mark.parametrize(
-    ("make", "problem"),
-    [
-        (written_text, "is no tape, or a damaged one: file is not a database"),
-        (other_database, "is no tape; PRISM would not write into it"),
-        (newer_tape, "is a tape of format 2; this version of PRISM reads up to 1"),
-    ],
-)
-@pytest.mark.parametrize("mode", ["record", "replay"])
-def test_another_file_is_refused_and_left_alone(
-    path: Path, make: Callable[[Path], None], problem: str, mode: Any
-) -> None:
-    make(path)
-    before = path.read_bytes()
-    with pytest.raises(TapeError) as caught:
-        Tape(path, mode)
-    assert str(caught.value) == f"{path}: {problem}"
-    assert path.read_bytes() == before
-
-
-def test_a_tape_that_is_not_there_is_one_line(path: Path) -> None:
-    with pytest.raises(TapeError, match=r"run\.tape: there is no such tape; record it first$"):
-        Tape(path, "replay")
-    with pytest.raises(TapeError, match=r"its directory does not exist; make it first$"):
-        Tape(path / "deeper", "record")
-    path.touch()
-    with pytest.raises(TapeError, match="is no tape"):
-        Tape(path, "replay")
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(TapeError, match="cannot be opened"):
-        Tape(path, "record")
-
-
-def test_a_tape_without_a_recording_cannot_be_replayed(path: Path) -> None:
-    Tape(path, "record").close()
-    with pytest.raises(TapeError, match="nothing was recorded on it"):
-        TapedModel(None, Tape(path, "replay"), "replay")
-
-
-def overwrite_after_the_first_page(path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
-
-
-async def test_a_damaged_tape_is_one_line(path: Path) -> None:
-    async with serving("ollama") as (_, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        for sample in range(200):
-            await taped.complete(asking(sample=sample))
-        await taped.aclose()
-    overwrite_after_the_first_page(path)
-    with pytest.raises(TapeError, match=r"run\.tape: cannot be read or written: database disk image is malformed"):
-        TapedModel(None, Tape(path, "replay"), "replay")
-
-
-def test_an_answer_that_makes_no_sense_is_damage(path: Path) -> None:
-    tape = Tape(path, "record")
-    with sqlite3.connect(path) as file:
-        file.execute("INSERT INTO answers VALUES (x'01', '', '{}')")
-    file.close()
-    with pytest.raises(TapeError, match=r"run\.tape: is damaged: "):
-        tape.read(b"\x01")
-    tape.close()
-
-
-def test_the_first_answer_under_a_key_stays(path: Path) -> None:
-    tape = Tape(path, "record")
-    first = Failed.of(LLMFailureException("timeout", 1, "ollama", None, "slow", 2.0))
-    second = Distribution(probabilities={"a": 1.0}, model="m", prompt_tokens=1, completion_tokens=1, latency_s=0.1)
-    assert [tape.write(b"k", answer, "") for answer in (first, second)] == [first, first]
-    assert len(tape) == 1
-    tape.close()
-    tape.close()
-
-
-async def test_a_tape_tells_answers_failures_and_fallbacks_apart(path: Path) -> None:
-    async with serving("ollama", failing(Fault.RESET, systemone=SystemOne.OFF)) as (_, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        with pytest.raises(LLMFailureException):
-            await taped.complete(asking())
-        await taped.complete(asking(sample=1))
-        assert await taped.choose(CHOICE) is None
-        await taped.forgo(b"a question", Forgone("timeout", "deadline"))
-        await taped.aclose()
-    tape = Tape(path, "replay")
-    assert (tape.format, len(tape)) == (FORMAT, 4)
-    assert tape.contents() == Contents(answers=1, failures=1, fallbacks=1)
-    assert tape.recorded_by().identity == model.identity
-    tape.close()
-
-
-def test_a_replay_writes_nothing(path: Path) -> None:
-    Tape(path, "record").close()
-    before = path.read_bytes()
-    tape = Tape(path, "replay")
-    with pytest.raises(TapeError, match="attempt to write a readonly database"):
-        tape.write(b"k", Failed.of(LLMFailureException("timeout")), "")
-    tape.close()
-    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("mode", ["record", "off"])

@@ -1,0 +1,18 @@
+"""What a refusal says, and the keys it lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from prism.config import load_config
+from prism.errors import ConfigError
+
+GRAPH = "kind, path, directed, degree, blocks, mixing, rewiring"
+TOP = "simulation, population, feed, statechart, oracle, llm, economy, run, metrics"
+FEED = "algorithm, size, out_of_network, memory, pool, attention, horizon_rounds"
+
+
+def refusal(text: str | None, environment: dict[str, str] | None = None, *overrides: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_config(text, "c.yaml", environment=environment or {}, overrides=overrides)
+    return str(caught.value)

@@ -1,0 +1,130 @@
+"""A check finds out what a server can do, or says in one line what is in the way."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+
+from prism.llm import LLMConfig, OllamaChatClient, OpenAICompatClient
+from tests.llm.support import (
+    ADDRESS_IN_USE_BY_NOBODY,
+    BACKENDS,
+    KEY,
+    OPTIONS,
+    asking,
+    canned,
+    config_for,
+    failing,
+    serving,
+    unavailable,
+)
+from tests.ollama_server import Dialect, Fault, FaultPlan, OllamaServer, Settings
+
+
+@pytest.mark.parametrize(
+    ("dialect", "spoken"),
+    [
+        (Dialect.JSON_SCHEMA, "json_schema"),
+        (Dialect.JSON_OBJECT, "json_object"),
+        (Dialect.NONE, "none"),
+        (Dialect.IGNORED, "none"),
+    ],
+)
+async def test_the_dialect_is_found_by_asking(dialect: Dialect, spoken: str) -> None:
+    async with serving("openai", Settings(dialect=dialect)) as (_, model):
+        assert (await model.check()).dialect == spoken
+        assert model.identity.dialect == spoken
+        said = (await model.complete(asking())).text
+    assert json.loads(said[said.index("{") : said.rindex("}") + 1])["next_state"] in OPTIONS
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_check_outlasts_a_few_faults(backend: str) -> None:
+    faults = [Fault.ERROR, Fault.NOT_JSON, Fault.BUSY, Fault.RESET]
+    async with serving(backend, failing(*faults)) as (_, model):
+        assert (await model.check()).dialect in ("ollama", "json_schema")
+
+
+async def test_an_absent_server_is_one_line_that_says_how_to_start_it() -> None:
+    config = LLMConfig(host=ADDRESS_IN_USE_BY_NOBODY)
+    assert await unavailable(OllamaChatClient(config, {})) == (
+        "no Ollama server answers at http://127.0.0.1:9; start it with `ollama serve`, or set llm.host to where it runs"
+    )
+    assert await unavailable(OpenAICompatClient(config, {})) == (
+        "no server answers at http://127.0.0.1:9; start it, or set llm.host to where it runs"
+    )
+
+
+async def test_an_unknown_model_is_one_line_with_the_models_there_are() -> None:
+    async with OllamaServer(Settings(models=("qwen3:8b", "gemma3"))) as server:
+        config = config_for(server)
+        assert await unavailable(OllamaChatClient(config, {})) == (
+            f"the Ollama server at {server.url} has no model 'llama3.2': it has gemma3:latest, qwen3:8b; "
+            "get it with `ollama pull llama3.2`, or set llm.model"
+        )
+        assert await unavailable(OpenAICompatClient(config, {})) == (
+            f"the server at {server.url} has no model 'llama3.2': it has gemma3:latest, qwen3:8b; set llm.model"
+        )
+    async with OllamaServer(Settings(models=())) as server:
+        assert "has no model 'llama3.2': it has none; get it" in await unavailable(
+            OllamaChatClient(config_for(server), {})
+        )
+
+
+async def test_a_bad_key_is_one_line_that_names_the_variable() -> None:
+    async with OllamaServer(Settings(key=KEY)) as server:
+        config = config_for(server, api_key_env="MY_KEY")
+        assert await unavailable(OpenAICompatClient(config, {"MY_KEY": "wrong"})) == (
+            f"{server.url} refuses the key in $MY_KEY; set another one"
+        )
+        assert await unavailable(OpenAICompatClient(config, {})) == f"{server.url} asks for a key; set it in $MY_KEY"
+        model = OpenAICompatClient(config, {"MY_KEY": f"{KEY}\n"})
+        assert (await model.check()).dialect == "json_schema"
+        await model.aclose()
+
+
+async def test_another_server_than_ollama_is_called_so() -> None:
+    async with canned(404, b"<html>nothing here</html>") as seen:
+        host = seen[0].decode()
+        assert await unavailable(OllamaChatClient(LLMConfig(host=host), {})) == (
+            f"what answers at {host} is no Ollama server: <html>nothing here</html>"
+        )
+    async with canned(401, {"error": "who are you?"}) as seen:
+        host = seen[0].decode()
+        assert await unavailable(OllamaChatClient(LLMConfig(host=host), {})) == (
+            f"{host} asks for a key; set it in $PRISM_LLM_API_KEY"
+        )
+
+
+async def test_a_schema_that_is_not_honoured_is_one_line() -> None:
+    settings = Settings(reply=lambda *_: "Yes, it is blue.")
+    async with OllamaServer(settings) as server:
+        config = config_for(server)
+        assert await unavailable(OllamaChatClient(config, {})) == (
+            f"the Ollama server at {server.url} does not keep llama3.2 to a JSON schema: it answered 'Yes, it is blue.'"
+        )
+        assert await unavailable(OpenAICompatClient(config, {})) == (
+            f"the server at {server.url} does not answer in JSON: it answered 'Yes, it is blue.'"
+        )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_server_that_always_fails_is_one_line(backend: str) -> None:
+    async with OllamaServer(Settings(faults=FaultPlan(shares={Fault.BUSY: 1.0}))) as server:
+        said = await unavailable(BACKENDS[backend](config_for(server), {}))
+    assert said.endswith(
+        "cannot run llama3.2: overloaded: server busy, please try again. maximum pending requests exceeded"
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_server_that_hangs_holds_a_check_up_for_a_bounded_time(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"prism.llm.{BACKENDS[backend].__module__.rpartition('.')[2]}.WARM_UP", 0.5)
+    async with OllamaServer(Settings(faults=FaultPlan(shares={Fault.HANG: 1.0}))) as server:
+        with anyio.fail_after(5):
+            said = await unavailable(BACKENDS[backend](config_for(server, timeout_s=0.2), {}))
+    assert "timeout: no whole answer within 0.1 s" in said

@@ -1,0 +1,80 @@
+"""The double itself: its log, its connections, how it stops and starts again, and its command line."""
+
+import subprocess
+import sys
+
+import anyio
+import httpx
+import pytest
+
+from tests.ollama_server import Fault, Latency, OllamaProcess, OllamaServer, Settings
+from tests.ollama_server.faults import MEANINGS
+from tests.ollama_wire.support import CHAT, serving, until
+
+
+async def test_the_log_says_what_was_asked_and_when() -> None:
+    async with serving() as (server, client):
+        await client.get("/api/tags")
+        await client.post("/api/chat", json=CHAT)
+        tags, chat = server.requests
+    assert (tags.method, tags.path, tags.body, tags.call, tags.status) == ("GET", "/api/tags", None, None, 200)
+    assert (chat.path, chat.body, chat.call, chat.status) == ("/api/chat", CHAT, 1, 200)
+    assert chat.ended_s is not None
+    assert chat.ended_s >= chat.started_s >= (tags.ended_s or 0)
+
+
+async def test_connections_are_kept_alive_counted_and_closed_on_request() -> None:
+    async with serving() as (server, client):
+        for _ in range(3):
+            await client.post("/api/chat", json=CHAT)
+        assert (server.statistics().accepted_connections, server.statistics().open_connections) == (1, 1)
+        closing = await client.get("/", headers={"Connection": "close"})
+        assert closing.headers["connection"] == "close"
+        await until(lambda: server.statistics().open_connections == 0)
+
+
+async def test_stop_drops_every_connection_and_start_takes_the_same_port() -> None:
+    async with serving(Settings(latency=Latency(mean_s=30))) as (server, client):
+        url = server.url
+        async with anyio.create_task_group() as tasks:
+
+            async def ask() -> None:
+                with pytest.raises(httpx.RemoteProtocolError):
+                    await client.post("/api/chat", json=CHAT)
+
+            tasks.start_soon(ask)
+            await until(lambda: server.statistics().busy == 1)
+            await anyio.to_thread.run_sync(server.stop)
+        assert server.statistics().open_connections == 0
+        assert server.calls[0].abandoned
+        with pytest.raises(httpx.ConnectError):
+            await client.get("/")
+        server.settings = Settings()
+        await anyio.to_thread.run_sync(server.start)
+        assert server.url == url
+        assert (await client.post("/api/chat", json=CHAT)).status_code == 200
+        assert [call.call for call in server.calls] == [1, 2]
+
+
+def test_an_error_in_the_double_itself_is_raised_by_stop() -> None:
+    server = OllamaServer(Settings(reply=lambda messages, options, form: str(1 // 0)))
+    server.start()
+    with httpx.Client(base_url=server.url, trust_env=False) as client, pytest.raises(httpx.TransportError):
+        client.post("/api/chat", json=CHAT)
+    with pytest.raises(ZeroDivisionError):
+        server.stop()
+
+
+def test_the_process_serves_and_restarts_on_its_port() -> None:
+    with OllamaProcess("--model", "qwen3", "--fault-at", "1=error") as server:
+        url = server.url
+        assert httpx.post(f"{url}/api/chat", json={**CHAT, "model": "qwen3"}, trust_env=False).status_code == 500
+        server.stop()
+        server.start()
+        assert httpx.get(f"{url}/api/tags", trust_env=False).json()["models"][0]["name"] == "qwen3:latest"
+
+
+def test_the_command_line_explains_every_fault() -> None:
+    command = [sys.executable, "-m", "tests.ollama_server", "--help"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    assert all(fault in text and MEANINGS[fault] in text for fault in Fault)
