@@ -175,7 +175,7 @@ def main() -> None:
     observations, outcome = soak(options)
     verdict = judge(observations, outcome, options)
     (options.out / "soak.md").write_text(verdict.text, encoding="utf-8")
-    draw(observations, options.out / "soak.png", options.warm_up)
+    draw(observations, options.out / "soak.png", options)
     print(verdict.text)
     if outcome.code != EXIT_TERMINATED or not outcome.is_whole:
         sys.exit(EXIT_FAILED)

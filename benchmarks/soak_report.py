@@ -116,8 +116,8 @@ def tick_durations(observations: Sequence[Observation]) -> list[tuple[float, flo
     return found
 
 
-def draw(observations: Sequence[Observation], path: Path, warm_up: float) -> None:
-    """Memory and tick duration over time; nothing where matplotlib is not installed."""
+def draw(observations: Sequence[Observation], path: Path, options: argparse.Namespace) -> None:
+    """Memory, tick duration and counts over time; nothing where matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  # a report does without
     except ImportError:
@@ -133,10 +133,12 @@ def draw(observations: Sequence[Observation], path: Path, warm_up: float) -> Non
     tick.set_yscale("log")
     counts.plot(minutes, [each.descriptors for each in observations], linewidth=0.8, label="descriptors")
     counts.plot(minutes, [each.threads for each in observations], linewidth=0.8, label="threads")
+    others = [each.tasks - options.agents for each in observations]
+    counts.plot(minutes, others, linewidth=0.8, label="tasks besides agents")
     counts.legend()
     counts.set_xlabel("minutes")
     for axes in (memory, tick, counts):
-        axes.axvspan(0, warm_up * minutes[-1], color="0.92")
+        axes.axvspan(0, options.warm_up * minutes[-1], color="0.92")
     figure.savefig(path, dpi=120)
 
 
