@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from actors.disk import Disk, put_whole
-from actors.frames import ORIGIN, Damage, encode_frame
+from actors.frames import ORIGIN, UNREADABLE, Damage, encode_frame
 from actors.journal import read_frames
 from actors.messages import Decided
 from prism.agents import Question
@@ -38,7 +38,7 @@ def read_answers(disk: Disk, offset: int) -> Iterator[tuple[Decided, int] | Dama
             return
         try:
             yield _decode(found.payload), found.end
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             yield Damage(start, f"a frame holds no answer: {error}")
             return
 

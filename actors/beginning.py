@@ -9,8 +9,9 @@ from actors.disk import RealDisk
 from actors.domains import Built
 from actors.execution import Run
 from actors.journal import create_journal, header_of
+from actors.manifest import manifest_of
 from actors.recovery import recover
-from actors.run_directory import RunDirectory, manifest_of
+from actors.run_directory import RunDirectory
 from prism.config import Config
 
 

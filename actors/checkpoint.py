@@ -13,7 +13,7 @@ import msgspec
 from actors.disk import Disk
 from actors.engine import EngineState
 from actors.errors import DamagedError, JournalError
-from actors.frames import ORIGIN, Damage, link_of
+from actors.frames import ORIGIN, UNREADABLE, Damage, link_of
 from actors.journal import read_frames
 from actors.oracle_statistics import OracleState
 from actors.supervisor import SupervisorState
@@ -125,7 +125,7 @@ def columns_of(checkpoint: Checkpoint) -> Columns:
 def _head(name: str, start: int, payload: bytes) -> Head:
     try:
         head = msgspec.msgpack.decode(payload, type=Head)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise DamagedError(name, start, f"its head cannot be read: {error}") from None
     if head.format != FORMAT:
         raise JournalError(f"{name}: has format {head.format}, and this version of PRISM reads {FORMAT}")
@@ -147,5 +147,5 @@ def _payloads(disk: Disk, name: str) -> Iterator[tuple[int, bytes]]:
 def _columns_or_count(name: str, start: int, payload: bytes) -> list[Column] | int:
     try:
         return _decode(payload)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise DamagedError(name, start, f"its columns cannot be read: {error}") from None

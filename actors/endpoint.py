@@ -17,10 +17,10 @@ from prometheus_client import CollectorRegistry
 
 from actors.exposition import Exposition
 from actors.http import MetricsServer
-from actors.instruments import Labels
 from actors.metrics import Metrics
 from actors.page import Page, plain
 from actors.run_directory import RunDirectory
+from actors.snapshot import Labels
 from prism.config import Config
 
 ADDRESS = "metrics.json"

@@ -14,12 +14,14 @@ PrismError
     +-- MetricsAddressError    an address that cannot be listened on            (exit 2)
     +-- WatchError             metrics of another run that cannot be read
     +-- JournalError           a record that cannot be written or read
+        +-- DiskFailedError    a full or broken disk, found when a file of a run is begun or replaced
         +-- DamagedError       a file that is not what was written
         +-- DivergedError      a run that is done again and comes out differently
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -132,6 +134,10 @@ class JournalError(ActorError):
     """A record that cannot be written or read."""
 
 
+class DiskFailedError(JournalError):
+    """A disk that is full or broken: once it is mended, the same command does what it was to do."""
+
+
 class DamagedError(JournalError):
     """A file of a run that is not what was written.
 
@@ -184,3 +190,17 @@ class WatchError(ActorError):
         self.where = where
         self.problem = problem
         super().__init__(f"{where}: {problem}")
+
+
+PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What is wrong with a disk and not with what was asked for: no room, none left of a quota, a limit, a fault."""
+
+
+def unusable(error: OSError, what: str) -> RunDirectoryError | DiskFailedError:
+    """What to raise when the system cannot do something to a run's directory.
+
+    Args:
+        what: the file or directory, and what cannot be done to it.
+    """
+    kind = DiskFailedError if error.errno in PASSING else RunDirectoryError
+    return kind(f"{what}: {error.strerror}")

@@ -19,8 +19,9 @@ from actors.engine import nothing
 from actors.errors import first_of
 from actors.history import History
 from actors.logs import LogContext
+from actors.manifest import Manifest
 from actors.observer import Observer
-from actors.run_directory import Manifest, RunDirectory
+from actors.run_directory import RunDirectory
 from actors.run_writer import Execute, in_thread
 from actors.series import RoundSeries, cut_series
 from actors.signals import StopOnSignal

@@ -17,11 +17,12 @@ from actors.errors import ForkRefusedError
 from actors.frames import Damage
 from actors.history import History
 from actors.journal import JOURNAL, create_journal, header_of, read_header, read_ticks
+from actors.manifest import Fork, manifest_of
 from actors.reopening import read_resolved
 from actors.replay import hand_over, replay
-from actors.run_directory import CONFIG, Fork, RunDirectory, manifest_of
+from actors.run_directory import CONFIG, RunDirectory
 from actors.sameness import PAST, changed_settings
-from actors.series import ROUNDS, whole_rows
+from actors.series import ROUNDS, rows_in, starts_of, whole_rows
 from actors.simulation import Simulation
 from actors.store import RunStore
 from prism.config import Config
@@ -36,8 +37,10 @@ async def fork(
     overrides: Sequence[str],
     ticks: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,
-) -> None:
+) -> list[str]:
     """Fill a new directory with a run that has its parent's past up to a tick; `prism resume` goes on with it.
+
+    What it has to do without is returned, a sentence each.
 
     Args:
         child: an empty directory.
@@ -62,7 +65,9 @@ async def fork(
     child.write_config(config)
     with child.writing():
         await _write_past(parent, child, tick, future, built)
+        notes = _copy_rounds(parent, child, tick, config.simulation.ticks_per_round)
     _write_manifest(parent, child, tick, past, built)  # last: without it, nobody takes this for a run
+    return notes
 
 
 def _config_of_fork(parent: RunDirectory, overrides: Sequence[str], ticks: int | None) -> Config:
@@ -100,7 +105,7 @@ def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: 
 
 
 async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: Built) -> None:
-    """The journal and the rounds up to the fork, the answers to questions asked before it, and a checkpoint at it."""
+    """The journal up to the fork, the answers to questions asked before it, and a checkpoint at it."""
     source, target = RealDisk(parent.path), RealDisk(child.path)
     try:
         create_answers(target)
@@ -123,8 +128,18 @@ async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, futu
             target, tick=tick, start=begun + end - first, end=begun + end - first, ticks=tick, answers_from=len(MAGIC)
         )
         write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))
-        if rows := whole_rows(source, tick, future.config.simulation.ticks_per_round):
-            put_whole(target, ROUNDS, rows)
     finally:
         target.close()
         source.close()
+
+
+def _copy_rounds(parent: RunDirectory, child: RunDirectory, tick: int, ticks_per_round: int) -> list[str]:
+    """The rows of the rounds up to the fork: all of them, or none, because no row after a gap would outlast a crash."""
+    rows = whole_rows(RealDisk(parent.path), tick, ticks_per_round)
+    starts = starts_of((each.tick for each in parent.manifest().forks), ticks_per_round)
+    lack = rows_in(b"".join(rows), ticks_per_round).lack(tick // ticks_per_round, starts)
+    if lack:
+        return [f"{parent.path / ROUNDS}: {lack}; the fork's rows begin after tick {tick}"]
+    if rows:
+        put_whole(RealDisk(child.path), ROUNDS, rows)
+    return []

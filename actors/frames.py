@@ -10,7 +10,7 @@ journal, the oracle's answers and checkpoints. `docs/journal.md` describes the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from struct import Struct
 from typing import NamedTuple
@@ -24,6 +24,9 @@ ORIGIN = bytes(32)
 
 PAYLOAD_MAX = 2**31
 """A length beyond this is damage, not a frame: a tick of a million agents takes about 60 MB."""
+
+UNREADABLE = (ValueError, RecursionError)
+"""What decoding raises for a payload that is no msgpack, or not of the kind that was expected."""
 
 _LENGTH = Struct("<I").pack
 _encode = msgspec.msgpack.Encoder().encode
@@ -84,17 +87,6 @@ def read_frame(data: bytes, start: int, offset: int) -> Frame | Damage:
     if _crc(length, link, payload) != crc:
         return Damage(offset, "a frame's CRC32 does not match its content")
     return Frame(payload, link, offset + HEAD.size + length)
-
-
-def frames_in(data: bytes, offset: int = 0) -> Iterator[Frame | Damage]:
-    """The frames of a whole file or the rest of one; the last item is the damage, if there is any."""
-    start = 0
-    while start < len(data):
-        found = read_frame(data, start, offset + start)
-        yield found
-        if isinstance(found, Damage):
-            return
-        start = found.end - offset
 
 
 def _crc(length: int, link: bytes, payload: bytes) -> int:

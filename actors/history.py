@@ -57,11 +57,6 @@ class History:
             self._frames = read_ticks(disk, start, tick=tick, link=link)
         self._next: TickFrame | None = self._read()
 
-    @property
-    def is_over(self) -> bool:
-        """Whether everything recorded has been done again."""
-        return self._next is None
-
     def late(self, tick: int) -> frozenset[int] | None:
         """The agents whose decision came too late in this tick; None if the tick is not recorded."""
         if self._next is None or self._next.tick != tick:

@@ -10,13 +10,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from actors.breaker import BreakerState
-from actors.histogram import Counts
-from actors.reading import FAILURES, Reading
+from actors.reading import FAILURES
+from actors.snapshot import Snapshot
 from prism.agents import Source
-from prism.measure import Measure
 
 TIMED = ("engine", "decisions", "oracle")
 """The mailboxes that everybody sends to."""
@@ -24,50 +21,6 @@ OUTCOMES = ("ok", *FAILURES)
 
 Series = Mapping[tuple[str, ...], float]
 """`{label values: number}`."""
-
-
-class Labels(msgspec.Struct, frozen=True, kw_only=True):
-    """What stays the same for a whole run.
-
-    Args:
-        run_id: the name of the run's directory.
-        scenario: the domain.
-        model: who the oracle asks; `embedded` where it asks nobody.
-    """
-
-    run_id: str
-    scenario: str
-    backend: str
-    seed: str
-    model: str
-    version: str
-    python: str
-
-
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a scrape is made of, the event loop's lag aside. Nothing in it ever changes.
-
-    Args:
-        active: whether the run is under way.
-        measures: the world's, as of the end of a tick.
-        triggers_refused, triggers_dropped, agents_depth_max: of agents' mailboxes.
-        journal_bytes, journal_ticks: what is on disk.
-        checkpoint_s: when the latest checkpoint was written, in Unix time; 0 before the first.
-        timings: `{metric: {label values: counts}}`.
-    """
-
-    labels: Labels
-    active: bool
-    reading: Reading
-    measures: tuple[Measure, ...]
-    triggers_refused: int
-    triggers_dropped: int
-    agents_depth_max: int
-    journal_bytes: int
-    journal_ticks: int
-    checkpoint_s: float
-    tasks: int | None
-    timings: Mapping[str, Mapping[tuple[str, ...], Counts]]
 
 
 class Timing(NamedTuple):
@@ -211,6 +164,7 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         ("from_state", "to_state"),
     ),
     _counter("prism_ticks_total", _one(lambda now: now.reading.tick), "Ticks committed."),
+    _gauge("prism_ticks_planned", _one(lambda now: now.reading.ticks), "Ticks of the whole run."),
     _gauge("prism_round", _one(lambda now: now.reading.round), "Rounds committed."),
     _counter("prism_messages_total", _messages, "Messages between actors.", ("kind", "outcome")),
     _gauge("prism_mailbox_messages", _depths, "Messages waiting.", ("mailbox",)),

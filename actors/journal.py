@@ -14,7 +14,7 @@ import msgspec
 
 from actors.disk import Disk, put_whole
 from actors.errors import DamagedError, JournalError
-from actors.frames import HEAD, ORIGIN, Damage, Frame, encode_frame, link_of, read_frame
+from actors.frames import HEAD, ORIGIN, UNREADABLE, Damage, Frame, encode_frame, link_of, read_frame
 from prism.config import Config
 
 JOURNAL = "journal.prism"
@@ -27,6 +27,8 @@ LENGTH = ("rounds", "ticks")
 
 WATCHED = "metrics"
 """The section that is no part of the header either: equal runs have equal journals, watched or not, on any port."""
+
+HEADLESS = "without its header a journal cannot be used"
 
 _BLOCK = 1 << 20
 _HEADER_MAX = 1 << 26
@@ -104,15 +106,8 @@ def read_header(disk: Disk) -> tuple[Header, int]:
     data += disk.read(JOURNAL, len(data), min(length, _HEADER_MAX))
     found = read_frame(data, len(MAGIC), len(MAGIC))
     if isinstance(found, Damage):
-        raise DamagedError(JOURNAL, found.offset, found.problem, "without its header a journal cannot be used")
-    try:
-        header = msgspec.msgpack.decode(found.payload, type=Header)
-    except msgspec.DecodeError as error:
-        version = msgspec.msgpack.decode(found.payload)
-        told = version.get("format") if isinstance(version, dict) else None
-        raise JournalError(f"{JOURNAL}: has format {told}, and this version of PRISM reads {FORMAT}: {error}") from None
-    if header.format != FORMAT:
-        raise JournalError(f"{JOURNAL}: has format {header.format}, and this version of PRISM reads {FORMAT}")
+        raise DamagedError(JOURNAL, found.offset, found.problem, HEADLESS)
+    header = _header_in(found.payload)
     return header, found.end
 
 
@@ -181,8 +176,31 @@ def answers_of(payload: bytes) -> bytes:
     return bytes(_ticks.decode(payload)[1])
 
 
+def _header_in(payload: bytes) -> Header:
+    try:
+        header = msgspec.msgpack.decode(payload, type=Header)
+    except UNREADABLE as error:
+        told = _format_in(payload)
+        if told is None or told == FORMAT:
+            raise DamagedError(JOURNAL, len(MAGIC), f"its header cannot be read: {error}", HEADLESS) from None
+        raise JournalError(f"{JOURNAL}: has format {told}, and this version of PRISM reads {FORMAT}: {error}") from None
+    if header.format != FORMAT:
+        raise JournalError(f"{JOURNAL}: has format {header.format}, and this version of PRISM reads {FORMAT}")
+    return header
+
+
+def _format_in(payload: bytes) -> int | None:
+    """The format of a header that is not of this one; None if it names none."""
+    try:
+        told = msgspec.msgpack.decode(payload)
+    except UNREADABLE:
+        return None
+    found = told.get("format") if isinstance(told, dict) else None
+    return found if isinstance(found, int) else None
+
+
 def _tick_of(payload: bytes) -> int | None:
     try:
         return _ticks.decode(payload)[0]
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None

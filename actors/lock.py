@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actors.errors import RunDirectoryError, RunLockedError
+from actors.errors import RunDirectoryError, RunLockedError, unusable
 
 LOCK = "run.lock"
 
@@ -23,11 +23,12 @@ def locked(directory: Path) -> Iterator[None]:
     Raises:
         RunLockedError: another process holds it; the message says which.
         RunDirectoryError: the lock file cannot be made.
+        DiskFailedError: there is no room for it.
     """
     try:
         descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise RunDirectoryError(f"{directory / LOCK}: cannot be opened: {error.strerror}") from None
+        raise unusable(error, f"{directory / LOCK}: cannot be opened") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,7 +64,7 @@ def _sign(descriptor: int, directory: Path) -> None:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
     except OSError as error:
-        raise RunDirectoryError(f"{directory / LOCK}: cannot be written: {error.strerror}") from None
+        raise unusable(error, f"{directory / LOCK}: cannot be written") from None
 
 
 def _holder(descriptor: int) -> str:

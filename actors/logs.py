@@ -1,7 +1,8 @@
 """Where log events go: to standard error, readable on a terminal and JSON elsewhere, and as JSON lines to the run.
 
 On the way each event gets the tick and the actor that it belongs to, loses its secrets, and is dropped when the same
-has been said too often. Decisions are no events: they are in the journal.
+has been said too often; a terminal shows less of it than the run's file has. Decisions are no events: they are in the
+journal.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
@@ -20,6 +20,7 @@ from structlog.typing import EventDict, WrappedLogger
 from actors.lines import LineFile
 from actors.log_limit import LogLimit
 from actors.redaction import Redaction
+from actors.terminal_log import TerminalLog
 
 
 class _CurrentStderr:
@@ -76,9 +77,7 @@ def logging_to(path: Path | None) -> Iterator[LogContext]:
     """
     context, limit = LogContext(), LogLimit()
     file = LineFile(path) if path is not None else None
-    renderer: Any = (
-        structlog.dev.ConsoleRenderer(colors=True) if sys.stderr.isatty() else structlog.processors.JSONRenderer()
-    )
+    terminal = TerminalLog(structlog.dev.ConsoleRenderer(colors=_has_colors())) if sys.stderr.isatty() else None
     structlog.configure(
         processors=[
             limit,
@@ -89,7 +88,7 @@ def logging_to(path: Path | None) -> Iterator[LogContext]:
             structlog.processors.format_exc_info,
             Redaction(os.environ),
             *([_JsonLines(file)] if file is not None else []),
-            renderer,
+            terminal or structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
@@ -103,8 +102,14 @@ def logging_to(path: Path | None) -> Iterator[LogContext]:
         yield context
     finally:
         limit.flush()
+        if terminal is not None:
+            sys.stderr.write(terminal.rest())
         own.setLevel(level)
         logging.getLogger().removeHandler(handler)
         structlog.reset_defaults()
         if file is not None:
             file.close()
+
+
+def _has_colors() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

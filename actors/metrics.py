@@ -20,8 +20,6 @@ from actors.instruments import (
     QUEUE_WAIT,
     TICK,
     TIMED,
-    Labels,
-    Snapshot,
 )
 from actors.loop_lag import PERIOD_S, LoopLag
 from actors.mailbox import Mailbox
@@ -29,6 +27,7 @@ from actors.mailbox_sweep import MailboxSweep
 from actors.observer import Observer
 from actors.reading import read
 from actors.simulation import Simulation
+from actors.snapshot import Labels, Snapshot
 from actors.task_count import TaskCount
 from actors.timed_mailbox import TimedMailbox
 from prism.measure import Measure

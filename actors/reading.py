@@ -34,7 +34,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a run at one moment, between two of its commits.
 
     Args:
-        tick: ticks committed; `round` rounds.
+        tick: ticks committed, of `ticks` in the whole run; `round` rounds.
         agents: `{state: agents in it}`; they add up to `population`.
         transitions: `{(from, to): how often}`, for every pair of the chart.
         decisions: transitions by what settled them; `unmoved` turns that moved nobody, by why.
@@ -52,6 +52,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     tick: int
+    ticks: int
     round: int
     population: int
     agents: Mapping[str, int]
@@ -86,6 +87,7 @@ def read(simulation: Simulation, mailboxes: Mapping[str, MailboxStatistics]) -> 
     engine, tally, oracle = simulation.engine, simulation.tally, simulation.oracle
     return Reading(
         tick=engine.tick,
+        ticks=simulation.ticks,
         round=engine.tick // simulation.config.simulation.ticks_per_round,
         population=simulation.domain.size,
         agents=tally.agents_by_state(),

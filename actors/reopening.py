@@ -14,8 +14,9 @@ from actors.domains import build_domain
 from actors.errors import ResumeRefusedError, RunDirectoryError
 from actors.execution import SPEND_CAP, Run
 from actors.journal import JOURNAL, read_header
+from actors.manifest import Manifest
 from actors.recovery import recover
-from actors.run_directory import CONFIG, Manifest, RunDirectory
+from actors.run_directory import CONFIG, RunDirectory
 from actors.sameness import refuse_unless_same
 from actors.series import ROUNDS, covered_ticks
 from prism.config import Config, load_config
@@ -68,7 +69,7 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     run = Run(
         directory=directory,
         config=config,
-        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks)),
+        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks), spent_at=None),
         domain=domain,
         history=history,
         checkpoint=checkpoint,

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,18 +13,15 @@ from typing import Any
 import msgspec
 import yaml
 
-import prism
 from actors.answer_log import ANSWERS
 from actors.answer_log import MAGIC as ANSWERS_MAGIC
 from actors.disk import RealDisk
-from actors.errors import JournalError, RunDirectoryError
+from actors.errors import JournalError, RunDirectoryError, unusable
 from actors.journal import JOURNAL, read_header
 from actors.lock import LOCK
+from actors.manifest import Manifest
 from actors.series import ROUNDS
 from prism.config import Config
-
-PACKAGES = ("prism-sim", "anyio", "igraph", "msgspec", "numpy", "xxhash")
-"""The packages whose versions could change a result."""
 
 WRITTEN_BEFORE_THE_START = (
     "config.yaml",
@@ -44,47 +38,6 @@ CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 
 UNBORN = {LOCK, CONFIG, MANIFEST, ANSWERS, *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL))}
 """What there can be of a run whose journal does not exist yet; its lock is the first of them."""
-
-
-class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run branched off another.
-
-    Args:
-        parent: the other run's directory, as it was named.
-        tick: ticks the two have in common.
-        digest: of those ticks.
-        config: the file with the settings they were run with.
-    """
-
-    parent: str
-    tick: int
-    digest: str
-    config: str
-
-
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was made of.
-
-    Args:
-        code: SHA-256 over the source of `prism`, which decides everything that is journalled.
-        inputs: `{input file: SHA-256}`.
-        oracle: who answers, in words: backend, model, server and its version, tape.
-        forks: the runs it branched off, the oldest first; empty for a run of its own.
-        resumed: the ticks it was resumed at.
-        accepted: settings that `prism resume --force` has changed since, and their values. What it said of packages
-            and code is replaced by what they are then.
-    """
-
-    python: str
-    platform: str
-    packages: dict[str, str]
-    code: str
-    seed: int
-    inputs: dict[str, str]
-    oracle: str = ""
-    forks: tuple[Fork, ...] = ()
-    resumed: tuple[int, ...] = ()
-    accepted: dict[str, Any] = {}
 
 
 class RunDirectory:
@@ -105,6 +58,7 @@ class RunDirectory:
 
         Raises:
             RunDirectoryError: `out` holds files already, or a directory cannot be made.
+            DiskFailedError: there is no room for one.
         """
         if out is None:
             return cls(_next_free(Path("runs"), name))
@@ -112,7 +66,7 @@ class RunDirectory:
             out.mkdir(parents=True, exist_ok=True)
             occupied = any(out.iterdir())
         except OSError as error:
-            raise RunDirectoryError(f"{out}: cannot be made a run directory: {error.strerror}") from None
+            raise unusable(error, f"{out}: cannot be made a run directory") from None
         if occupied and not ((out / LOCK).exists() and cls(out).is_unborn):
             raise RunDirectoryError(f"{out}: is not empty; a run needs a directory of its own")
         return cls(out)
@@ -137,6 +91,10 @@ class RunDirectory:
     def write_manifest(self, manifest: Manifest) -> None:
         """Write what the run was made of."""
         self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+    def note_spent(self, tick: int) -> None:
+        """Keep in the manifest that the spend cap ended the run after this many ticks."""
+        self.write_manifest(msgspec.structs.replace(self.manifest(), spent_at=tick))
 
     def manifest(self) -> Manifest:
         """What the run was made of.
@@ -186,17 +144,23 @@ class RunDirectory:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Turn what the system says about a file that cannot be written into one clear line."""
+        """Turn what the system says about a file that cannot be written into one clear line.
+
+        Raises:
+            RunDirectoryError: it may not be written here.
+            DiskFailedError: the disk is full or broken.
+        """
         try:
             yield
         except OSError as error:
-            raise RunDirectoryError(f"{error.filename or self.path}: cannot be written: {error.strerror}") from None
+            raise unusable(error, f"{error.filename or self.path}: cannot be written") from None
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file so that a crash leaves the old one or the new one, never half of it.
 
         Raises:
-            RunDirectoryError: it cannot be written, as on a full disk.
+            RunDirectoryError: it may not be written here.
+            DiskFailedError: the disk is full or broken.
         """
         target, draft = self.path / name, self.path / f".{name}.tmp"
         try:
@@ -207,28 +171,7 @@ class RunDirectory:
             draft.replace(target)
         except OSError as error:
             draft.unlink(missing_ok=True)
-            raise RunDirectoryError(f"{target}: cannot be written: {error.strerror}") from None
-
-
-def manifest_of(config: Config, inputs: dict[str, str]) -> Manifest:
-    """The manifest of a new run in this process."""
-    return Manifest(
-        python=platform.python_version(),
-        platform=platform.platform(),
-        packages={package: version(package) for package in PACKAGES},
-        code=code_sha256(),
-        seed=config.simulation.seed,
-        inputs=inputs,
-    )
-
-
-def code_sha256() -> str:
-    """SHA-256 over the source of `prism`: file names and contents, in order of name."""
-    digest = sha256()
-    root = Path(prism.__path__[0])
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+            raise unusable(error, f"{target}: cannot be written") from None
 
 
 def _next_free(parent: Path, name: str) -> Path:
@@ -239,6 +182,6 @@ def _next_free(parent: Path, name: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise RunDirectoryError(f"{path}: cannot be made a run directory: {error.strerror}") from None
+            raise unusable(error, f"{path}: cannot be made a run directory") from None
         return path
     raise AssertionError("count() does not end")

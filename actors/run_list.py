@@ -89,10 +89,10 @@ def run_line(path: Path) -> RunLine:
     summary = directory.summary()
     if holder is not None:
         standing = Standing.RUNNING
-    elif summary is None or summary.get("ticks") != ticks:  # it tells of the run as it was before it went on
-        standing = Standing.CRASHED
-    else:
+    elif summary is not None and summary.get("ticks") == ticks:  # else it tells of the run before it went on
         standing = Standing.DONE if ticks >= length else Standing.STOPPED
+    else:
+        standing = Standing.STOPPED if manifest.spent_at == ticks else Standing.CRASHED
     return RunLine(
         path=path,
         standing=standing,

@@ -10,7 +10,7 @@ import msgspec
 
 from actors.errors import ResumeRefusedError
 from actors.journal import LENGTH, WATCHED, Header
-from actors.run_directory import Manifest, manifest_of
+from actors.manifest import Manifest, manifest_of
 from prism.config import Config
 
 SAFE = ("llm.", "run.", "oracle.")

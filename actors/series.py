@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from actors.disk import Disk, put_whole
 from actors.simulation import Simulation
@@ -85,6 +87,51 @@ def covered_ticks(disk: Disk, ticks_per_round: int) -> int:
     rows = whole_rows(disk, sys.maxsize, ticks_per_round)[1:]
     is_whole = bool(rows) and rows[0].startswith(b"1,")
     return (len(rows) * is_whole + 1) * ticks_per_round - 1
+
+
+class Rows(NamedTuple):
+    """The rows from the front of a file that are each the next round's.
+
+    Args:
+        first, last: their rounds; 0 if there is no row.
+        has_more: whether something else follows them.
+    """
+
+    first: int = 0
+    last: int = 0
+    has_more: bool = False
+
+    def lack(self, until: int, starts: frozenset[int]) -> str:
+        """What is wrong if every round until this one should have a row, in words; empty if nothing is.
+
+        Args:
+            starts: the rounds with which a series may begin.
+        """
+        if not self.last:
+            return "" if until + 1 in starts else "has no row"
+        if self.first not in starts:
+            return f"begins with round {self.first}"
+        return "" if self.last >= until else f"has no row of round {self.last + 1}"
+
+
+def rows_in(content: bytes, ticks_per_round: int) -> Rows:
+    """What a file of rounds holds."""
+    header, *rows = content.splitlines(keepends=True) or [b""]
+    first = last = 0
+    for row in rows:
+        number = _round(row, header.count(b",") + 1, ticks_per_round)
+        if not number or (last and number != last + 1):
+            return Rows(first, last, has_more=True)
+        first, last = first or number, number
+    return Rows(first, last)
+
+
+def starts_of(forks: Iterable[int], ticks_per_round: int) -> frozenset[int]:
+    """The rounds with which a series may begin: the first, and the one under way at each fork.
+
+    A fork whose parent lacks rows begins its own behind them.
+    """
+    return frozenset({1, *(tick // ticks_per_round + 1 for tick in forks)})
 
 
 def _round(row: bytes, columns: int, ticks_per_round: int) -> int | None:

@@ -15,7 +15,8 @@ from rich.text import Text
 
 from actors.cli.backtest_plot import draw
 from actors.cli.options import read_config, with_settings
-from actors.run_directory import RunDirectory, manifest_of
+from actors.manifest import manifest_of
+from actors.run_directory import RunDirectory
 from actors.sources import read_input
 from prism.config import Config
 from prism.economy.backtest import QUARTERS_MIN, Forecast, Score, backtest, score

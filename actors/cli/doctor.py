@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
-from contextlib import aclosing, closing
+from collections.abc import Iterator
+from contextlib import aclosing, closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
 import anyio
 import click
+import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
 from actors.backends import make_model
 from actors.cli.options import read_config
 from prism.agents import SocialAgent
-from prism.config import ChoiceConfig, Config, load_config
-from prism.errors import OracleError
-from prism.llm import Health, Tape
+from prism.agents.turn import Question, turn
+from prism.config import Config, load_config
+from prism.economy.domain import EconomyDomain
+from prism.economy.initial import initial_state
+from prism.economy.outcome import Proposed
+from prism.errors import OracleError, OracleUnavailableError
+from prism.llm import Health, LanguageModel, LLMFailureException, Tape
 from prism.social.choice import ChoiceOracle
 from prism.statechart import AgentState
 
@@ -38,8 +46,9 @@ PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama
 def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     """Show what is installed, what this machine has, and whether the oracle answers.
 
-    With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes;
-    with oracle.tape=replay the tape: what is on it, and who was recorded. Exit code 5 means that it does not answer.
+    With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes.
+    That of an economy is asked for one policy too, as in a run, and what it proposes is shown. With oracle.tape=replay
+    it is the tape: what is on it, and who was recorded. Exit code 5 means that it does not answer.
     """
     if config is None:
         settings = load_config(None, "defaults", environment=os.environ, overrides=overrides)
@@ -64,37 +73,92 @@ def _oracle(settings: Config) -> Table:
         OracleUnavailableError: it does not answer.
     """
     table = Table(show_header=False, box=None)
-    if settings.oracle.backend == "choice":
-        state, latency_s = anyio.run(_ask_embedded_oracle)
-        table.add_row("oracle choice", f"embedded, no server; answered {state.value!r} in {latency_s * 1e6:.0f} us")
-        return table
-    if settings.oracle.tape == "replay":
-        for name, found in _check_tape(settings):
-            table.add_row(name, found)
-        return table
-    health = anyio.run(_check_model, settings)
-    table.add_row("oracle", f"{health.server} at {settings.llm.host}")
-    table.add_row("model", health.model)
-    table.add_row("answers by", health.dialect)
-    table.add_row("latency", f"{health.latency_s:.3f} s")
-    if health.note:
-        table.add_row("note", health.note)
+    for name, found in _rows(settings):
+        table.add_row(name, found)
     return table
 
 
-async def _ask_embedded_oracle() -> tuple[AgentState, float]:
-    oracle = ChoiceOracle(ChoiceConfig(), seed=0)
+def _rows(settings: Config) -> list[tuple[str, str]]:
+    is_economy = settings.simulation.domain == "economy"
+    if settings.oracle.backend == "choice":
+        said, latency_s = anyio.run(_propose_embedded if is_economy else _choose_embedded, settings)
+        return [("oracle choice", f"embedded, no server; answered {said!r} in {latency_s * 1e6:.0f} us")]
+    if settings.oracle.tape == "replay":
+        return _check_tape(settings)
+    health, proposed = anyio.run(_check_model, settings)
+    rows = [
+        ("oracle", f"{health.server} at {settings.llm.host}"),
+        ("model", health.model),
+        ("answers by", health.dialect),
+        ("latency", f"{health.latency_s:.3f} s"),
+    ]
+    if proposed is not None:
+        again = ", at the second attempt" if proposed.chain.retry_count else ""
+        rows.append(("policy", f"answered {proposed.decision.action!r}"))
+        rows.append(("policy latency", f"{proposed.chain.duration_ms / 1000:.3f} s{again}"))
+    elif health.note:  # how people's choices are made, which a policy is not
+        rows.append(("note", health.note))
+    return rows
+
+
+async def _choose_embedded(settings: Config) -> tuple[str, float]:
+    oracle = ChoiceOracle(settings.oracle.choice, settings.simulation.seed)
     options = [AgentState.SCROLLING, AgentState.ENGAGING_LIKE]
     begun = perf_counter()
     state = await oracle.ask(SocialAgent(), AgentState.EVALUATING, "decides", options)
     if state not in options:
         raise OracleError(f"the embedded oracle answered {state!r}, which is not an option")
-    return state, perf_counter() - begun
+    return state.value, perf_counter() - begun
 
 
-async def _check_model(settings: Config) -> Health:
+async def _propose_embedded(settings: Config) -> tuple[str, float]:
+    proposed, latency_s = await _propose(settings)
+    return proposed.decision.action, latency_s
+
+
+async def _check_model(settings: Config) -> tuple[Health, Proposed | None]:
+    """What the server says of itself, and in an economy the policy that it proposes."""
     async with aclosing(make_model(settings)) as model:
-        return await model.check()
+        health = await model.check()
+        if settings.simulation.domain != "economy":
+            return health, None
+        try:
+            with _silence():
+                return health, (await _propose(settings, model))[0]
+        except LLMFailureException as error:
+            raise OracleUnavailableError(
+                f"{health.server} at {settings.llm.host} is there, but {health.model} gives no usable answer to an "
+                f"economy's question: {error.reason}: {error.detail}; a run would end there"
+            ) from error
+
+
+async def _propose(settings: Config, model: LanguageModel | None = None) -> tuple[Proposed, float]:
+    """What the first nation proposes where an economy starts without a file, and the seconds until it has.
+
+    Raises:
+        LLMFailureException: no usable answer, after a second attempt where one could help.
+    """
+    domain = EconomyDomain(settings, initial_state(replace(settings.economy.initial, path=None)))
+    trigger = domain.world.triggers(0)[0]
+    question = turn(domain.chart, domain.agent(trigger.agent), trigger)
+    if not isinstance(question, Question):
+        raise OracleError(f"the nation {settings.economy.nations[0]!r} had nothing to ask about {trigger.name!r}")
+    asker, oracle = domain.asker(question), domain.oracle(model)
+    options = domain.chart.valid_targets(asker.state, question.trigger)
+    begun = perf_counter()
+    answer = await oracle.answer(asker, asker.state, question.trigger, options, question.context)
+    return msgspec.json.decode(answer.content, type=Proposed), perf_counter() - begun
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Meanwhile what `prism` logs goes nowhere: it is all in what the doctor says."""
+    log, nobody = logging.getLogger("prism"), logging.NullHandler()
+    log.addHandler(nobody)
+    try:
+        yield
+    finally:
+        log.removeHandler(nobody)
 
 
 def _check_tape(settings: Config) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from rich.console import Console
 from actors.cli.progress import show_progress
 from actors.cli.report import render
 from actors.disk import RealDisk
-from actors.errors import JournalError, RunDirectoryError, first_of
+from actors.errors import ActorError, JournalError, first_of
 from actors.execution import SPEND_CAP, Run, Spectator, execute
 from actors.journal import JOURNAL
 from actors.logs import logging_to
@@ -24,7 +24,7 @@ from actors.signals import EXIT_BASE, StopOnSignal
 from actors.simulation import Progress, Simulation
 from actors.summary import Summary
 from actors.watched import Watch, watched
-from prism.errors import PrismError
+from prism.errors import OracleFailedError, PrismError
 
 EXIT_SPENT = 4
 
@@ -63,10 +63,16 @@ def carry_out(run: Run, *, quiet: bool, watch: Watch | None = None) -> None:
             click.echo(f"prism: metrics at {watch.url}/metrics", err=True)
         logs = around.enter_context(logging_to(directory.log))
         observer = around.enter_context(watch.watching(directory))
-        summary = anyio.run(execute, run, Spectator() if quiet else Terminal(), observer, logs)
+        try:
+            summary = anyio.run(execute, run, Spectator() if quiet else Terminal(), observer, logs)
+        except OracleFailedError as error:
+            if error.failure == "spent":
+                with suppress(ActorError):  # on a full disk it looks like a crash, and goes on all the same
+                    directory.note_spent(error.tick)
+            raise
     try:
         directory.write(SUMMARY, summary.to_json())
-    except RunDirectoryError as error:
+    except ActorError as error:
         raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
     if quiet:
         click.echo(summary.digest)

@@ -38,7 +38,8 @@ def fork(  # noqa: PLR0913  # one for each option
       prism fork runs/default-001 --at 500 --set feed.algorithm=chronological --out runs/chronological
 
     The past is replayed and compared with the journal, and copied into the new directory, which stands on its own. Its
-    manifest names the parent and the digest they have in common. People and time cannot be changed in a fork.
+    manifest names the parent and the digest they have in common. People and time cannot be changed in a fork. If rows
+    of the past are missing in RUN's rounds.csv, the new one begins at the fork.
     """
     parent = RunDirectory(path)
     parent.manifest()
@@ -47,8 +48,10 @@ def fork(  # noqa: PLR0913  # one for each option
         with ExitStack() as unless_made:
             unless_made.callback(child.discard)
             branching = partial(branch_off, parent, child, tick, overrides, ticks)
-            anyio.run(partial(showing, branching, quiet=quiet))
+            notes = anyio.run(partial(showing, branching, quiet=quiet))
             unless_made.pop_all()
+        for note in notes:
+            click.echo(f"prism: {note}", err=True)
         if prepare:
             click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
             return

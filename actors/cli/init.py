@@ -6,24 +6,31 @@ from pathlib import Path
 
 import click
 
+from actors.cli.starter import STARTERS
 from actors.errors import RunDirectoryError
-from prism.config import starter_yaml
 
 FILE_NAME = "prism.yaml"
 
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-def init(directory: Path) -> None:
-    """Write DIR/prism.yaml: every setting with its default, its range and what it means.
+@click.option(
+    "--domain",
+    type=click.Choice(list(STARTERS)),
+    default=next(iter(STARTERS)),
+    show_default=True,
+    help=f"What is simulated. {'; '.join(f'{name}: {each.about}' for name, each in STARTERS.items())}.",
+)
+def init(directory: Path, domain: str) -> None:
+    """Write DIR/prism.yaml: every setting with its value, its range and what it means.
 
-    An existing file is left alone.
+    It runs as it is, without a server. An existing file is left alone.
     """
     path = directory / FILE_NAME
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(starter_yaml())
+            file.write(STARTERS[domain].text())
     except FileExistsError:
         taken = path if path.exists() else directory
         raise RunDirectoryError(f"{taken}: exists already and was left as it is") from None

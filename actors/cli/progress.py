@@ -1,23 +1,23 @@
-"""What a run shows while it runs: a live table on a terminal, plain lines elsewhere."""
+"""What a run shows while it runs: a live table on a terminal that can draw over it, plain lines elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from time import perf_counter
 
 import anyio
 import click
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from actors.cli.bar import Bar
 from actors.simulation import Progress
 
 REFRESH_S = 0.25
 LINE_EVERY_S = 5.0
-BAR_WIDTH = 40
 STANDS_AFTER_S = 1.0
 """A tick that takes longer than this, with questions open, is shown to stand: it waits for the oracle, as a rule."""
 
@@ -74,7 +74,7 @@ async def show_progress(read: Callable[[], Progress]) -> None:
     """Show progress on standard error until cancelled."""
     console = Console(stderr=True)
     pace = Pace(read)
-    if not console.is_terminal:
+    if not console.is_terminal or console.is_dumb_terminal:  # one that cannot draw over what it shows
         pace.now()  # or the first line would have nothing to compare with
         while True:
             await anyio.sleep(LINE_EVERY_S)
@@ -90,7 +90,7 @@ def line(progress: Progress, pace: Pace) -> str:
     stands_s = pace.stands_s(progress)
     states = " ".join(f"{state}={count}" for state, count in progress.agents_by_state.items() if count)
     return (
-        f"tick {progress.tick}/{progress.ticks} ({progress.tick / progress.ticks:.0%})"
+        f"tick {progress.tick}/{progress.ticks} ({share(progress.tick, progress.ticks)})"
         f" eta {duration(pace.eta_s(progress))}"
         f" | {pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
         f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
@@ -101,17 +101,7 @@ def line(progress: Progress, pace: Pace) -> str:
 
 def table(progress: Progress, pace: Pace) -> RenderableType:
     """A reading as a table: how far, how fast, who is where, and how the oracle does."""
-    head = Table.grid(padding=(0, 2))
-    head.add_row(
-        ProgressBar(total=progress.ticks, completed=progress.tick, width=BAR_WIDTH),
-        Text(f"tick {progress.tick:,} of {progress.ticks:,}", style="bold"),
-        Text(f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go", style="dim"),
-    )
-    states = Table.grid(padding=(0, 2))
-    most = max(1, *progress.agents_by_state.values())
-    for state, count in progress.agents_by_state.items():
-        bar = ProgressBar(total=most, completed=count, width=BAR_WIDTH, complete_style="cyan", finished_style="cyan")
-        states.add_row(bar, Text(f"{count:>9,}", justify="right"), state)
+    time = Text(f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go", style="dim")
     facts = Text(
         f"{pace.ticks_per_s:,.0f} ticks/s   {pace.transitions_per_s:,.0f} transitions/s   "
         f"quarantined {progress.quarantined}\n"
@@ -124,7 +114,30 @@ def table(progress: Progress, pace: Pace) -> RenderableType:
         facts.append(
             f"\nthe clock has stood for {duration(stands_s)}, with {questions:,} questions open", style="yellow"
         )
-    return Group(head, Text(), states, Text(), facts)
+    head = way(progress.tick, progress.ticks)
+    return Group(head, time, Text(), states(progress.agents_by_state), Text(), facts)
+
+
+def way(tick: int, ticks: int, *more: str) -> RenderableType:
+    """How far a run is of all its ticks, as a bar and in numbers, and what else is to be said on that line."""
+    head = Table.grid(padding=(0, 2))
+    said = ", ".join((f"tick {tick:,} of {ticks:,} ({share(tick, ticks)})", *more))
+    head.add_row(Bar(tick, ticks, style="green"), Text(said, style="bold"))
+    return head
+
+
+def states(counts: Mapping[str, float]) -> RenderableType:
+    """How many agents are in each state; the bars are to the fullest one."""
+    table = Table.grid(padding=(0, 2))
+    most = max(1.0, *counts.values())
+    for state, count in counts.items():
+        table.add_row(Bar(count, most), Text(f"{count:>9,.0f}", justify="right"), state)
+    return table
+
+
+def share(part: float, whole: float) -> str:
+    """A part in percent; 100% only where it is all of it."""
+    return f"{math.floor(100 * part / whole)}%"
 
 
 def duration(seconds: float | None) -> str:

@@ -1,4 +1,4 @@
-"""The summary of a run as a person reads it."""
+"""The summary of a run as a person reads it, within 80 columns."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ LONGEST_GROUP = 5
 def render(summary: Summary, directory: str) -> RenderableType:
     """What the run came to, and where its files are."""
     status = Text(f"{summary.status}", style="bold green" if summary.status == "done" else "bold yellow")
+    length = f"{_plural(summary.rounds, 'round')}, {_plural(summary.ticks, 'tick')}"
     if summary.stopped_by is not None:
         status.append(f" by {summary.stopped_by} after tick {summary.ticks:,}")
+        length = _plural(summary.rounds, "round")
     parts: list[RenderableType] = [
-        Text.assemble(
-            status,
-            f": {summary.agents:,} agents, {_plural(summary.rounds, 'round')}, {summary.ticks:,} ticks, "
-            f"{summary.activations:,} activations in {duration(summary.wall_s)}",
-        ),
+        Text.assemble(status, f": {_plural(summary.agents, 'agent')}, {length}"),
+        Text(f"{_plural(summary.activations, 'activation')} in {duration(summary.wall_s)}"),
         Text(),
         _counts("agents by state", summary.agents_by_state),
         _counts("transitions by trigger", summary.transitions_by_trigger),
@@ -91,16 +90,16 @@ def _world(world: Mapping[str, Any]) -> RenderableType:
 
 def _model(llm: OracleStatistics) -> Text:
     return Text(
-        f"  tokens: {llm.prompt_tokens:,} in, {llm.completion_tokens:,} out; latency p50 {llm.latency_s_p50:.3f} s, "
-        f"p95 {llm.latency_s_p95:.3f} s, p99 {llm.latency_s_p99:.3f} s"
+        f"  tokens: {llm.prompt_tokens:,} in, {llm.completion_tokens:,} out\n"
+        f"  latency: p50 {llm.latency_s_p50:.3f} s, p95 {llm.latency_s_p95:.3f} s, p99 {llm.latency_s_p99:.3f} s"
     )
 
 
 def _footer(summary: Summary, directory: str) -> Text:
     return Text(
-        f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f} "
-        f"({summary.oracle_questions:,} questions, {summary.oracle_calls:,} calls, "
-        f"{summary.fallback_share:.1%} fallbacks)\n"
+        f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f}\n"
+        f"{summary.oracle_questions:,} questions, {summary.oracle_calls:,} calls, "
+        f"{summary.fallback_share:.1%} fallbacks\n"
         f"digest {summary.digest}\n"
         f"files in {directory}"
     )

@@ -51,7 +51,7 @@ def _live(reader: Reader) -> None:
     from actors.cli.watch_view import line, view  # noqa: PLC0415
 
     console = Console()
-    if not console.is_terminal:
+    if not console.is_terminal or console.is_dumb_terminal:
         for interval, problem in reader.readings(LINE_EVERY_S, WINDOW_S):
             if problem and reader.ended:
                 click.echo(reader.ended)

@@ -6,48 +6,56 @@ import time
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
-from actors.cli.progress import BAR_WIDTH, duration
-from actors.cli.scraped import Interval, Scrape
+from actors.cli.progress import duration, share, states, way
+from actors.cli.scraped import Interval
 
-TICKS, CALLS = "prism_ticks_total", "prism_llm_request_duration_seconds"
+TICKS, PLANNED, CALLS = "prism_ticks_total", "prism_ticks_planned", "prism_llm_request_duration_seconds"
 
 
 def line(interval: Interval) -> str:
     """A reading as one plain line."""
     now = interval.after
-    states = " ".join(f"{state}={count:.0f}" for state, count in now.by("prism_agents", "state").items() if count)
+    agents = " ".join(f"{state}={count:.0f}" for state, count in now.by("prism_agents", "state").items() if count)
+    planned = now.value(PLANNED)
+    where = f"/{planned:.0f} ({share(now.value(TICKS), planned)}) eta {duration(_left_s(interval))}" if planned else ""
     return (
-        f"tick {now.value(TICKS):.0f} round {now.value('prism_round'):.0f} | {_pace(interval)}"
+        f"tick {now.value(TICKS):.0f}{where} round {now.value('prism_round'):.0f} | {_pace(interval)}"
         f" | oracle waiting={now.value('prism_oracle_queue_depth'):.0f}"
         f" asked={now.value('prism_llm_requests_in_flight'):.0f} fallbacks={now.value('prism_fallbacks_total'):.0f}"
-        f" | {states}"
+        f" | {agents}"
     )
 
 
 def view(interval: Interval) -> RenderableType:
     """A reading as a table: which run, how far and how fast, who is where, and how the oracle and the journal do."""
-    return Group(_head(interval.after), Text(), _states(interval.after), Text(), *map(Text, _facts(interval)))
+    agents = interval.after.by("prism_agents", "state")
+    return Group(*_head(interval), Text(), states(agents), Text(), *map(Text, _facts(interval)))
 
 
-def _head(now: Scrape) -> Text:
+def _head(interval: Interval) -> Iterator[RenderableType]:
+    now = interval.after
     run = now.labels("prism_run_info")
-    named = f"{run.get('run_id', '?')} ({run.get('scenario')}, {run.get('backend')}, seed {run.get('seed')})"
     over = "" if now.value("prism_run_active") else ", not under way"
-    return Text(f"{named}: tick {now.value(TICKS):,.0f}, round {now.value('prism_round'):,.0f}{over}", style="bold")
+    yield Text(
+        f"{run.get('run_id', '?')} ({run.get('scenario')}, {run.get('backend')}, seed {run.get('seed')}){over}",
+        style="bold",
+    )
+    done, planned, rounds = now.value(TICKS), now.value(PLANNED), f"round {now.value('prism_round'):,.0f}"
+    if not planned:  # a version of PRISM that does not say
+        yield Text(f"tick {done:,.0f}, {rounds}", style="bold")
+        return
+    yield way(int(done), int(planned), rounds)
+    if not over:
+        yield Text(f"{duration(_left_s(interval))} to go", style="dim")
 
 
-def _states(now: Scrape) -> Table:
-    table = Table.grid(padding=(0, 2))
-    counts = now.by("prism_agents", "state")
-    most = max(1.0, *counts.values())
-    for state, count in counts.items():
-        bar = ProgressBar(total=most, completed=count, width=BAR_WIDTH, complete_style="cyan", finished_style="cyan")
-        table.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), state)
-    return table
+def _left_s(interval: Interval) -> float | None:
+    """Seconds to go at the pace of the interval; None while nothing moves."""
+    pace = interval.rate(lambda scrape: scrape.value(TICKS))
+    left = interval.after.value(PLANNED) - interval.after.value(TICKS)
+    return max(0.0, left) / pace if pace else None
 
 
 def _facts(interval: Interval) -> Iterator[str]:

@@ -7,6 +7,7 @@ from deploy.grafana.panels import lines, number, stacked
 from deploy.grafana.queries import Query, of_run, quantiles, rate, total
 
 _UNDECIDED = total(rate('prism_decisions_total{source=~"fallback|timeout"}'))
+_LEFT = f"{total(of_run('prism_ticks_planned'))} - {total(of_run('prism_ticks_total'))}"
 _AMBIGUOUS = total(rate('prism_decisions_total{source!="rule"}'))
 FALLBACK_SHARE = f"{_UNDECIDED} / ({_AMBIGUOUS} > 0)"
 
@@ -66,6 +67,13 @@ OVERVIEW = Layout(
                 "Waiting for late answers included.",
                 "s",
                 *quantiles("prism_tick_duration_seconds"),
+            ),
+            lines(
+                "Time left",
+                "To the last of the planned ticks, at the pace of the moment. Nothing while the run stands still.",
+                "s",
+                Query(f"({_LEFT}) / ({total(rate('prism_ticks_total'))} > 0)", "to go"),
+                width=24,
             ),
         ),
         "Decisions": (

@@ -9,9 +9,9 @@ from prometheus_client import CollectorRegistry
 
 from actors.cli.scraped import Scrape
 from actors.exposition import Exposition
-from actors.instruments import Labels
 from actors.metrics import Metrics
 from actors.simulation import Simulation
+from actors.snapshot import Labels
 from prism.config import Config
 from prism.domain import Domain
 from prism.social.domain import SocialDomain

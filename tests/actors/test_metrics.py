@@ -45,6 +45,7 @@ EXPECTED = {
     "prism_agents": "state",
     "prism_agent_transitions_total": "from_state,to_state",
     "prism_ticks_total": "",
+    "prism_ticks_planned": "",
     "prism_tick_duration_seconds": "",
     "prism_round": "",
     "prism_messages_total": "kind,outcome",
@@ -136,6 +137,7 @@ def test_what_is_shown_is_what_the_summary_says() -> None:
     assert shown.by("prism_decisions_total", "source") == summary.decisions_by_source
     assert shown.value("prism_agent_transitions_total") == summary.transitions
     assert shown.value("prism_ticks_total") == shown.value("prism_tick_duration_seconds_count") == summary.ticks
+    assert shown.value("prism_ticks_planned") == SMALL.simulation.length
     assert shown.value("prism_round") == summary.rounds
     assert shown.value("prism_llm_request_duration_seconds_count", outcome="ok") == summary.oracle_calls > 0
     assert shown.value("prism_oracle_queue_wait_seconds_count") == summary.oracle_calls

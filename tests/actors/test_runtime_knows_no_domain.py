@@ -13,7 +13,8 @@ ALLOWED = {
     "sources.py": "opens the files of populations and graphs",
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
     "cli/backtest_plot.py": "its picture",
-    "cli/doctor.py": "asks the embedded oracle of people something, to see that it answers",
+    "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
+    "cli/starter.py": "the settings that a domain starts from",
 }
 """`{module: why it may name a domain}`."""
 

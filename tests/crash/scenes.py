@@ -18,9 +18,10 @@ from actors.answer_log import KnownAnswers, create_answers
 from actors.errors import first_of
 from actors.execution import Run, carry_on
 from actors.journal import JOURNAL, create_journal, header_of
+from actors.manifest import manifest_of
 from actors.recovery import recover
 from actors.replay import Absent, Replay
-from actors.run_directory import RunDirectory, manifest_of
+from actors.run_directory import RunDirectory
 from actors.series import cut_series
 from actors.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig

@@ -169,7 +169,7 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         (LIVE, no_sync_of_answers, "oracle.log: has no answer to"),
         (EMBEDDED, no_sync_of_frames, "DamagedError: journal.prism: damaged at byte"),
         (EMBEDDED, no_sync_of_drafts, "DamagedError: journal.prism: damaged at byte 8"),
-        (EMBEDDED, no_sync_of_names, "rounds.csv is that of an undisturbed run"),
+        (EMBEDDED, no_sync_of_names, "`prism verify` finds no fault, but [Finding(file='rounds.csv'"),
     ],
 )
 def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch, scene: Scene, plant: Plant, says: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,16 +14,19 @@ import pytest
 from tests.deploy.tools import BIN, DEPLOY, ROOT, eventually
 
 SCRIPT = DEPLOY / "run-or-resume"
+UNIT = DEPLOY / "systemd" / "prism@.service"
 CONFIG = ROOT / "configs" / "default.yaml"
 SETTINGS = ("--set", "population.size=50", "--set", "simulation.rounds=20", "--set", "run.checkpoint_every_ticks=20")
 
 pytestmark = pytest.mark.skipif(not (BIN / "prism").exists(), reason="prism is not installed beside this interpreter")
 
 
-def start(*arguments: str | Path) -> subprocess.Popen[str]:
+def start(*arguments: str | Path, blocks_max: int | None = None) -> subprocess.Popen[str]:
+    """The script, in a process that may make no file of more blocks than this."""
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    limited = () if blocks_max is None else ("sh", "-c", 'ulimit -f "$0" && exec "$@"', str(blocks_max))
     return subprocess.Popen(
-        [SCRIPT, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*limited, SCRIPT, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -51,6 +55,27 @@ def test_the_script_hands_signals_and_exit_codes_through(tmp_path: Path) -> None
     process.send_signal(signal.SIGTERM)
     code, errors = finish(process)
     assert code == 143, errors
+
+
+def not_tried_again() -> set[int]:
+    """The exit codes after which the service gives up."""
+    (line,) = re.findall(r"^RestartPreventExitStatus=(.*)$", UNIT.read_text(), re.MULTILINE)
+    return set(map(int, line.split()))
+
+
+def test_the_service_tries_again_after_a_full_disk_whenever_that_comes_and_not_after_wrong_usage(
+    tmp_path: Path,
+) -> None:
+    run = tmp_path / "run"
+    for blocks, file in ((1, "config.yaml"), (20, "journal.prism"), (1, "config.yaml")):
+        code, errors = finish(start(CONFIG, run, *SETTINGS, blocks_max=blocks))
+        assert code == 1, errors
+        assert f"/{file}: cannot be written: File too large" in errors
+    assert code not in not_tried_again()
+    code, errors = finish(start(CONFIG, run, *SETTINGS))
+    assert code == 0, errors
+    code, _ = finish(start(CONFIG, tmp_path / "other", "--no-such-option"))
+    assert code in not_tried_again()
 
 
 def test_a_run_that_is_done_stays_done(tmp_path: Path) -> None:

@@ -15,13 +15,14 @@ from actors.answer_log import MAGIC as ANSWERS_MAGIC
 from actors.checkpoint import checkpoints
 from actors.disk import RealDisk
 from actors.errors import DamagedError, JournalError
-from actors.frames import ORIGIN, Frame, encode_frame, frames_in, link_of
+from actors.frames import ORIGIN, Frame, encode_frame, link_of
 from actors.journal import JOURNAL, MAGIC, TickFrame, read_frames, read_header, read_ticks
 from actors.recovery import recover
 from actors.run_directory import CONFIG, MANIFEST
 from tests.command import Ended, Prism
 from tests.durability.crashed import MORE_TICKS, Crashed
 from tests.durability.memory import MemoryDisk
+from tests.journal.files import frames_in
 from tests.ollama_server import OllamaServer
 
 Damage = Callable[[bytes, int], bytes]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import resource
 import shutil
 import subprocess
@@ -13,20 +15,22 @@ from pathlib import Path
 import pytest
 
 from actors.journal import JOURNAL
-from actors.run_directory import SUMMARY
+from actors.lock import LOCK
+from actors.run_directory import CONFIG, MANIFEST, SUMMARY
 from tests.command import Prism
 from tests.durability.conftest import TINY
 from tests.durability.lives import ROOT, differences
 
 
-def limited(most_bytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+def limited(most_bytes: int, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """The command line in a process that may make no file longer than this."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
     command = [sys.executable, "-m", "actors.cli", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, preexec_fn=limit, check=False)
+    source = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=source, capture_output=True, text=True, preexec_fn=limit, check=False)
 
 
 @pytest.fixture
@@ -72,6 +76,34 @@ def test_a_resumed_run_that_finds_the_disk_still_full_loses_nothing(whole: Path,
     assert differences(tmp_path / "run", whole) == []
 
 
+def test_a_run_that_finds_no_room_to_begin_in_exits_as_one_that_may_be_tried_again_and_leaves_nothing(
+    whole: Path, prism: Prism, tmp_path: Path
+) -> None:
+    for out in (("--out", str(tmp_path / "run")), ()):
+        ended = limited(1000, "run", str(tmp_path / "tiny.yaml"), "--quiet", *out, cwd=tmp_path)
+        run = str(tmp_path / "run") if out else "runs/tiny-001"
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr == f"prism: {run}/{CONFIG}: cannot be written: File too large\n"
+        assert not (tmp_path / run).exists()
+    begin_or_go_on(prism, tmp_path / "run")
+    assert differences(tmp_path / "run", whole) == []
+
+
+@pytest.mark.parametrize(("limit", "file"), [(1000, CONFIG), (4000, MANIFEST)])
+def test_a_run_that_finds_no_room_when_it_is_resumed_exits_as_one_that_may_be_tried_again(
+    limit: int, file: str, embedded: Path, prism: Prism
+) -> None:
+    manifest = json.loads((embedded / MANIFEST).read_text())
+    (embedded / MANIFEST).write_text(json.dumps({**manifest, "resumed": [30] * 1000}))  # which makes it the longest
+    before = {path.name: path.read_bytes() for path in embedded.iterdir()}
+    ended = limited(limit, "resume", str(embedded), "--quiet")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"prism: {embedded}/{file}: cannot be written: File too large\n"
+    after = {path.name: path.read_bytes() for path in embedded.iterdir()}
+    assert {name: content for name, content in after.items() if before[name] != content}.keys() <= {LOCK}
+    assert prism("resume", "run", "--quiet").code == 0
+
+
 class SmallDisk:
     """A file system in memory."""
 
@@ -109,24 +141,28 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
 def test_on_a_disk_without_any_room_nothing_is_begun(small_disk: SmallDisk, whole: Path, prism: Prism) -> None:
     small_disk.fill()
     ended = prism("run", "tiny.yaml", "--quiet", "--out", "disk/run")
-    assert (ended.code, ended.out) == (2, "")
+    assert (ended.code, ended.out) == (1, "")
     assert ended.err == "prism: disk/run/run.lock: cannot be written: No space left on device\n"
     (small_disk.path / "filler").unlink()
     begin_or_go_on(prism, small_disk.path / "run")
     assert differences(small_disk.path / "run", whole) == []
 
 
+@pytest.mark.parametrize("has_lock", [True, False], ids=["after_a_crash", "after_an_end"])
 def test_a_run_whose_disk_is_full_when_it_is_resumed_says_so_and_stays_as_it_is(
-    small_disk: SmallDisk, embedded: Path, prism: Prism
+    has_lock: bool, small_disk: SmallDisk, embedded: Path, prism: Prism
 ) -> None:
     run = shutil.copytree(embedded, small_disk.path / "run")
+    if has_lock:
+        (run / LOCK).write_text("process 1 on a machine that crashed\n")
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     small_disk.fill()
     ended = prism("resume", "disk/run", "--quiet")
-    assert ended.code in {1, 2}
-    assert ended.err.startswith("prism: disk/run/")
-    assert ended.err.endswith("cannot be written: No space left on device\n")
-    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+    assert (ended.code, ended.out) == (1, "")
+    file = CONFIG if has_lock else LOCK
+    assert ended.err == f"prism: disk/run/{file}: cannot be written: No space left on device\n"
+    after = {path.name: path.read_bytes() for path in run.iterdir()}
+    assert {**after, LOCK: before[LOCK]} == before, "all but who holds it"
     (small_disk.path / "filler").unlink()
     assert prism("resume", "disk/run", "--quiet").code == 0
     assert prism("replay", "disk/run", "--quiet").code == 0

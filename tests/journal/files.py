@@ -1,7 +1,8 @@
-"""The files of a made-up run, written by the product's own functions on a disk in memory."""
+"""The files of a made-up run, written by the product's own functions on a disk in memory, and a file's frames."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -11,7 +12,7 @@ from actors.checkpoint import Checkpoint, Position, RunState
 from actors.digest import RunningDigest
 from actors.draft import Draft
 from actors.engine import EngineState
-from actors.frames import ORIGIN
+from actors.frames import ORIGIN, Damage, Frame, read_frame
 from actors.history import History
 from actors.journal import JOURNAL, create_journal, header_of, read_header
 from actors.messages import Decided
@@ -60,6 +61,17 @@ def frames(count: int, start: int = 0) -> list[Tick]:
         end += len(frame)
         made.append(Tick(frame, digest.link, end))
     return made
+
+
+def frames_in(data: bytes, offset: int = 0) -> Iterator[Frame | Damage]:
+    """The frames of a whole file or the rest of one; the last item is the damage, if there is any."""
+    start = 0
+    while start < len(data):
+        found = read_frame(data, start, offset + start)
+        yield found
+        if isinstance(found, Damage):
+            return
+        start = found.end - offset
 
 
 def run_of(count: int, answers: int = 0) -> tuple[SimulatedDisk, list[Tick]]:

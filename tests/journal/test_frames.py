@@ -8,7 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.frames import HEAD, ORIGIN, PAYLOAD_MAX, Damage, Frame, encode_frame, frames_in, link_of, tick_payload
+from actors.frames import HEAD, ORIGIN, PAYLOAD_MAX, Damage, Frame, encode_frame, link_of, tick_payload
+from tests.journal.files import frames_in
 
 PAYLOADS = st.lists(st.binary(max_size=80), max_size=6)
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from actors.errors import DamagedError, JournalError
 from actors.frames import ORIGIN, Damage, encode_frame, link_of
@@ -132,6 +134,50 @@ def test_another_format_is_refused_by_its_number(version: int) -> None:
 def test_a_header_of_a_format_to_come_is_refused_by_its_number() -> None:
     with pytest.raises(JournalError, match="has format 3, and this version of PRISM reads 1"):
         read_header(headed({"format": 3, "everything": "else"}))
+
+
+HEADER = msgspec.msgpack.encode(header_of(Config(), {"friends.txt": "ab" * 32}, agents=3, version="9.9"))
+
+
+def with_byte(place: int, byte: int) -> bytes:
+    """A header in which one byte is another."""
+    return HEADER[:place] + bytes([byte]) + HEADER[place + 1 :]
+
+
+@given(st.binary(max_size=60) | st.builds(with_byte, st.integers(0, len(HEADER) - 1), st.integers(0, 255)))
+@example(b"")
+@example(b"\x93")
+@example(b"\xa1\xff")
+@example(b"\x91" * 100_000)
+@example(b"\x81\x90\xc0")
+@example(b"\xd7\xff" + b"\xff" * 8)
+def test_a_frame_of_anything_else_where_the_header_should_be_is_refused_in_one_line(payload: bytes) -> None:
+    disk = replaced(empty_run(), MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
+    told = ""
+    try:
+        header, _ = read_header(disk)
+    except JournalError as error:
+        told = str(error)
+    assert (told.startswith(f"{JOURNAL}: ") and "\n" not in told) or header.format == 1
+
+
+@pytest.mark.parametrize("header", [{"format": 1}, {"format": 1, "seed": "a text"}, {"format": "new"}, [1], None])
+def test_a_header_that_names_no_other_format_is_damaged(header: object) -> None:
+    with pytest.raises(DamagedError, match=r"damaged at byte 8: its header cannot be read: .*; without its header"):
+        read_header(headed(header))
+
+
+@given(st.binary(max_size=60))
+@example(b"\x92\x00" + b"\x91" * 100_000)
+@example(b"\x92\x00\xa1\xff")
+def test_a_frame_of_anything_else_where_a_tick_should_be_is_damage(payload: bytes) -> None:
+    disk = empty_run()
+    disk.append(JOURNAL, encode_frame(link_of(ORIGIN, payload), payload))
+    (found,) = read_ticks(disk, read_header(disk)[1])
+    if isinstance(found, TickFrame):
+        assert (found.tick, found.payload) == (0, payload)
+    else:
+        assert found.problem.startswith("a frame holds tick ")
 
 
 def test_frames_of_two_runs_of_other_answers_never_follow_each_other() -> None:

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
-from actors.answer_log import ANSWERS
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from actors.answer_log import ANSWERS, read_answers
 from actors.draft import write_checkpoint
 from actors.journal import JOURNAL
+from actors.series import ROUNDS
 from actors.verification import Verified, verify
+from prism.config import Config
 from tests.crash.disk import SimulatedDisk
 from tests.journal.files import checkpoint_at, run_of
 
@@ -90,3 +97,46 @@ def test_missing_files_are_told() -> None:
     found = {finding.file: finding.what for finding in verify(disk).findings if not finding.is_good}
     assert found[ANSWERS] == "is missing"
     assert found[JOURNAL].startswith("there is none")
+
+
+PER_ROUND = Config().simulation.ticks_per_round
+
+
+def with_rows(ticks: int, *rounds: int) -> SimulatedDisk:
+    """A run with rows of these rounds."""
+    disk, _ = run_of(ticks)
+    disk.append(ROUNDS, b"round,tick,posts\n" + b"".join(map(row, rounds)))
+    return disk
+
+
+def row(number: int) -> bytes:
+    return f"{number},{number * PER_ROUND},7\n".encode()
+
+
+def test_rows_of_a_run_at_work_are_not_ahead_of_its_journal_because_they_came_while_it_was_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    disk = with_rows(PER_ROUND + 1, 1)
+
+    def meanwhile(*arguments: Any) -> Iterator[Any]:
+        disk.append(ROUNDS, row(2))
+        return read_answers(*arguments)
+
+    monkeypatch.setattr("actors.verification.read_answers", meanwhile)
+    assert verify(disk, forks=()).is_good
+    assert bad(verify(disk, forks=())) == [ROUNDS]
+
+
+def test_rows_behind_damage_in_the_journal_are_not_held_against_the_series() -> None:
+    disk = with_rows(2 * PER_ROUND, 1, 2)
+    disk.truncate(JOURNAL, disk.size(JOURNAL) - 1)
+    assert bad(verify(disk, forks=())) == [JOURNAL]
+
+
+@pytest.mark.parametrize(
+    ("fork", "is_good"), [(0, False), (2 * PER_ROUND - 1, False), (2 * PER_ROUND, True), (3 * PER_ROUND - 1, True)]
+)
+def test_a_series_may_begin_at_a_fork(fork: int, is_good: bool) -> None:
+    disk = with_rows(3 * PER_ROUND + 1, 3)
+    assert verify(disk, forks=(fork,)).is_good is is_good
+    assert not verify(disk, forks=()).is_good

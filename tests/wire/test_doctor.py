@@ -29,6 +29,22 @@ def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return run
 
 
+NATIONS = {
+    "simulation": {"domain": "economy", "rounds": 4, "ticks_per_round": 1},
+    "economy": {"initial": {"inflation": 7.5}},
+}
+CHECKS = 2
+"""The calls that the check of a server makes, before anything of a domain is asked."""
+
+
+def write_economy(path: Path, host: str) -> str:
+    """A configuration of an economy that asks the server; its name."""
+    oracle = {"backend": "ollama", "lookahead_ticks": 0}
+    sections = {**NATIONS, "oracle": oracle, "llm": {"host": host, "systemone": "off"}}
+    (path / "economy.yaml").write_text(yaml.safe_dump(sections))
+    return "economy.yaml"
+
+
 def write(path: Path, host: str, **oracle: object) -> str:
     """A configuration that asks the server, or replays; its name."""
     sections = {**PEOPLE, "oracle": {"backend": "ollama", **oracle}, "llm": {"host": host, "systemone": "off"}}
@@ -61,6 +77,47 @@ def test_a_server_that_names_no_version_leaves_no_gap(prism: Prism, tmp_path: Pa
     with OllamaServer() as server:
         ended = prism("doctor", write(tmp_path, server.url), "--set", "oracle.backend=openai")
         assert (ended.code, rows(ended.out)["oracle"]) == (0, f"openai at {server.url}")
+
+
+def test_an_economy_is_asked_for_a_policy_as_in_a_run(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer() as server:
+        ended = prism("doctor", write_economy(tmp_path, server.url))
+        asked = [str(call.body) for call in server.calls]
+    found = rows(ended.out)
+    assert (ended.code, ended.err) == (0, "")
+    assert re.fullmatch(r"answered '\w.*'", found["policy"]), found["policy"]
+    assert re.fullmatch(r"\d\.\d{3} s", found["policy latency"]), found["policy latency"]
+    (question,) = asked[CHECKS:]
+    assert "economic policy advisor" in question
+    assert "7.5" in question, "the economy is the one that was configured"
+
+
+def test_a_policy_that_took_a_second_attempt_says_so_and_no_log_line_does(prism: Prism, tmp_path: Path) -> None:
+    with OllamaServer(Settings(faults=FaultPlan(at={CHECKS + 1: Fault.NOT_JSON}))) as server:
+        ended = prism("doctor", write_economy(tmp_path, server.url))
+    assert (ended.code, ended.err) == (0, "")
+    assert rows(ended.out)["policy latency"].endswith(" s, at the second attempt")
+
+
+def test_a_policy_that_cannot_be_read_is_one_line_and_exit_code_5(prism: Prism, tmp_path: Path) -> None:
+    twice = {CHECKS + 1: Fault.NOT_JSON, CHECKS + 2: Fault.NOT_JSON}
+    with OllamaServer(Settings(faults=FaultPlan(at=twice))) as server:
+        ended = prism("doctor", write_economy(tmp_path, server.url))
+        there = f"prism: ollama 0.40.12 at {server.url} is there, but llama3.2 gives no usable answer to an economy's "
+    assert ended.code == 5
+    assert ended.err.startswith(f"{there}question: invalid_response: ")
+    assert ended.err.endswith("; a run would end there\n")
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_an_embedded_economy_proposes_its_policy_where_its_input_file_is_not_needed(
+    prism: Prism, tmp_path: Path
+) -> None:
+    path = ("--set", "economy.initial.path=elsewhere.csv", "--set", "oracle.backend=choice")
+    ended = prism("doctor", write_economy(tmp_path, "nowhere"), *path)
+    assert ended.code == 0
+    said = " ".join(ended.out.split())
+    assert re.search(r"oracle choice embedded, no server; answered '\w+ the interest rate .*' in \d+ us", said), said
 
 
 def test_a_replay_checks_the_tape_and_asks_nobody(prism: Prism, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,35 @@ def test_a_fork_whose_model_is_not_there_leaves_nothing(parent: Path, prism: Pri
     absent = ("--set", "oracle.backend=ollama", "--set", "llm.host=http://127.0.0.1:9")
     assert prism("fork", "parent", "--at", "30", *absent, "--out", "child").code == 5
     assert not (tmp_path / "child").exists()
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda _: [], "has no row"),
+        (lambda rows: [*rows[:2], *rows[3:]], "has no row of round 2"),
+        (lambda rows: [rows[0], *rows[2:]], "begins with round 2"),
+        (lambda rows: [*rows[:2], "torn"], "has no row of round 2"),
+    ],
+)
+def test_a_fork_of_a_run_that_lacks_rows_says_so_and_has_all_of_its_own(
+    damage: Callable[[list[str]], list[str]], told: str, parent: Path, prism: Prism, tmp_path: Path
+) -> None:
+    whole = (parent / "rounds.csv").read_text().splitlines(keepends=True)
+    (parent / "rounds.csv").write_text("".join(damage(whole)))
+    ended = prism("fork", "parent", "--at", "50", "-q", "--out", "child")
+    assert (ended.code, ended.out) == (0, f"{digest(parent)}\n")
+    assert f"prism: parent/rounds.csv: {told}; the fork's rows begin after tick 50\n" in ended.err
+    assert (tmp_path / "child" / "rounds.csv").read_text() == whole[0] + whole[3]
+    assert prism("resume", "child", "-q", "--ticks", "100").code == 0
+    assert (tmp_path / "child" / "rounds.csv").read_text().startswith(whole[0] + whole[3] + "4,96,")
+    assert prism("fork", "child", "--at", "80", "-q", "--out", "grandchild").err == ""
+    assert prism("verify", "grandchild").code == 0
+
+
+def test_rows_that_are_missing_after_the_fork_are_no_loss(parent: Path, prism: Prism, tmp_path: Path) -> None:
+    whole = (parent / "rounds.csv").read_text()
+    (parent / "rounds.csv").write_text(whole[: whole.index("\n3,")])
+    ended = prism("fork", "parent", "--at", "47", "-q", "--out", "child")
+    assert (ended.code, ended.err) == (0, "")
+    assert (tmp_path / "child" / "rounds.csv").read_text() == whole

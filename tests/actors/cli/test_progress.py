@@ -25,8 +25,8 @@ READING = Progress(
 )
 
 
-def shown(progress: Progress, pace: Pace) -> str:
-    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+def shown(progress: Progress, pace: Pace, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
     console.print(table(progress, pace))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
@@ -43,11 +43,25 @@ def test_a_plain_line_says_how_far_how_fast_and_who_is_where() -> None:
 def test_the_table_lists_every_state_and_the_oracle() -> None:
     pace = Pace(lambda: READING)
     drawn = shown(pace.now(), pace)
-    assert "tick 300 of 1,200" in drawn
+    assert "tick 300 of 1,200 (25%)\n0 s elapsed, " in drawn
     for state in READING.agents_by_state:
         assert state in drawn
     assert "7 waiting, 3 being asked, p50 0.250 s, p95 1.500 s, 2 fallbacks" in drawn
     assert "quarantined 1" in drawn
+
+
+def test_the_table_of_a_long_run_of_many_fits_a_terminal_of_80_columns() -> None:
+    long = msgspec.structs.replace(
+        READING,
+        tick=201_600,
+        ticks=1_201_600,
+        agents_by_state={"engaging_reshare": 1_000_000},
+        oracle_queue=9_999,
+        oracle_latency_s_p95=59.999,
+        fallbacks=99_999,
+    )
+    lines, wide = (shown(long, Pace(lambda: long), width).splitlines() for width in (80, 200))
+    assert [each.rstrip() for each in lines] == [each.rstrip() for each in wide], "nothing is cut or takes two lines"
 
 
 class Clock:

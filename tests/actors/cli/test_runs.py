@@ -15,8 +15,14 @@ from actors.journal import JOURNAL
 from actors.lock import locked
 from actors.run_directory import SUMMARY
 from tests.command import Prism
+from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
 
 TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Here a task may read files: nothing else is under way that it could hold up."""
 
 
 @pytest.fixture
@@ -52,6 +58,43 @@ def test_each_state_is_told(five: Path, prism: Prism) -> None:
     assert told["runs/done"][2:5] == ["72", "72", "60"]
     assert told["runs/running"][6:8] == ["process", str(os.getpid())]
     assert int(told["runs/stopped"][2]) < 72
+
+
+ECONOMY = """
+simulation: {{domain: economy, rounds: 6, ticks_per_round: 1, seed: 5, tick_seconds: 7889400}}
+oracle: {{backend: ollama, lookahead_ticks: 0, when_spent: stop}}
+llm: {{host: "{host}", num_ctx: 4096, timeout_s: 5.0}}
+"""
+
+
+@pytest.mark.parametrize("cap", ["max_calls=40", "max_calls=37", "max_tokens=20000"])
+def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
+    cap: str, prism: Prism, tmp_path: Path
+) -> None:
+    with OllamaServer() as server:
+        (tmp_path / "economy.yaml").write_text(ECONOMY.format(host=server.url))
+        assert prism("run", "economy.yaml", "-q", "--set", f"oracle.{cap}", "--out", "runs/economy").code == 4
+        state, resumable, ticks, *_ = rows(prism("runs").out)["runs/economy"]
+        assert (state, resumable) == ("stopped", "yes")
+        assert 0 < int(ticks) < 6
+        assert prism("verify", "runs/economy").code == 0
+        more = ("--force", "--set", "oracle.max_calls=1000", "--set", "oracle.max_tokens=1000000")
+        assert prism("resume", "runs/economy", "-q", *more, "--ticks", "6").code == 0
+    assert rows(prism("runs").out)["runs/economy"][:3] == ["done", "no", "6"]
+
+
+def test_an_economy_that_ends_for_want_of_an_answer_has_crashed_also_where_a_cap_had_ended_it_before(
+    prism: Prism, tmp_path: Path
+) -> None:
+    with OllamaServer() as server:
+        (tmp_path / "economy.yaml").write_text(ECONOMY.format(host=server.url))
+        assert prism("run", "economy.yaml", "-q", "--set", "oracle.max_calls=40", "--out", "runs/economy").code == 4
+    failing = Settings(faults=FaultPlan(at=dict.fromkeys(range(10, 1000), Fault.ERROR)))  # it begins well
+    with OllamaServer(failing) as broken:
+        host = ("--set", f"llm.host={broken.url}", "--set", "oracle.max_calls=1000", "--force")
+        ended = prism("resume", "runs/economy", "-q", *host)
+    assert (ended.code, "server_error" in ended.err, "goes on from there" in ended.err) == (5, True, True)
+    assert rows(prism("runs").out)["runs/economy"][:2] == ["crashed", "yes"]
 
 
 def test_what_is_piped_is_complete_however_long(prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

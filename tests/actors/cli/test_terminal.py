@@ -73,11 +73,11 @@ class Terminal:
 
 
 @contextmanager
-def on_a_terminal(*command: str) -> Iterator[Terminal]:
+def on_a_terminal(*command: str, kind: str = "xterm-256color") -> Iterator[Terminal]:
     """The process, killed at the end whatever happens."""
     main, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment = {**os.environ, "TERM": kind}
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=other, env=environment, cwd=ROOT)
     os.close(other)
     try:
@@ -99,3 +99,11 @@ def test_leaving_at_once_gives_the_cursor_back(kind: signal.Signals, code: int) 
         seen = terminal.rest()
     assert seen.count(HIDES) == 1
     assert seen.rfind(SHOWS) > seen.rfind(HIDES)
+
+
+def test_a_terminal_that_cannot_be_drawn_over_gets_a_line_from_time_to_time() -> None:
+    quick = ENDLESS.replace("import anyio\n", "import anyio\nimport actors.cli.progress as p\np.LINE_EVERY_S = 0.1\n")
+    with on_a_terminal(sys.executable, "-c", quick, kind="dumb") as terminal:
+        terminal.until(b"idle=900 scrolling=100\r\n")
+        assert terminal.seen.startswith(b"tick 300/1200 (25%) eta ")
+        assert b"\x1b" not in terminal.seen

@@ -36,6 +36,7 @@ prism_population 1000.0
 prism_agents{state="idle"} 900.0
 prism_agents{state="scrolling"} 100.0
 prism_ticks_total 1300.0
+prism_ticks_planned 2300.0
 prism_round 54.0
 prism_agent_transitions_total{from_state="idle",to_state="scrolling"} 4000.0
 prism_agent_transitions_total{from_state="scrolling",to_state="idle"} 3000.0
@@ -96,7 +97,8 @@ PASSWORD: Mapping[str, str] = {"PRISM_METRICS_PASSWORD": "sesame"}
 
 def test_the_view_says_which_run_how_far_how_fast_and_how_the_oracle_does() -> None:
     text = shown(interval())
-    assert text.startswith("default-001 (social, ollama, seed 42): tick 1,300, round 54\n")
+    assert text.startswith("default-001 (social, ollama, seed 42)\n")
+    assert "  tick 1,300 of 2,300 (56%), round 54\n1 min 40 s to go\n" in text
     assert "10.0 ticks/s   200 transitions/s   quarantined 1   restarts 3" in text
     assert "oracle: 7 waiting, 3 of 64 being asked, p50 1.000 s, p95 1.900 s, breaker open" in text
     assert "900 fallbacks (timeout 900), 12,000 tokens" in text
@@ -107,13 +109,25 @@ def test_the_view_says_which_run_how_far_how_fast_and_how_the_oracle_does() -> N
 
 def test_the_plain_line_has_what_matters() -> None:
     assert line(interval()) == (
-        "tick 1300 round 54 | 10.0 ticks/s   200 transitions/s | oracle waiting=7 asked=3 fallbacks=900 | "
-        "idle=900 scrolling=100"
+        "tick 1300/2300 (56%) eta 1 min 40 s round 54 | 10.0 ticks/s   200 transitions/s | "
+        "oracle waiting=7 asked=3 fallbacks=900 | idle=900 scrolling=100"
     )
 
 
 def test_a_run_that_is_over_says_so() -> None:
-    assert "round 54, not under way\n" in shown(interval(after=PAGE.replace("active 1.0", "active 0.0")))
+    text = shown(interval(after=PAGE.replace("active 1.0", "active 0.0")))
+    assert text.startswith("default-001 (social, ollama, seed 42), not under way\n")
+    assert "to go" not in text
+
+
+def test_while_nothing_moves_nobody_knows_how_long_it_takes() -> None:
+    assert "(56%), round 54\n- to go\n" in shown(interval(before=PAGE))
+
+
+def test_a_run_that_does_not_say_how_many_ticks_it_has_is_shown_all_the_same() -> None:
+    before, after = (page.replace("prism_ticks_planned 2300.0\n", "") for page in (EARLIER, PAGE))
+    assert shown(interval(before, after)).startswith("default-001 (social, ollama, seed 42)\ntick 1,300, round 54\n\n")
+    assert line(interval(before, after)).startswith("tick 1300 round 54 | ")
 
 
 def test_a_process_that_started_anew_has_no_negative_rate() -> None:
@@ -148,7 +162,8 @@ def test_a_real_run_is_viewed_whole() -> None:
     watched = Watched()
     run_scheduled(0, watched.simulation.run)
     text = shown(Interval(Scrape.parse("", 0.0), Scrape.parse(watched.text(), 1.0)))
-    assert text.startswith("small-001 (social, choice, seed 11): tick 36, round 3, not under way\n")
+    assert text.startswith("small-001 (social, choice, seed 11), not under way\n")
+    assert "  tick 36 of 36 (100%), round 3\n" in text
     assert "36.0 ticks/s" in text
     assert "breaker closed" in text
 
@@ -165,7 +180,8 @@ def test_one_view_of_an_address_or_of_a_run_directory(serve: Serve, prism: Prism
     for where in (f"{url}/metrics", "run"):
         ended = prism("watch", where, "--once")
         assert (ended.code, ended.err) == (0, "")
-        assert ended.out.startswith("default-001 (social, ollama, seed 42): tick 1,300")
+        assert ended.out.startswith("default-001 (social, ollama, seed 42)\n")
+        assert "tick 1,300 of 2,300" in ended.out
 
 
 def test_the_password_comes_from_the_environment(
@@ -216,7 +232,7 @@ def test_what_is_neither_an_address_nor_a_directory_is_wrong_usage(prism: Prism)
 
 def test_a_watch_goes_on_until_it_is_interrupted_and_says_what_is_wrong_meanwhile(serve: Serve) -> None:
     for url, stream, beginning in (
-        (serve(PAGE).url, "stdout", "tick 1300 round 54 | "),
+        (serve(PAGE).url, "stdout", "tick 1300/2300 (56%) eta "),
         ("http://127.0.0.1:1", "stderr", "prism: http://127.0.0.1:1/metrics: [Errno 111] Connection refused"),
     ):
         command = [sys.executable, "-u", "-m", "actors.cli", "watch", url]

@@ -1,0 +1,77 @@
+"""Configurations to start from, one for each domain: every setting that it has, explained."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from prism.config import starter_yaml
+
+LINE = re.compile(r"( *)(\w+):(?: (.*))?")
+
+
+class Starter(msgspec.Struct, frozen=True, kw_only=True):
+    """How the file for a domain differs from the file with all settings at their defaults.
+
+    Args:
+        about: what is simulated, in words.
+        head: the comment at the top; none keeps the usual one.
+        values: `{setting: (its value, why not the default)}`.
+        without: sections that mean nothing in this domain.
+    """
+
+    about: str
+    head: str | None = None
+    values: dict[str, tuple[str, str]] = {}
+    without: frozenset[str] = frozenset()
+
+    def text(self) -> str:
+        """The file."""
+        head, *sections = starter_yaml().rstrip("\n").split("\n\n")
+        return "\n\n".join([self.head or head, *self._kept(sections)]) + "\n"
+
+    def _kept(self, sections: list[str]) -> Iterator[str]:
+        path: list[str] = []
+        for section in sections:
+            lines = section.split("\n")
+            opened = next(found for line in lines if (found := LINE.fullmatch(line)))
+            path = [*path[: len(opened[1]) // 2], opened[2]]
+            if not any(".".join(path[:depth]) in self.without for depth in range(1, len(path) + 1)):
+                yield "\n".join(self._set(line, ".".join(path)) for line in lines)
+
+    def _set(self, line: str, section: str) -> str:
+        setting = LINE.fullmatch(line)
+        if setting is None or (chosen := self.values.get(f"{section}.{setting[2]}")) is None:
+            return line
+        (indent, name, default), (value, why) = setting.groups(), chosen
+        return f"{indent}# not the default, {default}: {why}\n{indent}{name}: {value}"
+
+
+STARTERS = {
+    "social": Starter(about="1,000 people on a feed, every setting at its default"),
+    "economy": Starter(
+        about="five nations that set an interest rate together, for forty quarters",
+        head="""\
+# An economy: five nations that set one interest rate together, a quarter a tick, for ten years. It needs no server:
+# with `--set oracle.backend=ollama` a language model plays the nations. Equations and sources: docs/economy.md.
+#
+# Every setting that an economy has. Delete what you do not change, unless it says that it is not the default: an absent
+# key keeps its default. `null` is how YAML writes none.""",
+        values={
+            "simulation.domain": ("economy", "nations, not people"),
+            "simulation.rounds": ("40", "forty quarters"),
+            "simulation.ticks_per_round": ("1", "a quarter is one tick"),
+            "simulation.tick_seconds": ("7889400.0", "a quarter of 365.25 days"),
+            "oracle.lookahead_ticks": ("0", "policy takes effect in the quarter it is decided in"),
+            "oracle.deadline_s": ("600.0", "no answer of a model within this ends the run, to be resumed"),
+            "oracle.when_spent": ("stop", "no quarter is settled by half"),
+            "llm.num_ctx": ("4096", "a question with a proposal and its reasons, and an answer with its own"),
+            "economy.macro.gap_shock": ("0.82", "as large as in history; 0 is a calm economy"),
+            "economy.macro.inflation_shock": ("1.01", "as large as in history; 0 is a calm economy"),
+        },
+        without=frozenset({"population", "feed", "statechart", "oracle.choice"}),
+    ),
+}
+"""`{domain: its file}`."""

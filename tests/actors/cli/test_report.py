@@ -1,0 +1,62 @@
+"""The summary on the terminal."""
+
+from __future__ import annotations
+
+import io
+from functools import partial
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from actors.cli.report import render
+from actors.summary import Summary, summarise
+from prism.llm import OracleStatistics
+from tests.actors.runs import SMALL, run
+from tests.schedules import run_scheduled
+
+
+def shown(summary: Summary, width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(render(summary, "runs/soak-001"))
+    assert isinstance(console.file, io.StringIO)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+@pytest.fixture
+def week() -> Summary:
+    """The summary of a run of a week, by its numbers."""
+    return msgspec.structs.replace(
+        summarise(run_scheduled(0, partial(run, SMALL)), 604_800.0),
+        agents=1_000_000,
+        rounds=8_400,
+        ticks=201_600,
+        activations=1_000_000_000,
+        oracle_questions=30_000_000,
+        oracle_calls=30_000_000,
+        fallback_share=1.0,
+        oracle_calls_per_1000_activations=1000.0,
+        llm=OracleStatistics(
+            calls={"ok": 30_000_000},
+            latency_s={"ok": 9e6},
+            prompt_tokens=12_000_000_000,
+            completion_tokens=2_000_000_000,
+            latency_s_p50=59.999,
+            latency_s_p95=599.999,
+            latency_s_p99=599.999,
+        ),
+    )
+
+
+@pytest.mark.parametrize("stopped_by", [None, "SIGTERM", "spend_cap"])
+def test_no_line_of_a_week_takes_more_than_80_columns(stopped_by: str | None, week: Summary) -> None:
+    status = "done" if stopped_by is None else "stopped"
+    summary = msgspec.structs.replace(week, status=status, stopped_by=stopped_by)
+    assert shown(summary, 80) == shown(summary, 300)
+
+
+def test_it_begins_with_how_the_run_ended_and_how_much_it_was(week: Summary) -> None:
+    assert shown(week, 80)[:2] == [
+        "done: 1,000,000 agents, 8,400 rounds, 201,600 ticks",
+        "1,000,000,000 activations in 168 h 00 min",
+    ]
