@@ -18,6 +18,7 @@ from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from prism.statechart import Oracle
 from tests.actors.runs import SMALL
+from tests.schedules import run_scheduled
 
 LABELS = Labels(
     run_id="small-001", scenario="social", backend="choice", seed="11", model="embedded", version="1.2.3", python="3.11"
@@ -48,6 +49,12 @@ class Watched:
     def scrape(self) -> Scrape:
         """The numbers that a scrape gets."""
         return Scrape.parse(self.text(), 0.0)
+
+
+def finished(watched: Watched, schedule: int = 0) -> Scrape:
+    """What is shown once the simulation has run."""
+    run_scheduled(schedule, watched.simulation.run)
+    return watched.scrape()
 
 
 def series(scrape: Scrape) -> set[tuple[str, frozenset[tuple[str, str]]]]:

@@ -94,6 +94,7 @@ def test_a_file_without_permission_cannot_be_read(here: Path) -> None:
         (gzip.compress(b"1 2\n")[:-8] + bytes(8), "CRC check failed 0x0 != "),
         (b"", "it is empty"),
     ],
+    ids=["not_packed", "cut_off", "altered", "empty"],
 )
 def test_a_corrupt_gzip_file_is_one_clear_line(here: Path, packed: bytes, reason: str) -> None:
     Path("t.txt.gz").write_bytes(packed)

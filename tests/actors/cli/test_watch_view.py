@@ -1,0 +1,108 @@
+"""What `prism watch` shows of a run: its view and its plain line, from two pages of metrics."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from actors.cli.scraped import Interval, Scrape
+from actors.cli.watch_view import line, view
+from tests.actors.cli.pages import PAGE
+from tests.actors.metrics_support import Watched
+from tests.schedules import run_scheduled
+
+EARLIER = PAGE.replace("1300.0", "1200.0").replace("3000.0", "1000.0")
+
+
+def interval(before: str = EARLIER, after: str = PAGE, elapsed_s: float = 10.0) -> Interval:
+    return Interval(Scrape.parse(before, 0.0), Scrape.parse(after, elapsed_s))
+
+
+def shown(reading: Interval) -> str:
+    console = Console(file=io.StringIO(), width=120, force_terminal=False)
+    console.print(view(reading))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_view_says_which_run_how_far_how_fast_and_how_the_oracle_does() -> None:
+    text = shown(interval())
+    assert text.startswith("default-001 (social, ollama, seed 42)\n")
+    assert "  tick 1,300 of 2,300 (56%), round 54\n1 min 40 s to go\n" in text
+    assert "10.0 ticks/s   200 transitions/s   quarantined 1   restarts 3" in text
+    assert "oracle: 7 waiting, 3 of 64 being asked, p50 1.000 s, p95 1.900 s, breaker open" in text
+    assert "900 fallbacks (timeout 900), 12,000 tokens" in text
+    assert "journal: 1,300 ticks, 2.5 MB; latest checkpoint: none" in text
+    assert "event loop late by 0.004 s, at most 0.021 s in the last minute; memory 120 MB" in text
+    assert "900  idle" in text
+
+
+def test_the_plain_line_has_what_matters() -> None:
+    assert line(interval()) == (
+        "tick 1300/2300 (56%) eta 1 min 40 s round 54 | 10.0 ticks/s   200 transitions/s | "
+        "oracle waiting=7 asked=3 fallbacks=900 | idle=900 scrolling=100"
+    )
+
+
+def test_a_run_that_is_over_says_so() -> None:
+    text = shown(interval(after=PAGE.replace("active 1.0", "active 0.0")))
+    assert text.startswith("default-001 (social, ollama, seed 42), not under way\n")
+    assert "to go" not in text
+
+
+def test_while_nothing_moves_nobody_knows_how_long_it_takes() -> None:
+    assert "(56%), round 54\n- to go\n" in shown(interval(before=PAGE))
+
+
+def test_a_run_that_does_not_say_how_many_ticks_it_has_is_shown_all_the_same() -> None:
+    before, after = (page.replace("prism_ticks_planned 2300.0\n", "") for page in (EARLIER, PAGE))
+    assert shown(interval(before, after)).startswith("default-001 (social, ollama, seed 42)\ntick 1,300, round 54\n\n")
+    assert line(interval(before, after)).startswith("tick 1300 round 54 | ")
+
+
+def test_a_process_that_started_anew_has_no_negative_rate() -> None:
+    assert "0.0 ticks/s   0 transitions/s" in shown(interval(before=PAGE, after=EARLIER))
+
+
+def test_latencies_are_of_the_time_in_between() -> None:
+    before = PAGE.replace('le="1.0",model="m",outcome="ok"} 50.0', 'le="1.0",model="m",outcome="ok"} 40.0')
+    before = before.replace('outcome="ok"} 100.0', 'outcome="ok"} 40.0')
+    name, latest = "prism_llm_request_duration_seconds", interval(before=before)
+    assert latest.quantile(0.5, name, outcome="ok") == pytest.approx(1.4)
+
+
+def test_a_histogram_without_observations_has_no_quantile() -> None:
+    assert interval().quantile(0.5, "prism_nothing") is None
+
+
+@given(values=st.lists(st.floats(0.0, 4.0), min_size=1, max_size=40), share=st.sampled_from([0.05, 0.5, 0.95, 1.0]))
+def test_a_quantile_is_in_the_bucket_of_the_value_that_it_stands_for(values: list[float], share: float) -> None:
+    bounds = (0.5, 1.0, 2.0, 4.0, math.inf)
+    page = "".join(f'h_bucket{{le="{bound}"}} {sum(value <= bound for value in values)}\n' for bound in bounds)
+    page = page.replace("inf", "+Inf")
+    exact = sorted(values)[math.ceil(share * len(values)) - 1]
+    upper = next(bound for bound in bounds if exact <= bound)
+    lower = max((bound for bound in bounds if bound < upper), default=0.0)
+    found = interval("", page).quantile(share, "h")
+    assert found is not None
+    assert lower <= found <= upper + 1e-9
+
+
+def test_a_real_run_is_viewed_whole() -> None:
+    watched = Watched()
+    run_scheduled(0, watched.simulation.run)
+    text = shown(Interval(Scrape.parse("", 0.0), Scrape.parse(watched.text(), 1.0)))
+    assert text.startswith("small-001 (social, choice, seed 11), not under way\n")
+    assert "  tick 36 of 36 (100%), round 3\n" in text
+    assert "36.0 ticks/s" in text
+    assert "breaker closed" in text
+
+
+def test_control_characters_of_a_server_do_not_reach_the_terminal() -> None:
+    text = shown(interval(after=PAGE.replace("default-001", "a\x1b[2Jb")))
+    assert text.startswith("a?[2Jb (social")

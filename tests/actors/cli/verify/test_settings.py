@@ -1,0 +1,73 @@
+"""`prism verify`: whether settings and input files are still those with which the run began."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actors.run_directory import CONFIG, MANIFEST
+from tests.actors.cli.verify.files import edit, lines
+from tests.actors.cli.verify.kinds import forced, forked, with_inputs
+from tests.command import Prism
+
+
+def test_what_force_has_changed_is_named_and_no_damage(prism: Prism) -> None:
+    forced(prism)
+    told = "ok: the settings of the journal's header, but for llm.model, changed with --force"
+    assert f"made/{CONFIG}: {told}\n" in prism("verify", "made").out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("algorithm: interest", "algorithm: hot", 'feed.algorithm is "hot", was "interest" when the run began'),
+        ("  model: ", "  model: x", 'llm.model is "xllama3.2", was "llama3.2" when the run began'),
+        ("seed: 5", "seed: 6", "simulation.seed is 6, was 5 when the run began"),
+        ("  ticks: null", "  ticks: 71", "ends the run after 71 ticks, and the journal has 72"),
+    ],
+)
+def test_a_setting_that_is_not_the_headers_is_named(
+    before: str, after: str, told: str, run: Path, prism: Prism
+) -> None:
+    edit(run / CONFIG, before, after)
+    ended = prism("verify", "run")
+    assert ended.code == 1
+    assert lines(ended.out)[CONFIG] == f"BAD: {told}"
+    assert ended.out.count("BAD") == 1
+
+
+def test_a_setting_that_only_watches_may_be_another(run: Path, prism: Prism) -> None:
+    edit(run / CONFIG, "metrics:\n  enabled: false", "metrics:\n  enabled: true")
+    assert prism("verify", "run").code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"1 2\n2 3\n3 1\n1 3\n", "has changed since the run began (sha256 "),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_an_input_file_that_is_another_is_named(content: bytes | None, told: str, prism: Prism) -> None:
+    with_inputs(prism)
+    Path("ties.txt").unlink() if content is None else Path("ties.txt").write_bytes(content)
+    ended = prism("verify", "made")
+    assert ended.code == 1
+    assert f"\nties.txt: BAD: {told}" in ended.out
+    assert ended.out.count("BAD") == 1
+
+
+@pytest.mark.parametrize(("before", "after"), [('"seed": 5', '"seed": 6'), ('"ties.txt"', '"tied.txt"')])
+def test_a_manifest_of_another_run_is_named(before: str, after: str, prism: Prism) -> None:
+    with_inputs(prism)
+    edit(Path("made", MANIFEST), before, after)
+    ended = prism("verify", "made")
+    assert ended.code == 1
+    assert f"{MANIFEST}: BAD: names another seed or other input files than the journal's header" in ended.out
+
+
+def test_a_configuration_of_the_past_that_cannot_be_read_is_named(prism: Prism) -> None:
+    forked(prism)
+    Path("made/config-until-24.yaml").unlink()
+    assert "made/config-until-24.yaml: BAD: cannot be read: " in prism("verify", "made").out
