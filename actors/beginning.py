@@ -28,11 +28,13 @@ def begin(directory: RunDirectory, config: Config, built: Built) -> Run:
     with directory.writing():
         create_answers(disk)
         create_journal(disk, header_of(config, built.inputs, built.domain.size, version("prism-sim")))
+    recovered = recover(disk)
     return Run(
         directory=directory,
         config=config,
         manifest=manifest,
         domain=built.domain,
-        history=recover(disk).history,
+        history=recovered.history,
+        digest=recovered.digest,
         lookahead_ticks=config.oracle.lookahead_ticks,
     )

@@ -1,15 +1,13 @@
 """A checkpoint on its way to the disk: it is written while the rest of it is still being copied.
 
 The event loop adds columns, and a thread encodes, hashes and writes them, so that little is left to be written when the
-copy is made. The file has its name only when all of it, and everything that it
-relies on, is on the medium.
+copy is made. The file has its name only when all of it, and everything that it relies on, is on the medium.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from types import TracebackType
 
 import anyio
@@ -36,15 +34,19 @@ class Draft:
 
     def __init__(self, position: Position, state: RunState) -> None:
         self.position = position
-        self.has_ended = self.is_whole = False
+        self.has_ended = False
+        """Whether nothing will be added any more."""
+        self.is_whole = False
+        """Whether all of it was added."""
         self._name = name_at(position.tick)
         self._draft = f".{self._name}.tmp"
         self._waiting: deque[Head | list[Column] | int] = deque([Head(position=position, state=state)])
         """Frames, which the thread takes while the loop adds to them: the head, then pieces, then their number."""
         self._gathered: list[Column] = []
         """The next frame."""
-        self._bytes = self._pieces = 0
-        """Of that frame, and of all."""
+        self._bytes = 0
+        """Of the next frame."""
+        self._pieces = 0
         self._link = ORIGIN
         self._is_begun = False
         self._added = anyio.Event()
@@ -84,18 +86,16 @@ class Draft:
             self._is_begun = True
             self.remove(disk)
             disk.append(self._draft, MAGIC)
-        with self._undone(disk):
-            while self._waiting:
-                payload = _encode(self._waiting.popleft())
-                self._link = link_of(self._link, payload)
-                disk.append(self._draft, encode_frame(self._link, payload))
+        while self._waiting:
+            payload = _encode(self._waiting.popleft())
+            self._link = link_of(self._link, payload)
+            disk.append(self._draft, encode_frame(self._link, payload))
 
     def put(self, disk: Disk, keep: int) -> None:
         """Put it in place, and remove all but the latest `keep` and what crashes have left of others. Blocks."""
-        with self._undone(disk):
-            disk.sync(self._draft)
-            disk.rename(self._draft, self._name)
-            disk.sync_directory()
+        disk.sync(self._draft)
+        disk.rename(self._draft, self._name)
+        disk.sync_directory()
         for name in [*checkpoints(disk)[keep:], *filter(is_draft, disk.names())]:
             disk.remove(name)
 
@@ -103,16 +103,6 @@ class Draft:
         """Remove what is written of it. Blocks."""
         with suppress(FileNotFoundError):
             disk.remove(self._draft)
-
-    @contextmanager
-    def _undone(self, disk: Disk) -> Iterator[None]:
-        """On a disk that fails, for want of room as a rule, half a checkpoint must not take up what is left."""
-        try:
-            yield
-        except OSError:
-            with suppress(OSError):
-                self.remove(disk)
-            raise
 
 
 def write_checkpoint(disk: Disk, checkpoint: Checkpoint, keep: int = 2) -> None:

@@ -45,7 +45,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         manifest: what it is made of, as of now.
         history: what its journal holds from the checkpoint on, to be done again and compared.
+        digest: of all that its journal holds.
         checkpoint: where it goes on; None at tick 0.
+        lacks_rows: whether rounds that are over have no row.
         lookahead_ticks: the longest that any part of it was run with.
     """
 
@@ -54,14 +56,17 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     manifest: Manifest
     domain: Domain
     history: History
+    digest: str
     checkpoint: Checkpoint | None = None
+    lacks_rows: bool = False
     lookahead_ticks: int = 0
 
     @property
     def is_done(self) -> bool:
-        """Whether it has all its ticks and its summary, so that there is nothing left to do."""
+        """Whether it has all its ticks, their rows and their summary, so that there is nothing left to do."""
         summary = self.directory.summary() or {}
-        return self.history.ticks == self.config.simulation.length == summary.get("ticks")
+        is_told = (summary.get("ticks"), summary.get("digest")) == (self.history.ticks, self.digest)
+        return self.history.ticks == self.config.simulation.length and is_told and not self.lacks_rows
 
 
 class Spectator:

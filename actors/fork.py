@@ -125,7 +125,13 @@ async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, futu
             target.append(JOURNAL, source.read(JOURNAL, offset, min(_COPY_BLOCK, end - offset)))
         target.sync(JOURNAL)
         at = History(
-            target, tick=tick, start=begun + end - first, end=begun + end - first, ticks=tick, answers_from=len(MAGIC)
+            target,
+            tick=tick,
+            start=begun + end - first,
+            end=begun + end - first,
+            ticks=tick,
+            answers_from=len(MAGIC),
+            answers_end=target.size(ANSWERS),
         )
         write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))
     finally:

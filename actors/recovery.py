@@ -11,6 +11,7 @@ from typing import NamedTuple
 from actors.answer_log import ANSWERS, create_answers, whole_length
 from actors.answer_log import MAGIC as ANSWERS_MAGIC
 from actors.checkpoint import Checkpoint, checkpoints, read_checkpoint
+from actors.digest import digest_of
 from actors.disk import Disk
 from actors.errors import DamagedError, JournalError
 from actors.frames import ORIGIN, Damage
@@ -18,12 +19,14 @@ from actors.history import History
 from actors.journal import JOURNAL, Header, read_header, read_ticks, reading
 
 REMEDY = "`prism verify` shows all of it; `prism resume --force` cuts the journal there and runs the rest again"
+REMEDY_OF_ANSWERS = "`prism verify` shows all of it; `prism resume --force` cuts the log there and asks again"
 
 
 class Recovered(NamedTuple):
     """A run that can go on.
 
     Args:
+        digest: of all that the journal holds.
         checkpoint: to start from; None to start from tick 0.
         notes: what was found and mended, a sentence each.
         passed_over: whether a good checkpoint was left aside because it is too late.
@@ -31,6 +34,7 @@ class Recovered(NamedTuple):
 
     header: Header
     history: History
+    digest: str
     checkpoint: Checkpoint | None
     notes: list[str]
     passed_over: bool = False
@@ -81,7 +85,7 @@ def _recover(disk: Disk, *, mend: bool, before: int | None, force: bool) -> Reco
     durable = max((checkpoint.position.answers_end for checkpoint in candidates), default=0)
     answers_end = _mend_answers(disk, notes, durable, mend=mend, force=force)
     history = _history(disk, first, ends, answers_end, chosen)
-    return Recovered(header, history, chosen, notes, passed_over)
+    return Recovered(header, history, digest_of(ends.link), chosen, notes, passed_over)
 
 
 def _is_no_crash(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
@@ -90,26 +94,27 @@ def _is_no_crash(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
 
 
 class _Ends(NamedTuple):
-    """Where the journal's whole frames end, how many there are, and the links at the offsets asked for."""
+    """Where the journal's whole frames end, how many there are, the last link, and those at the offsets asked for."""
 
     end: int
     ticks: int
+    link: bytes
     links: dict[int, bytes]
 
 
 def _scan(disk: Disk, first: int, offsets: list[int]) -> tuple[_Ends, Damage | None]:
     """Read the whole journal. It takes about a second a gigabyte, and anything less could go on from a damaged past."""
     wanted, links = set(offsets), {}
-    end, ticks = first, 0
+    end, ticks, link = first, 0, ORIGIN
     if first in wanted:
         links[first] = ORIGIN
     for frame in read_ticks(disk, first):
         if isinstance(frame, Damage):
-            return _Ends(end, ticks, links), frame
-        end, ticks = frame.end, ticks + 1
+            return _Ends(end, ticks, link, links), frame
+        end, ticks, link = frame.end, ticks + 1, frame.link
         if end in wanted:
-            links[end] = frame.link
-    return _Ends(end, ticks, links), None
+            links[end] = link
+    return _Ends(end, ticks, link, links), None
 
 
 def _checkpoints(disk: Disk, notes: list[str]) -> list[Checkpoint]:
@@ -131,12 +136,13 @@ def _mend_answers(disk: Disk, notes: list[str], durable: int, *, mend: bool, for
         if not mend:
             return 0
         create_answers(disk)
+        notes.append(f"{ANSWERS}: is missing, and begun anew")
     if disk.read(ANSWERS, 0, len(ANSWERS_MAGIC)) != ANSWERS_MAGIC:
         raise DamagedError(ANSWERS, 0, f"it does not begin with {ANSWERS_MAGIC!r}")
     end, damage = whole_length(disk, len(ANSWERS_MAGIC))
     if damage is not None:
         if not force and _is_no_crash(disk, ANSWERS, damage, durable):
-            raise DamagedError(ANSWERS, damage.offset, damage.problem, REMEDY)
+            raise DamagedError(ANSWERS, damage.offset, damage.problem, REMEDY_OF_ANSWERS)
         notes.append(f"{ANSWERS}: cut at byte {damage.offset} ({damage.problem})")
         if mend:
             disk.truncate(ANSWERS, damage.offset)

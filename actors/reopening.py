@@ -53,7 +53,7 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     manifest = refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
     # A fork's past cannot be done again with its own settings, so its rows are taken as they are.
     covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
-    _, history, checkpoint, notes, passed_over = recover(disk, before=covered, force=force)
+    _, history, digest, checkpoint, notes, passed_over = recover(disk, before=covered, force=force)
     disk.close()
     if passed_over:
         at = 0 if checkpoint is None else checkpoint.position.tick
@@ -72,7 +72,9 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
         manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks), spent_at=None),
         domain=domain,
         history=history,
+        digest=digest,
         checkpoint=checkpoint,
+        lacks_rows=covered is not None and covered < history.ticks,
         lookahead_ticks=longest_lookahead(directory, config),
     )
     return Reopened(run, notes)
@@ -122,7 +124,9 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
     return load_config(text, str(path), environment={}, overrides=overrides)
 

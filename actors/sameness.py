@@ -45,9 +45,7 @@ def refuse_unless_same(
     Raises:
         ResumeRefusedError: it may not; the message names every difference.
     """
-    now = dict(_flat(msgspec.to_builtins(config), ""))
-    changed = list(changed_settings(header, config))
-    settings = [(key, told) for key, told in changed if manifest.accepted.get(key, _UNSEEN) != now.get(key)]
+    settings = list(unaccepted(header, manifest, config))
     files = [
         f"{name}: has changed since the run began (sha256 {sha256[:12]}, was {header.inputs[name][:12]})"
         for name, sha256 in inputs.items()
@@ -62,8 +60,23 @@ def refuse_unless_same(
     if harmless and not force:
         raise ResumeRefusedError(path, harmless, "Put it back, or go on all the same with --force.")
     made_of = manifest_of(config, inputs)
-    accepted = {key: now.get(key) for key, _ in changed}
-    return msgspec.structs.replace(manifest, packages=made_of.packages, code=made_of.code, accepted=accepted)
+    now = dict(_flat(msgspec.to_builtins(config), ""))
+    return msgspec.structs.replace(
+        manifest,
+        packages=made_of.packages,
+        code=made_of.code,
+        seed=header.seed,
+        inputs=header.inputs,
+        accepted={key: now.get(key) for key, _ in changed_settings(header, config)},
+    )
+
+
+def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[tuple[str, str]]:
+    """The `changed_settings` that were not let pass when the run was resumed before."""
+    now = dict(_flat(msgspec.to_builtins(config), ""))
+    for key, told in changed_settings(header, config):
+        if manifest.accepted.get(key, _UNSEEN) != now.get(key):
+            yield key, told
 
 
 def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ of its disk, no more. A checkpoint is written beside the next batches, while it 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -121,7 +122,8 @@ class RunStore(Record):
         if (frames := self._writing.frames) and self._error is None:
             self._observer.committed(self.statistics.commit_s[-1], sum(map(len, frames)), len(frames))
         self._writing = Batch()
-        self._done += self._error is None
+        if self._error is None:
+            self._done += 1
         self._tell()
 
     async def _write_checkpoint(self, draft: Draft) -> None:
@@ -134,9 +136,16 @@ class RunStore(Record):
             await self._attempt(partial(self._writer.end, draft))
             if draft.is_whole and self._error is None:
                 self._observer.checkpointed()
+        if self._error is not None:
+            await self._forget(draft)
         self._is_checkpointing = False
         self._changed.set()
         self._tell()
+
+    async def _forget(self, draft: Draft) -> None:
+        """Remove what is written of a checkpoint that will not be: a full disk has better use for the room."""
+        with suppress(OSError):
+            await self._execute(partial(draft.remove, self._disk))
 
     async def _settled(self) -> None:
         """Return once all that has gathered is on the medium, or cannot be."""

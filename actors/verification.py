@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import file_digest
-from pathlib import Path
+from contextlib import contextmanager
 from typing import NamedTuple
-
-import msgspec
 
 from actors.answer_log import ANSWERS, read_answers
 from actors.answer_log import MAGIC as ANSWERS_MAGIC
 from actors.checkpoint import checkpoints, read_checkpoint
 from actors.digest import digest_of
-from actors.disk import Disk, RealDisk
-from actors.errors import JournalError, ResumeRefusedError
+from actors.disk import Disk
+from actors.errors import JournalError
 from actors.frames import ORIGIN, Damage
 from actors.journal import JOURNAL, Header, read_header, read_ticks
-from actors.manifest import Manifest, manifest_of
-from actors.reopening import read_resolved
-from actors.run_directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
-from actors.sameness import refuse_unless_same
+from actors.run_directory import SUMMARY
 from actors.series import ROUNDS, rows_in, starts_of
-from prism.errors import ConfigError
 
 
 class Finding(NamedTuple):
@@ -67,23 +60,6 @@ class _Journal(NamedTuple):
     is_whole: bool
 
 
-def verify_run(directory: RunDirectory) -> Verified:
-    """Read every file of a run, and the files that it was made of, and change none.
-
-    Raises:
-        RunDirectoryError: it is no run's directory.
-    """
-    manifest, summary = directory.manifest(), directory.summary()
-    expected = None if summary is None else str(summary.get("digest"))
-    ticks = None if summary is None else summary.get("ticks")
-    forks = tuple(fork.tick for fork in manifest.forks)
-    found = verify(RealDisk(directory.path), expected, ticks if isinstance(ticks, int) else None, forks)
-    more = [*_configuration(directory, manifest, found), *_manifest(manifest, found.header), *_inputs(found.header)]
-    if summary is None and (directory.path / SUMMARY).exists():
-        more.append(Finding(SUMMARY, False, "cannot be read"))
-    return found._replace(findings=[*found.findings, *more])
-
-
 def verify(
     disk: Disk, expected: str | None = None, expected_ticks: int | None = None, forks: tuple[int, ...] | None = None
 ) -> Verified:
@@ -96,26 +72,46 @@ def verify(
     """
     findings: list[Finding] = []
     # What a run at work writes last is read first, so that all it relies on is there.
-    names = checkpoints(disk)
-    rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if forks is not None and ROUNDS in disk.names() else None
-    journal = _journal(disk, findings)
-    is_old = expected_ticks is not None and expected_ticks < journal.ticks
-    if expected is not None and expected != journal.digest and not is_old:
-        findings.append(Finding(SUMMARY, False, f"gives digest {expected}, the journal {journal.digest}"))
-    findings.extend(_answers(disk))
-    latest = _checkpoints(disk, names, journal.links, findings)
-    if forks is not None and (per_round := _ticks_per_round(journal.header)) is not None:
+    names, journal = checkpoints(disk), _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
+    rounds: bytes | None = None
+    with _reported(ROUNDS, findings) as rounds_read:
+        rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if forks is not None and ROUNDS in disk.names() else None
+    with _reported(JOURNAL, findings):
+        journal = _journal(disk, findings)
+    if expected is not None:
+        findings.append(_summary(expected, expected_ticks, journal))
+    with _reported(ANSWERS, findings):
+        findings.extend(_answers(disk))
+    latest = _checkpoints(disk, names, journal, findings)
+    if forks is not None and rounds_read and (per_round := _ticks_per_round(journal.header)) is not None:
         settled = journal.ticks if expected_ticks == journal.ticks else latest
         findings.extend(_rounds(rounds, journal, per_round, settled // per_round, starts_of(forks, per_round)))
     return Verified(findings, journal.ticks, journal.digest, journal.header)
 
 
-def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
+@contextmanager
+def _reported(file: str, findings: list[Finding]) -> Iterator[list[str]]:
+    """A file that cannot be read is a finding, and no reason not to look at the others; it is yielded once read."""
+    read: list[str] = []
     try:
-        header, end = read_header(disk)
+        yield read
+        read.append(file)
+    except OSError as error:
+        findings.append(Finding(file, False, f"cannot be read: {error.strerror}"))
     except JournalError as error:
-        findings.append(Finding(JOURNAL, False, str(error).removeprefix(f"{JOURNAL}: ")))
-        return _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
+        findings.append(Finding(file, False, str(error).removeprefix(f"{file}: ")))
+
+
+def _summary(expected: str, ticks: int | None, journal: _Journal) -> Finding:
+    if ticks is not None and ticks < journal.ticks:
+        return Finding(SUMMARY, True, f"of the first {ticks:,} ticks")
+    if expected != journal.digest:
+        return Finding(SUMMARY, False, f"gives digest {expected}, the journal {journal.digest}")
+    return Finding(SUMMARY, True, "gives the journal's digest")
+
+
+def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
+    header, end = read_header(disk)
     link, ticks, is_whole = ORIGIN, 0, True
     links = {end: link}
     for frame in read_ticks(disk, end):
@@ -149,24 +145,30 @@ def _answers(disk: Disk) -> Iterator[Finding]:
     yield Finding(ANSWERS, True, f"{count:,} answers")
 
 
-def _checkpoints(disk: Disk, names: list[str], links: dict[int, bytes], findings: list[Finding]) -> int:
+def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> int:
     """The tick of the latest checkpoint that can be used; 0 without one."""
-    latest = 0
+    latest, end = 0, max(journal.links, default=0)
     for name in names:
         try:
             checkpoint = read_checkpoint(disk, name)
         except FileNotFoundError:
             continue  # the run is at work, and has just replaced it
+        except OSError as error:
+            findings.append(Finding(name, False, f"cannot be read: {error.strerror}"))
+            continue
         except JournalError as error:
             findings.append(Finding(name, False, str(error).removeprefix(f"{name}: ")))
             continue
-        at = checkpoint.position
-        if links.get(at.journal_bytes) != at.link:
+        at, tick = checkpoint.position, f"after {checkpoint.position.tick:,} ticks"
+        if journal.links.get(at.journal_bytes) == at.link:
+            findings.append(Finding(name, True, tick))
+            latest = max(latest, at.tick)
+        elif not journal.is_whole and at.journal_bytes > end:
+            what = f"{tick}; its place in the journal lies behind the damage, and cannot be checked"
+            findings.append(Finding(name, True, what))
+        else:
             what = f"follows byte {at.journal_bytes} of a journal that is not this one"
             findings.append(Finding(name, False, what))
-        else:
-            findings.append(Finding(name, True, f"after {at.tick:,} ticks"))
-            latest = max(latest, at.tick)
     return latest
 
 
@@ -196,53 +198,3 @@ def _ticks_per_round(header: Header | None) -> int | None:
     simulation = None if header is None else header.config.get("simulation")
     found = simulation.get("ticks_per_round") if isinstance(simulation, dict) else None
     return found if isinstance(found, int) and found > 0 else None
-
-
-def _configuration(directory: RunDirectory, manifest: Manifest, found: Verified) -> Iterator[Finding]:
-    """Whether the settings are those of the journal's header, but for what was changed with --force."""
-    for fork in manifest.forks:
-        try:
-            read_resolved(directory.path / fork.config)
-        except ConfigError as error:
-            yield Finding(fork.config, False, error.problem)
-    try:
-        config = read_resolved(directory.path / CONFIG)
-    except ConfigError as error:
-        yield Finding(CONFIG, False, error.problem)
-        return
-    if found.header is None:
-        return
-    if config.simulation.length < found.ticks:
-        what = f"ends the run after {config.simulation.length:,} ticks, and the journal has {found.ticks:,}"
-        yield Finding(CONFIG, False, what)
-        return
-    now = manifest_of(config, manifest.inputs)  # other code is no damage
-    same_code = msgspec.structs.replace(manifest, packages=now.packages, code=now.code)
-    try:
-        refuse_unless_same(directory.path, found.header, same_code, config, {}, force=False)
-    except ResumeRefusedError as error:
-        yield Finding(CONFIG, False, "; ".join(error.changes))
-        return
-    forced = f", but for {', '.join(manifest.accepted)}, changed with --force" if manifest.accepted else ""
-    yield Finding(CONFIG, True, f"the settings of the journal's header{forced}")
-
-
-def _manifest(manifest: Manifest, header: Header | None) -> Iterator[Finding]:
-    if header is not None and (manifest.seed, manifest.inputs) != (header.seed, header.inputs):
-        yield Finding(MANIFEST, False, "names another seed or other input files than the journal's header")
-
-
-def _inputs(header: Header | None) -> Iterator[Finding]:
-    """Whether the input files are those that the run was made of."""
-    for name, was in (header.inputs if header is not None else {}).items():
-        try:
-            with Path(name).open("rb") as file:
-                sha256 = file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            yield Finding(name, False, f"cannot be read: {error.strerror}", is_input=True)
-            continue
-        if sha256 != was:
-            what = f"has changed since the run began (sha256 {sha256[:12]}, was {was[:12]})"
-            yield Finding(name, False, what, is_input=True)
-        else:
-            yield Finding(name, True, f"sha256 {sha256[:12]}, as when the run began", is_input=True)

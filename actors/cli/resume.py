@@ -40,6 +40,6 @@ def resume(path: Path, ticks: int | None, overrides: Sequence[str], *, force: bo
             click.echo(f"prism: {note}", err=True)
         if run.is_done:
             told = f"{path}: has all its {run.history.ticks:,} ticks; --ticks N makes it longer"
-            click.echo((run.directory.summary() or {}).get("digest") if quiet else told)
+            click.echo(run.digest if quiet else told)
         else:
             carry_out(run, quiet=quiet)

@@ -106,6 +106,7 @@ class Scene:
             manifest=MADE_OF,
             domain=domain,
             history=recovered.history,
+            digest=recovered.digest,
             checkpoint=recovered.checkpoint,
             lookahead_ticks=self.config.oracle.lookahead_ticks,
         )

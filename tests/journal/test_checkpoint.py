@@ -17,7 +17,7 @@ from actors.errors import DamagedError, JournalError
 from actors.frames import ORIGIN, Frame, encode_frame, link_of
 from actors.journal import read_frames
 from prism.columns import PIECE
-from tests.crash.disk import Fault, SimulatedDisk
+from tests.crash.disk import SimulatedDisk
 from tests.journal.files import checkpoint_at
 
 
@@ -95,16 +95,6 @@ def test_one_that_is_given_up_is_not_whole_and_leaves_nothing() -> None:
     assert not draft.is_whole
     draft.remove(disk)
     assert disk.names() == []
-
-
-@pytest.mark.parametrize("operation", ["append", "sync", "rename"])
-def test_where_the_disk_fails_half_a_checkpoint_does_not_take_up_what_room_is_left(operation: str) -> None:
-    disk = written(checkpoint_at(7, 100))
-    last = max(number for number, (done, _) in enumerate(disk.operations, 1) if done == operation)
-    failing = SimulatedDisk(fault=Fault(at=last))
-    with pytest.raises(OSError, match="Input/output error"):
-        write_checkpoint(failing, checkpoint_at(7, 100))
-    assert failing.names() == []
 
 
 def test_what_crashes_have_left_of_others_is_removed() -> None:

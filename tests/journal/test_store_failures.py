@@ -9,12 +9,14 @@ from functools import partial
 import anyio
 import pytest
 
+from actors.checkpoint import checkpoints
+from actors.draft import Draft
 from actors.errors import JournalError
 from actors.journal import read_header, read_ticks
 from actors.store import PENDING_MAX
 from tests.crash.disk import Fault, SimulatedDisk
 from tests.journal.desk import Desk, Gate
-from tests.journal.files import empty_run
+from tests.journal.files import checkpoint_at, empty_run
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
@@ -43,6 +45,33 @@ async def test_a_disk_that_fails_wakes_everybody_who_waits_for_it(code: int) -> 
     assert set(told) == {told[0]}
     assert "cannot be written: " in told[0]
     assert "what was committed is safe: mend it, then `prism resume` goes on from there" in told[0]
+
+
+@pytest.mark.parametrize("file", ["the journal", "the checkpoint"])
+async def test_on_a_full_disk_half_a_checkpoint_does_not_take_up_what_room_is_left(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.draft.FRAME_BYTES", 1)
+    desk, half = Desk(empty_run(), keeps_answers=False), f".{checkpoint_at(1, 0).name}.tmp"
+    checkpoint = checkpoint_at(1, desk.ticks[0].end, desk.ticks[0].link)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(desk.store.run)
+        await desk.commit(0, 1)
+        with Draft(checkpoint.position, checkpoint.state) as draft:
+            desk.store.checkpoint(draft)
+            draft.add(checkpoint.columns[0])
+            await anyio.wait_all_tasks_blocked()
+            assert half in desk.disk.names()
+            desk.disk.fault = Fault(at=1, code=errno.ENOSPC, lasts=True)
+            if file == "the journal":
+                await desk.commit(1, 2)
+            else:
+                draft.add(checkpoint.columns[-1])
+            await anyio.wait_all_tasks_blocked()
+        with pytest.raises(JournalError, match="No space left"):
+            await desk.store.close()
+    assert half not in desk.disk.names()
+    assert checkpoints(desk.disk) == []
 
 
 async def test_after_an_error_nothing_is_taken_any_more() -> None:

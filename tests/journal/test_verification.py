@@ -11,7 +11,7 @@ from actors.journal import JOURNAL
 from actors.series import ROUNDS
 from actors.verification import Verified, verify
 from prism.config import Config
-from tests.crash.disk import SimulatedDisk
+from tests.crash.disk import Fault, SimulatedDisk
 from tests.journal.files import checkpoint_at, run_of
 
 
@@ -74,7 +74,27 @@ def test_damage_in_the_journal_is_told_by_byte_and_tick() -> None:
     what = found.findings[0].what
     assert found.ticks == 3
     assert what.startswith(f"damaged at byte {ticks[2].end}, in tick 3: a frame's CRC32 does not match its content")
-    assert bad(found) == [JOURNAL, checkpoint_at(4, 0).name]  # which follows a frame that cannot be read any more
+    assert bad(found) == [JOURNAL]
+    told = {finding.file: finding.what for finding in found.findings}
+    assert told[checkpoint_at(2, 0).name] == "after 2 ticks"
+    assert told[checkpoint_at(4, 0).name].startswith("after 4 ticks; its place in the journal lies behind the damage")
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> None:
+    undisturbed = whole()
+    undisturbed.operations.clear()
+    files = {finding.file for finding in verify(undisturbed, forks=()).findings}
+    unreadable = set()
+    for number, (operation, name) in enumerate(undisturbed.operations, 1):
+        if operation != "names":
+            disk = whole()
+            disk.fault = Fault(at=len(disk.operations) + number)
+            found = verify(disk, forks=())
+            told = [finding.what for finding in found.findings if finding.file == name]
+            assert "Input/output error" in told[-1]
+            assert {finding.file for finding in found.findings} >= files
+            unreadable.add(name)
+    assert unreadable >= {JOURNAL, ANSWERS, checkpoint_at(2, 0).name, checkpoint_at(4, 0).name}
 
 
 def test_a_torn_end_counts_as_damage() -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from actors.answer_log import ANSWERS
 from actors.journal import JOURNAL
 from actors.run_directory import MANIFEST, SUMMARY
 from tests.command import Prism
+from tests.ollama_server import OllamaServer
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +40,22 @@ def test_the_past_is_the_parents_and_the_future_another(parent: Path, prism: Pri
     common = prism("replay", "parent", "-q", "--ticks", "30").out.strip()
     assert prism("replay", "child", "-q", "--ticks", "30").out.strip() == common == origin["digest"]
     assert prism("replay", "child", "-q").out == ended.out
+
+
+def test_answers_copied_from_the_parent_are_as_safe_from_damage_as_its_own(
+    parent: Path, prism: Prism, tmp_path: Path
+) -> None:
+    with OllamaServer() as server:
+        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}")
+        assert prism("run", "small.yaml", "-q", "--out", "asked", "--ticks", "48", *asked).code == 0
+        assert prism("fork", "asked", "--at", "36", "-q", "--out", "child", "--prepare").code == 0
+        answers = (tmp_path / "child" / ANSWERS).read_bytes()
+        assert len(answers) > 1000
+        (tmp_path / "child" / ANSWERS).write_bytes(answers[:500] + bytes([answers[500] ^ 1]) + answers[501:])
+        ended = prism("resume", "child", "-q")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("prism: oracle.log: damaged at byte ")
+    assert ended.err.endswith("`prism resume --force` cuts the log there and asks again\n")
 
 
 def test_a_fork_that_changes_nothing_is_the_parent_again(parent: Path, prism: Prism) -> None:

@@ -59,6 +59,31 @@ def test_a_run_that_is_done_is_left_as_it_is(begun: Path, prism: Prism, tmp_path
     assert prism("resume", "whole").out == "whole: has all its 72 ticks; --ticks N makes it longer\n"
 
 
+@pytest.mark.parametrize("has_checkpoints", [True, False])
+@pytest.mark.parametrize("spoil", ["no_rows", "a_row_less", "another_digest", "no_summary"])
+def test_what_a_run_that_is_done_lacks_is_written_again(
+    spoil: str, has_checkpoints: bool, begun: Path, prism: Prism, tmp_path: Path
+) -> None:
+    (tmp_path / "spoilt").mkdir()
+    for path in (tmp_path / "whole").iterdir():
+        if has_checkpoints or not path.name.startswith("checkpoint-"):
+            (tmp_path / "spoilt" / path.name).write_bytes(path.read_bytes())
+    rounds, summary = tmp_path / "spoilt" / "rounds.csv", tmp_path / "spoilt" / SUMMARY
+    digest = json.loads(summary.read_text())["digest"]
+    if spoil == "no_rows":
+        rounds.unlink()
+    elif spoil == "a_row_less":
+        rounds.write_text("".join(rounds.read_text().splitlines(keepends=True)[:-1]))
+    elif spoil == "another_digest":
+        edit(summary, digest, "z" * len(digest))
+    else:
+        summary.unlink()
+    ended = prism("resume", "spoilt", "-q")
+    assert (ended.code, ended.out) == (0, f"{digest}\n")
+    assert same(tmp_path / "spoilt", tmp_path / "whole")
+    assert prism("verify", "spoilt").code == 0
+
+
 def test_fewer_ticks_than_there_are_is_refused(begun: Path, prism: Prism) -> None:
     ended = prism("resume", "begun", "--ticks", "59")
     assert (ended.code, ended.err) == (

@@ -11,7 +11,7 @@ import pytest
 
 from actors.answer_log import ANSWERS
 from actors.journal import JOURNAL
-from actors.run_directory import CONFIG, SUMMARY
+from actors.run_directory import CONFIG, MANIFEST, SUMMARY
 from actors.series import ROUNDS
 from tests.actors.cli.verify.files import flip, lines
 from tests.actors.cli.verify.kinds import (
@@ -54,7 +54,9 @@ def test_a_flipped_bit_is_named_by_byte_and_tick(run: Path, prism: Prism) -> Non
     assert told is not None
     assert int(told[1]) <= 30_000
     assert int(told[1]) + int(told[2].replace(",", "")) == (run / JOURNAL).stat().st_size
-    assert lines(ended.out)["checkpoint-000000000072.bin"].startswith("BAD: follows byte ")
+    assert lines(ended.out)["checkpoint-000000000072.bin"].startswith(
+        "ok: after 72 ticks; its place in the journal lies behind the damage"
+    )
 
 
 def test_a_torn_end_is_damage(run: Path, prism: Prism) -> None:
@@ -92,8 +94,14 @@ def test_a_checkpoint_that_is_not_what_was_written_is_named(run: Path, prism: Pr
         (ANSWERS, None, "BAD: is missing"),
         (ANSWERS, b"PRISMA\r\n\x09\x00", "BAD: damaged at byte 8, after 0 answers: ends 2 bytes into a frame's head"),
         (SUMMARY, b'{"digest":', "BAD: cannot be read"),
-        (CONFIG, b"simulation: {rounds: many}", "BAD: expected int 1 to 1000000000, got 'many'"),
-        (CONFIG, None, "BAD: cannot be read: "),
+        (
+            CONFIG,
+            b"simulation: {rounds: many}",
+            "BAD: line 1: simulation.rounds: expected int",
+        ),
+        (CONFIG, None, "BAD: cannot be read: No such file or directory"),
+        (MANIFEST, b"x", "BAD: is not what PRISM writes: "),
+        (MANIFEST, None, "BAD: is missing"),
     ],
 )
 def test_each_file_that_is_empty_missing_or_cut_is_named(
