@@ -72,12 +72,12 @@ class Admission:
         """Seconds until the rate lets a call start; 0 when it may start now."""
         return self._bucket.delay(now)
 
-    def waits(self) -> None:
-        """The next call is held back by the rate."""
+    def hold_back(self) -> None:
+        """The next call has to wait for the rate."""
         self._has_waited = True
 
-    def looked(self) -> bool:
-        """Whether the next call has waited for the rate; asked for once."""
+    def take_held_back(self) -> bool:
+        """Whether the next call has waited for the rate; forgotten once it is asked for."""
         waited, self._has_waited = self._has_waited, False
         return waited
 

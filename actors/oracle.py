@@ -183,7 +183,7 @@ class OracleActor:
     def _pump(self, calls: anyio.abc.TaskGroup) -> None:
         """Start every call that may start now, and come back when the next one may."""
         now, admission = anyio.current_time(), self.admission
-        waited = admission.looked()
+        waited = admission.take_held_back()
         while (waiting := self._waiting.first()) is not None and self._calling < admission.limit.limit:
             if (refusal := admission.refusal(waiting, now)) is not None:
                 calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
@@ -205,7 +205,7 @@ class OracleActor:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(delay_s, self._pump, calls)
-        self.admission.waits()
+        self.admission.hold_back()
 
     async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and tell everything that learns from how it went."""

@@ -112,7 +112,7 @@ def _observation(pid: int, scrape: Scrape) -> Observation:
         rss_bytes=1024 * int(status["VmRSS"].split()[0]),
         descriptors=len(list(Path(f"/proc/{pid}/fd").iterdir())),
         threads=int(status["Threads"]),
-        tasks=int(scrape.value("prism_event_loop_tasks")),
+        tasks=scrape.value("prism_event_loop_tasks"),
         ticks=int(scrape.value("prism_ticks_total")),
         tick_seconds_total=scrape.value("prism_tick_duration_seconds_sum"),
         calls=int(scrape.value("prism_llm_request_duration_seconds_count")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +24,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         at_s: since the soak began.
         tick_seconds_total: duration of all ticks so far.
+        tasks: of the event loop; NaN where there are too many agents to count them.
         lag_s: the longest lag of the event loop in the minute before.
     """
 
@@ -30,7 +32,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     rss_bytes: int
     descriptors: int
     threads: int
-    tasks: int
+    tasks: float
     ticks: int
     tick_seconds_total: float
     calls: int
@@ -71,13 +73,12 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
     memory = trend([each.at_s for each in warm], [each.rss_bytes / MIB for each in warm])
     ticks = tick_durations(warm)
     tick = trend([at_s for at_s, _ in ticks], [1000 * duration_s for _, duration_s in ticks])
-    tasks = trend([each.at_s for each in warm], [each.tasks for each in warm])
     rows = [
         _row("memory, MiB", [each.rss_bytes / MIB for each in warm], ".1f", memory, "MiB"),
         _row("tick, ms", [1000 * duration_s for _, duration_s in ticks], ".1f", tick, "ms"),
         _row("descriptors", [each.descriptors for each in warm], "d"),
         _row("threads", [each.threads for each in warm], "d"),
-        _row("tasks", [each.tasks for each in warm], ",d", tasks, "tasks"),
+        *_tasks(warm),
         _row("longest lag, ms", [1000 * each.lag_s for each in warm], ".0f"),
     ]
     last = observations[-1]
@@ -134,12 +135,19 @@ def draw(observations: Sequence[Observation], path: Path, options: argparse.Name
     counts.plot(minutes, [each.descriptors for each in observations], linewidth=0.8, label="descriptors")
     counts.plot(minutes, [each.threads for each in observations], linewidth=0.8, label="threads")
     others = [each.tasks - options.agents for each in observations]
-    counts.plot(minutes, others, linewidth=0.8, label="tasks besides agents")
+    counts.plot(minutes, others, linewidth=0.8, label="tasks besides agents")  # nothing where they are NaN
     counts.legend()
     counts.set_xlabel("minutes")
     for axes in (memory, tick, counts):
         axes.axvspan(0, options.warm_up * minutes[-1], color="0.92")
     figure.savefig(path, dpi=120)
+
+
+def _tasks(warm: Sequence[Observation]) -> list[str]:
+    if any(math.isnan(each.tasks) for each in warm):
+        return []
+    slope = trend([each.at_s for each in warm], [each.tasks for each in warm])
+    return [_row("tasks", [each.tasks for each in warm], ",.0f", slope, "tasks")]
 
 
 def _row(name: str, values: Sequence[float], form: str, slope: Trend | None = None, unit: str = "") -> str:

@@ -19,12 +19,16 @@ class Bar:
         whole: all there is; above 0.
         style: of what is done.
         width: signs in all.
+        has_track: whether what is not done is shown; not where the whole is only the longest of several bars.
     """
 
-    def __init__(self, part: float, whole: float, style: str = "cyan", width: int = BAR_WIDTH) -> None:
+    def __init__(
+        self, part: float, whole: float, style: str = "cyan", width: int = BAR_WIDTH, *, has_track: bool = True
+    ) -> None:
         self._share = min(1.0, max(0.0, part / whole))
         self._width = width
         self._style = style
+        self._has_track = has_track
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The line, as wide as it is where there is room."""
@@ -32,7 +36,10 @@ class Bar:
         width = min(self._width, options.max_width)
         full = int(self._share * width)  # all of it only where nothing is missing
         yield Segment(done * full, console.get_style(self._style))
-        yield Segment(rest * (width - full), console.get_style("bright_black"))
+        if self._has_track:
+            yield Segment(rest * (width - full), console.get_style("bright_black"))
+        else:
+            yield Segment(" " * (width - full))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """As wide as it is, where there is room."""

@@ -131,7 +131,7 @@ def states(counts: Mapping[str, float]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     most = max(1.0, *counts.values())
     for state, count in counts.items():
-        table.add_row(Bar(count, most), Text(f"{count:>9,.0f}", justify="right"), state)
+        table.add_row(Bar(count, most, has_track=False), Text(f"{count:>9,.0f}", justify="right"), state)
     return table
 
 

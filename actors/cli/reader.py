@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import time
 from collections import deque
@@ -17,9 +18,11 @@ from actors.cli.scraped import Interval, Scrape
 from actors.endpoint import ADDRESS, Address
 from actors.errors import WatchError
 from actors.http import PASSWORD
+from actors.lock import LOCK, holder_of
 from actors.run_directory import RunDirectory
 
 TIMEOUT_S = 5.0
+ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 class Reader:
@@ -52,7 +55,7 @@ class Reader:
                 auth = (user, os.environ.get(PASSWORD, "")) if user else None
                 answer = client.get(url, auth=auth, headers={"Accept": "text/plain"})
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            raise WatchError(url, str(error) or type(error).__name__) from None
+            raise WatchError(url, ERRNO.sub("", str(error)) or type(error).__name__) from None
         if answer.status_code == httpx.codes.UNAUTHORIZED:
             raise WatchError(url, f"needs --user NAME and its password in ${PASSWORD}")
         if answer.status_code != httpx.codes.OK:
@@ -78,8 +81,12 @@ class Reader:
     @property
     def ended(self) -> str | None:
         """How the run in the directory has ended, in words; None while it goes on, and for an address."""
-        if self._url is not None or (self._directory / ADDRESS).exists():
+        if self._url is not None:
             return None
+        if (self._directory / ADDRESS).exists():
+            if holder_of(self._directory) is not None or not (self._directory / LOCK).exists():
+                return None
+            return f"{self._directory}: its process is gone; go on with: prism resume {self._directory}"
         summary = RunDirectory(self._directory).summary()
         return (
             None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from actors.cli.progress import LINE_EVERY_S
+from actors.errors import WatchError
 
 if TYPE_CHECKING:
     from actors.cli.reader import Reader
@@ -39,7 +41,13 @@ def watch(run: str, *, once: bool, user: str | None, ca: Path | None) -> None:
 
     reader = Reader(run, user, ca)
     if once:
-        Console().print(view(reader.interval(EVERY_S)))
+        try:
+            Console().print(view(reader.interval(EVERY_S)))
+        except WatchError:
+            if (ended := reader.ended) is None:
+                raise
+            click.echo(f"prism: {ended}", err=True)
+            sys.exit(1)
         return
     try:
         _live(reader)

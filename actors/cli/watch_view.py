@@ -21,7 +21,7 @@ def line(interval: Interval) -> str:
     planned = now.value(PLANNED)
     where = f"/{planned:.0f} ({share(now.value(TICKS), planned)}) eta {duration(_left_s(interval))}" if planned else ""
     return (
-        f"tick {now.value(TICKS):.0f}{where} round {now.value('prism_round'):.0f} | {_pace(interval)}"
+        f"tick {now.value(TICKS):.0f}{where} | round {now.value('prism_round'):.0f} | {_pace(interval)}"
         f" | oracle waiting={now.value('prism_oracle_queue_depth'):.0f}"
         f" asked={now.value('prism_llm_requests_in_flight'):.0f} fallbacks={now.value('prism_fallbacks_total'):.0f}"
         f" | {agents}"

@@ -32,7 +32,7 @@ def observed(
                 rss_bytes=int((memory_mib(second) + noise[second]) * MIB),
                 descriptors=20,
                 threads=5,
-                tasks=10_012 + second % 3,
+                tasks=10_012.0 + second % 3,
                 ticks=4 * (second + 1),
                 tick_seconds_total=total,
                 calls=40 * second,

@@ -16,6 +16,7 @@ import pytest
 
 from actors.cli.reader import Reader
 from actors.http import MetricsServer
+from actors.lock import locked
 from actors.page import Page, plain
 from prism.config import MetricsConfig
 from tests.actors.cli.pages import PAGE
@@ -76,7 +77,7 @@ def test_a_page_without_a_run_is_one_line(page: str, problem: str, serve: Serve,
 def test_nobody_there_is_one_line(prism: Prism) -> None:
     ended = prism("watch", "http://127.0.0.1:1", "--once")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == "prism: http://127.0.0.1:1/metrics: [Errno 111] Connection refused\n"
+    assert ended.err == "prism: http://127.0.0.1:1/metrics: Connection refused\n"
 
 
 def test_a_run_that_has_ended_is_one_line(prism: Prism, tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_what_is_neither_an_address_nor_a_directory_is_wrong_usage(prism: Prism)
 def test_a_watch_goes_on_until_it_is_interrupted_and_says_what_is_wrong_meanwhile(serve: Serve) -> None:
     for url, stream, beginning in (
         (serve(PAGE).url, "stdout", "tick 1300/2300 (56%) eta "),
-        ("http://127.0.0.1:1", "stderr", "prism: http://127.0.0.1:1/metrics: [Errno 111] Connection refused"),
+        ("http://127.0.0.1:1", "stderr", "prism: http://127.0.0.1:1/metrics: Connection refused"),
     ):
         command = [sys.executable, "-u", "-m", "actors.cli", "watch", url]
         with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -124,6 +125,18 @@ def test_a_reader_goes_on_when_a_run_comes_back_at_another_address(tmp_path: Pat
             found = [reading for reading, problem in islice(readings, 2) if not problem]
             assert [reading.after.value("prism_population") for reading in found if reading] == [1000.0, 1000.0]
         assert next(readings)[1].endswith("Connection refused")
+
+
+@pytest.mark.parametrize("options", [(), ("--once",)])
+def test_a_run_whose_process_is_gone_is_not_waited_for(options: tuple[str, ...], prism: Prism, tmp_path: Path) -> None:
+    run = tmp_path / "killed"
+    run.mkdir()
+    (run / "metrics.json").write_text('{"url": "http://127.0.0.1:1"}')
+    with locked(run):
+        assert Reader(str(run)).ended is None, "somebody is at work there"
+    ended = prism("watch", str(run), *options)
+    told = f"{run}: its process is gone; go on with: prism resume {run}\n"
+    assert (ended.code, ended.out, ended.err) == ((1, "", f"prism: {told}") if options else (0, told, ""))
 
 
 def test_a_run_that_has_ended_is_not_waited_for(prism: Prism, tmp_path: Path) -> None:

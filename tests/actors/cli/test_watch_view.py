@@ -44,7 +44,7 @@ def test_the_view_says_which_run_how_far_how_fast_and_how_the_oracle_does() -> N
 
 def test_the_plain_line_has_what_matters() -> None:
     assert line(interval()) == (
-        "tick 1300/2300 (56%) eta 1 min 40 s round 54 | 10.0 ticks/s   200 transitions/s | "
+        "tick 1300/2300 (56%) eta 1 min 40 s | round 54 | 10.0 ticks/s   200 transitions/s | "
         "oracle waiting=7 asked=3 fallbacks=900 | idle=900 scrolling=100"
     )
 
@@ -62,7 +62,7 @@ def test_while_nothing_moves_nobody_knows_how_long_it_takes() -> None:
 def test_a_run_that_does_not_say_how_many_ticks_it_has_is_shown_all_the_same() -> None:
     before, after = (page.replace("prism_ticks_planned 2300.0\n", "") for page in (EARLIER, PAGE))
     assert shown(interval(before, after)).startswith("default-001 (social, ollama, seed 42)\ntick 1,300, round 54\n\n")
-    assert line(interval(before, after)).startswith("tick 1300 round 54 | ")
+    assert line(interval(before, after)).startswith("tick 1300 | round 54 | ")
 
 
 def test_a_process_that_started_anew_has_no_negative_rate() -> None:
