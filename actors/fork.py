@@ -10,7 +10,7 @@ import msgspec
 
 from actors.answer_log import ANSWERS, MAGIC, create_answers, encode_answer, read_answers
 from actors.checkpointer import checkpoint_of
-from actors.disk import RealDisk, put_whole
+from actors.disk import RealDisk
 from actors.domains import Built, build_domain
 from actors.draft import write_checkpoint
 from actors.errors import ForkRefusedError
@@ -22,7 +22,7 @@ from actors.reopening import read_resolved
 from actors.replay import hand_over, replay
 from actors.run_directory import CONFIG, RunDirectory
 from actors.sameness import PAST, changed_settings
-from actors.series import ROUNDS, rows_in, starts_of, whole_rows
+from actors.series import ROUNDS, read_rows, starts_of, write_rows
 from actors.simulation import Simulation
 from actors.store import RunStore
 from prism.config import Config
@@ -141,11 +141,11 @@ async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, futu
 
 def _copy_rounds(parent: RunDirectory, child: RunDirectory, tick: int, ticks_per_round: int) -> list[str]:
     """The rows of the rounds up to the fork: all of them, or none, because no row after a gap would outlast a crash."""
-    rows = whole_rows(RealDisk(parent.path), tick, ticks_per_round)
+    rows = read_rows(RealDisk(parent.path), ticks_per_round, until=tick)
     starts = starts_of((each.tick for each in parent.manifest().forks), ticks_per_round)
-    lack = rows_in(b"".join(rows), ticks_per_round).lack(tick // ticks_per_round, starts)
+    lack = rows.lack(tick // ticks_per_round, starts)
     if lack:
         return [f"{parent.path / ROUNDS}: {lack}; the fork's rows begin after tick {tick}"]
-    if rows:
-        put_whole(RealDisk(child.path), ROUNDS, rows)
+    if rows.rows:
+        write_rows(RealDisk(child.path), rows)
     return []

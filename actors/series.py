@@ -50,53 +50,19 @@ class RoundSeries:
         }
 
 
-def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
-    """Leave out the rows of later ticks: they come again. Whether any is left; without one there is no file either."""
-    if ROUNDS not in disk.names():
-        return False
-    rows = whole_rows(disk, tick, ticks_per_round)
-    if len(rows) < 2:  # a header alone
-        disk.remove(ROUNDS)
-        return False
-    put_whole(disk, ROUNDS, rows)
-    return True
-
-
-def whole_rows(disk: Disk, tick: int, ticks_per_round: int) -> list[bytes]:
-    """The header and the rows of rounds that end by `tick`; nothing where there is no file.
-
-    Whatever follows the last row that the checkpoint at `tick` made sure of may be anything after a power cut, even
-    look like an earlier row: so rows are taken from the front for as long as each is the next round's.
-    """
-    if ROUNDS not in disk.names():
-        return []
-    header, *rows = disk.read(ROUNDS, 0, disk.size(ROUNDS)).splitlines(keepends=True) or [b""]
-    kept = [header]
-    latest = None
-    for row in rows:
-        number = _round(row, header.count(b",") + 1, ticks_per_round)
-        if number is None or number * ticks_per_round > tick or latest not in {None, number - 1}:
-            break
-        kept.append(row)
-        latest = number
-    return kept
-
-
-def covered_ticks(disk: Disk, ticks_per_round: int) -> int:
-    """The last tick at which a checkpoint can be taken up without a row going missing."""
-    rows = whole_rows(disk, sys.maxsize, ticks_per_round)[1:]
-    is_whole = bool(rows) and rows[0].startswith(b"1,")
-    return (len(rows) * is_whole + 1) * ticks_per_round - 1
-
-
 class Rows(NamedTuple):
     """The rows from the front of a file that are each the next round's.
+
+    Whatever follows the last row that a checkpoint made sure of may be anything after a power cut, even look like an
+    earlier row: so the first that is not the next one ends them.
 
     Args:
         first, last: their rounds; 0 if there is no row.
         has_more: whether something else follows them.
     """
 
+    header: bytes = b""
+    rows: tuple[bytes, ...] = ()
     first: int = 0
     last: int = 0
     has_more: bool = False
@@ -114,16 +80,53 @@ class Rows(NamedTuple):
         return "" if self.last >= until else f"has no row of round {self.last + 1}"
 
 
-def rows_in(content: bytes, ticks_per_round: int) -> Rows:
-    """What a file of rounds holds."""
-    header, *rows = content.splitlines(keepends=True) or [b""]
+def rows_in(content: bytes, ticks_per_round: int, until: int = sys.maxsize) -> Rows:
+    """What a file of rounds holds.
+
+    Args:
+        until: rows of later ticks are left out.
+    """
+    header, *lines = content.splitlines(keepends=True) or [b""]
+    if not header.startswith(b"round,tick,") or header.endswith(b"\r\n"):
+        return Rows(has_more=bool(content))
+    rows: list[bytes] = []
     first = last = 0
-    for row in rows:
-        number = _round(row, header.count(b",") + 1, ticks_per_round)
-        if not number or (last and number != last + 1):
-            return Rows(first, last, has_more=True)
+    for line in lines:
+        number = _round(line, header.count(b",") + 1, ticks_per_round)
+        if not number or (last and number != last + 1) or number * ticks_per_round > until:
+            break
+        rows.append(line)
         first, last = first or number, number
-    return Rows(first, last)
+    return Rows(header, tuple(rows), first, last, has_more=len(rows) < len(lines))
+
+
+def read_rows(disk: Disk, ticks_per_round: int, until: int = sys.maxsize) -> Rows:
+    """What a run's file of rounds holds; nothing where there is no file."""
+    content = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if ROUNDS in disk.names() else b""
+    return rows_in(content, ticks_per_round, until)
+
+
+def write_rows(disk: Disk, rows: Rows) -> None:
+    """Put a file of these rows in place."""
+    put_whole(disk, ROUNDS, [rows.header, *rows.rows])
+
+
+def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
+    """Leave out the rows of later ticks: they come again. Whether any is left; without one there is no file either."""
+    if ROUNDS not in disk.names():
+        return False
+    rows = read_rows(disk, ticks_per_round, until=tick)
+    if not rows.rows:
+        disk.remove(ROUNDS)
+        return False
+    write_rows(disk, rows)
+    return True
+
+
+def covered_ticks(disk: Disk, ticks_per_round: int) -> int:
+    """The last tick at which a checkpoint can be taken up without a row going missing."""
+    rows = read_rows(disk, ticks_per_round)
+    return (rows.last * (rows.first == 1) + 1) * ticks_per_round - 1
 
 
 def starts_of(forks: Iterable[int], ticks_per_round: int) -> frozenset[int]:
@@ -137,7 +140,8 @@ def starts_of(forks: Iterable[int], ticks_per_round: int) -> frozenset[int]:
 def _round(row: bytes, columns: int, ticks_per_round: int) -> int | None:
     """The round of a row; None if it is no whole row."""
     cells = row.decode("ascii", errors="replace").split(",")
-    if not row.endswith(b"\n") or len(cells) != columns or not (cells[0].isdecimal() and cells[1].isdecimal()):
+    is_line = row.endswith(b"\n") and not row.endswith(b"\r\n")
+    if not is_line or len(cells) != columns or not (cells[0].isdecimal() and cells[1].isdecimal()):
         return None
     number, tick = int(cells[0]), int(cells[1])
     return number if number * ticks_per_round == tick else None

@@ -183,8 +183,10 @@ def _rounds(
     rows, there_are = rows_in(content or b"", ticks_per_round), journal.ticks // ticks_per_round
     problem = rows.lack(settled, starts)
     if rows.has_more:
-        place = f"round {rows.last}" if rows.last else "its header"
-        problem = f"what follows {place} is not the row of the next round"
+        problem = "it does not begin with the names of its columns"
+        if rows.header:
+            place = f"round {rows.last}" if rows.last else "its header"
+            problem = f"what follows {place} is not the row of the next round"
     elif journal.is_whole and rows.last > there_are:
         problem = f"has a row of round {rows.last}, and the journal {there_are} whole rounds"
     if problem:

@@ -164,7 +164,7 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         (EMBEDDED, forgotten_questions, "came out differently than in the journal"),
         (LIVE, forgotten_decisions, "no answer in the log is asked for again"),
         (LIVE, no_crc, "every byte of oracle.log belongs to a whole frame"),
-        (EMBEDDED, a_checkpoint_ahead, "of a journal that is not this one"),
+        (EMBEDDED, a_checkpoint_ahead, "a frame does not follow from the one before it"),
         (EMBEDDED, a_hasty_checkpoint, "rounds.csv is that of an undisturbed run"),
         (LIVE, no_sync_of_answers, "oracle.log: has no answer to"),
         (EMBEDDED, no_sync_of_frames, "DamagedError: journal.prism: damaged at byte"),

@@ -60,7 +60,7 @@ def test_a_run_that_is_done_is_left_as_it_is(begun: Path, prism: Prism, tmp_path
 
 
 @pytest.mark.parametrize("has_checkpoints", [True, False])
-@pytest.mark.parametrize("spoil", ["no_rows", "a_row_less", "another_digest", "no_summary"])
+@pytest.mark.parametrize("spoil", ["no_rows", "a_row_less", "another_header", "another_digest", "no_summary"])
 def test_what_a_run_that_is_done_lacks_is_written_again(
     spoil: str, has_checkpoints: bool, begun: Path, prism: Prism, tmp_path: Path
 ) -> None:
@@ -74,6 +74,8 @@ def test_what_a_run_that_is_done_lacks_is_written_again(
         rounds.unlink()
     elif spoil == "a_row_less":
         rounds.write_text("".join(rounds.read_text().splitlines(keepends=True)[:-1]))
+    elif spoil == "another_header":
+        edit(rounds, "round,tick", "Round,tick")
     elif spoil == "another_digest":
         edit(summary, digest, "z" * len(digest))
     else:

@@ -34,6 +34,12 @@ Rows = list[str]
             "has a row of round 4, and the journal 3 whole rounds",
         ),
         (lambda rows: [rows[0], "no row\n"], "what follows its header is not the row of the next round"),
+        (
+            lambda rows: [rows[0].replace("round", "Round"), *rows[1:]],
+            "it does not begin with the names of its columns",
+        ),
+        (lambda rows: [row.replace("\n", "\r\n") for row in rows], "it does not begin with the names of its col"),
+        (lambda rows: [*rows[:3], rows[3].replace("\n", "\r\n")], "what follows round 2 is not the row of the next"),
     ],
 )
 def test_rows_that_are_not_those_of_the_journals_rounds_are_told(
