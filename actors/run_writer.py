@@ -11,6 +11,7 @@ from actors.answer_log import ANSWERS
 from actors.batch import Batch, StoreStatistics
 from actors.disk import Disk
 from actors.draft import Draft
+from actors.errors import JournalError
 from actors.journal import JOURNAL
 
 Execute = Callable[[Callable[[], None]], Awaitable[None]]
@@ -20,6 +21,12 @@ Execute = Callable[[Callable[[], None]], Awaitable[None]]
 async def in_thread(function: Callable[[], None]) -> None:
     """Run something that blocks, in a thread."""
     await to_thread.run_sync(function)
+
+
+def not_written(error: OSError) -> JournalError:
+    """What a run ends with where its disk fails."""
+    where = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
+    return JournalError(f"{where}; what was committed is safe: mend it, then `prism resume` goes on from there")
 
 
 class RunWriter:

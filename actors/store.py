@@ -28,7 +28,7 @@ from actors.history import History
 from actors.messages import Decided
 from actors.observer import Observer
 from actors.recorder import Record
-from actors.run_writer import Execute, RunWriter, in_thread
+from actors.run_writer import Execute, RunWriter, in_thread, not_written
 from prism.agents import Question
 
 PENDING_MAX = 64
@@ -77,11 +77,9 @@ class RunStore(Record):
         self._is_checkpointing = False
         self._settles = False
         """Whether all of the next batch has to be on the medium before it counts as written."""
-        self._frame_end = history.start
-        self._answers_bytes = history.answers_end
+        self._frame_end, self._answers_bytes = history.start, history.answers_end
         self._marks = Marks(history.tick, history.answers_from)
-        self._changed = anyio.Event()
-        self._written = anyio.Event()
+        self._changed, self._written = anyio.Event(), anyio.Event()
         self._ends = self._is_over = False
         self._error: OSError | None = None
 
@@ -137,15 +135,11 @@ class RunStore(Record):
             if draft.is_whole and self._error is None:
                 self._observer.checkpointed()
         if self._error is not None:
-            await self._forget(draft)
+            with suppress(OSError):  # a full disk has better use for the room than half a checkpoint
+                await self._execute(partial(draft.remove, self._disk))
         self._is_checkpointing = False
         self._changed.set()
         self._tell()
-
-    async def _forget(self, draft: Draft) -> None:
-        """Remove what is written of a checkpoint that will not be: a full disk has better use for the room."""
-        with suppress(OSError):
-            await self._execute(partial(draft.remove, self._disk))
 
     async def _settled(self) -> None:
         """Return once all that has gathered is on the medium, or cannot be."""
@@ -252,8 +246,5 @@ class RunStore(Record):
             self._check()
 
     def _check(self) -> None:
-        if (error := self._error) is not None:
-            where = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
-            raise JournalError(
-                f"{where}; what was committed is safe: mend it, then `prism resume` goes on from there"
-            ) from error
+        if self._error is not None:
+            raise not_written(self._error) from self._error
