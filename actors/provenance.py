@@ -36,14 +36,15 @@ def verify_run(directory: RunDirectory) -> Verified:
     ticks = None if summary is None else summary.get("ticks")
     forks = None if manifest is None else tuple(fork.tick for fork in manifest.forks)
     found = verify(RealDisk(directory.path), expected, ticks if isinstance(ticks, int) else None, forks)
-    more = list(_inputs(found.header))
-    if summary is None and (directory.path / SUMMARY).exists():
-        more.insert(0, Finding(SUMMARY, False, "cannot be read"))
+    findings = list(found.findings)
     if manifest is None:
-        more.insert(0, Finding(MANIFEST, False, problem))
+        findings.append(Finding(MANIFEST, False, problem))
     else:
-        more[:0] = [*_configuration(directory, manifest, found), *_manifest(manifest, found.header)]
-    return found._replace(findings=[*found.findings, *more])
+        findings += [*_configuration(directory, manifest, found), *_manifest(manifest, found.header)]
+    if summary is None and (directory.path / SUMMARY).exists():
+        findings.append(Finding(SUMMARY, False, "cannot be read"))
+    findings += _inputs(found.header)
+    return found._replace(findings=findings)
 
 
 def _configuration(directory: RunDirectory, manifest: Manifest, found: Verified) -> Iterator[Finding]:

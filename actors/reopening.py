@@ -53,9 +53,10 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     manifest = refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
     # A fork's past cannot be done again with its own settings, so its rows are taken as they are.
     covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
-    _, history, digest, checkpoint, notes, passed_over = recover(disk, before=covered, force=force)
+    recovered = recover(disk, before=covered, force=force)
+    history, checkpoint, notes = recovered.history, recovered.checkpoint, recovered.notes
     disk.close()
-    if passed_over:
+    if recovered.passed_over:
         at = 0 if checkpoint is None else checkpoint.position.tick
         notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
     if history.ticks > config.simulation.length:
@@ -72,7 +73,7 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
         manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks), spent_at=None),
         domain=domain,
         history=history,
-        digest=digest,
+        digest=recovered.digest,
         checkpoint=checkpoint,
         lacks_rows=covered is not None and covered < history.ticks,
         lookahead_ticks=longest_lookahead(directory, config),

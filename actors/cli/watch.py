@@ -61,8 +61,8 @@ def _live(reader: Reader) -> None:
     console = Console()
     if not console.is_terminal or console.is_dumb_terminal:
         for interval, problem in reader.readings(LINE_EVERY_S, WINDOW_S):
-            if problem and reader.ended:
-                click.echo(reader.ended)
+            if problem and (ended := reader.ended) is not None:
+                click.echo(ended)
                 return
             click.echo(line(interval) if interval else f"prism: {problem}", err=interval is None)
         return
@@ -70,7 +70,7 @@ def _live(reader: Reader) -> None:
         seen: RenderableType = Text("nothing seen yet")
         for interval, problem in reader.readings(EVERY_S, WINDOW_S):
             seen = view(interval) if interval else seen
-            if problem and reader.ended:
-                live.update(Group(seen, Text(reader.ended)), refresh=True)
+            if problem and (ended := reader.ended) is not None:
+                live.update(Group(seen, Text(ended)), refresh=True)
                 return
             live.update(Group(seen, Text(f"{problem}; trying again", style="red")) if problem else seen, refresh=True)
