@@ -25,6 +25,22 @@ from prism.llm import (
 from prism.statechart import AgentState
 from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
 
+REASONS = {
+    Fault.HANG: "timeout",
+    Fault.DRIP: "timeout",
+    Fault.CUT: "connection_error",
+    Fault.RESET: "connection_error",
+    Fault.GARBAGE: "connection_error",
+    Fault.NOT_DONE: "invalid_response",
+    Fault.EMPTY: "invalid_response",
+    Fault.BUSY: "overloaded",
+    Fault.ERROR: "server_error",
+    Fault.STRING_ERROR: "server_error",
+}
+"""Why a call fails at a fault of the server."""
+DECISION_REASONS = {**REASONS, Fault.NOT_JSON: "invalid_response", Fault.WRONG_STATE: "invalid_response"}
+"""Likewise a decision, for which an answer must name an option, too."""
+
 OPTIONS = [AgentState.SCROLLING, AgentState.ENGAGING_LIKE, AgentState.COMPOSING]
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -7,21 +7,9 @@ from typing import Any
 import pytest
 
 from prism.llm import LLMConfig, LLMFailureException
-from tests.llm.support import BACKENDS, CHOICE, asking, canned, failing, serving, until
+from tests.llm.support import BACKENDS, CHOICE, DECISION_REASONS, REASONS, asking, canned, failing, serving, until
 from tests.ollama_server import Fault
 
-REASONS = {
-    Fault.HANG: "timeout",
-    Fault.DRIP: "timeout",
-    Fault.CUT: "connection_error",
-    Fault.RESET: "connection_error",
-    Fault.GARBAGE: "connection_error",
-    Fault.NOT_DONE: "invalid_response",
-    Fault.EMPTY: "invalid_response",
-    Fault.BUSY: "overloaded",
-    Fault.ERROR: "server_error",
-    Fault.STRING_ERROR: "server_error",
-}
 STATUSES = {Fault.BUSY: 503, Fault.ERROR: 500, Fault.STRING_ERROR: 500}
 
 
@@ -46,19 +34,12 @@ async def test_an_answer_outside_the_schema_is_for_whoever_asked_to_judge(fault:
         assert (await model.complete(asking())).text
 
 
-CHOICE_REASONS = {
-    **REASONS,
-    Fault.NOT_JSON: "invalid_response",
-    Fault.WRONG_STATE: "invalid_response",
-}
-
-
-@pytest.mark.parametrize("fault", CHOICE_REASONS)
+@pytest.mark.parametrize("fault", DECISION_REASONS)
 async def test_a_faulty_choice_has_a_reason_too(fault: Fault) -> None:
     async with serving("ollama", failing(fault), timeout_s=0.2) as (_, model):
         with pytest.raises(LLMFailureException) as caught:
             await model.choose(CHOICE)
-        assert caught.value.reason == CHOICE_REASONS[fault]
+        assert caught.value.reason == DECISION_REASONS[fault]
         assert await model.choose(CHOICE) is not None
 
 

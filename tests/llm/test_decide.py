@@ -16,7 +16,7 @@ from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, ModelOracle
 from prism.llm.tally import Tally
 from prism.statechart import AgentState
-from tests.llm.support import OPTIONS, Person, failing, serving, until
+from tests.llm.support import DECISION_REASONS, OPTIONS, Person, failing, serving, until
 from tests.ollama_server import WRONG_STATE, Dialect, Fault, Settings, SystemOne
 
 CHAT_ONLY = SystemOne.OFF
@@ -97,22 +97,6 @@ async def test_every_dialect_ends_in_one_of_the_options(dialect: Dialect) -> Non
         assert await decide(ModelOracle(model, LLMConfig(), 1)) in OPTIONS
 
 
-REASONS = {
-    Fault.HANG: "timeout",
-    Fault.DRIP: "timeout",
-    Fault.CUT: "connection_error",
-    Fault.RESET: "connection_error",
-    Fault.GARBAGE: "connection_error",
-    Fault.NOT_DONE: "invalid_response",
-    Fault.EMPTY: "invalid_response",
-    Fault.NOT_JSON: "invalid_response",
-    Fault.WRONG_STATE: "invalid_response",
-    Fault.BUSY: "overloaded",
-    Fault.ERROR: "server_error",
-    Fault.STRING_ERROR: "server_error",
-}
-
-
 @pytest.mark.parametrize("systemone", ["auto", "off"])
 @pytest.mark.parametrize("fault", list(Fault))
 async def test_every_fault_is_counted_under_its_reason(fault: Fault, systemone: str) -> None:
@@ -120,10 +104,10 @@ async def test_every_fault_is_counted_under_its_reason(fault: Fault, systemone: 
         oracle = ModelOracle(model, LLMConfig(), 1)
         with pytest.raises((LLMFailureException, OracleResponseError)) as caught:
             await decide(oracle)
-        assert caught.value.reason == REASONS[fault]
+        assert caught.value.reason == DECISION_REASONS[fault]
         assert await decide(oracle) in OPTIONS
     counts = oracle.statistics()
-    assert {outcome: count for outcome, count in counts.calls.items() if count} == {"ok": 1, REASONS[fault]: 1}
+    assert {outcome: count for outcome, count in counts.calls.items() if count} == {"ok": 1, DECISION_REASONS[fault]: 1}
     assert counts.latency_s[caught.value.reason] > 0  # type: ignore[index]
     assert 0 < counts.latency_s_p50 <= counts.latency_s_p99
     assert min(counts.prompt_tokens, counts.completion_tokens) > 0

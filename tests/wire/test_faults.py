@@ -26,23 +26,9 @@ import pytest
 
 from actors.simulation import Simulation
 from actors.summary import Summary
+from tests.llm.support import DECISION_REASONS
 from tests.ollama_server import Exchange, Fault, FaultPlan, OllamaServer, Settings
 from tests.wire.support import config, disconnected, open_files, run
-
-REASONS = {
-    Fault.HANG: "timeout",
-    Fault.DRIP: "timeout",
-    Fault.CUT: "connection_error",
-    Fault.RESET: "connection_error",
-    Fault.GARBAGE: "connection_error",
-    Fault.BUSY: "overloaded",
-    Fault.ERROR: "server_error",
-    Fault.STRING_ERROR: "server_error",
-    Fault.NOT_DONE: "invalid_response",
-    Fault.NOT_JSON: "invalid_response",
-    Fault.WRONG_STATE: "invalid_response",
-    Fault.EMPTY: "invalid_response",
-}
 
 
 class Ended(NamedTuple):
@@ -76,7 +62,7 @@ def what_went_wrong(calls: Iterable[Exchange]) -> dict[str, int]:
     reasons: Counter[str] = Counter()
     for call in calls:
         if call.fault is not None:
-            reasons[REASONS[call.fault]] += 1
+            reasons[DECISION_REASONS[call.fault]] += 1
         elif call.abandoned:
             reasons["timeout"] += 1
     return dict(sorted(reasons.items()))
