@@ -10,34 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from actors.core.state import RunState
 from actors.disk import Disk
-from actors.engine import EngineState
 from actors.errors import DamagedError, JournalError
 from actors.frames import ORIGIN, UNREADABLE, Damage, link_of
 from actors.journal import read_frames
-from actors.oracle_statistics import OracleState
-from actors.supervisor import SupervisorState
-from actors.tally import TallyState
 from prism.columns import Column, Columns
 
 MAGIC = b"PRISMC\r\n"
 FORMAT = 2
 _PREFIX, _SUFFIX = "checkpoint-", ".bin"
 _decode: Callable[[bytes], list[Column] | int] = msgspec.msgpack.Decoder(list[Column] | int).decode
-
-
-class RunState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the actors hold between two ticks, the world aside.
-
-    Args:
-        guards: `{row: how often its guard raised}`.
-    """
-
-    engine: EngineState = EngineState()
-    tally: TallyState = TallyState()
-    supervisor: SupervisorState = SupervisorState()
-    oracle: OracleState = OracleState()
-    guards: dict[str, int] = {}
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):

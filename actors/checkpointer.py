@@ -65,7 +65,7 @@ def quick_turns() -> Iterator[None]:
 
 async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
     """A checkpoint of a simulation between two ticks."""
-    state, columns = await simulation.snapshot()
+    state, columns = await simulation.checkpoint()
     return Checkpoint(position=position_of(simulation, store), state=state, columns=columns)
 
 

@@ -7,14 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from actors.mailbox import Mailbox
-from actors.messages import Codec, Decided
+from actors.messages import LATE, Codec, Decided, QuestionName
 from prism.agents import Decision, Question, Source, Trigger
-
-LATE = "late"
-"""The reason of a decision that was not there in time, in real time."""
-
-Name = tuple[int, int, str]
-"""Agent, tick and trigger of a question."""
 
 
 class Deliberations:
@@ -90,7 +84,7 @@ class Deliberations:
             decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
         return Trigger(tick, agent, question.trigger, question.context, decision)
 
-    def is_open(self, name: Name) -> bool:
+    def is_open(self, name: QuestionName) -> bool:
         """Whether this question has no answer yet."""
         agent, asked, trigger = name
         question = self._asked.get(agent)

@@ -13,7 +13,8 @@ from types import TracebackType
 import anyio
 import msgspec
 
-from actors.checkpoint import MAGIC, Checkpoint, Head, Position, RunState, checkpoints, is_draft, name_at
+from actors.checkpoint import MAGIC, Checkpoint, Head, Position, checkpoints, is_draft, name_at
+from actors.core.state import RunState
 from actors.disk import Disk
 from actors.frames import ORIGIN, encode_frame, link_of
 from prism.columns import Column

@@ -12,33 +12,15 @@ from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
 
-import msgspec
 from prometheus_client import CollectorRegistry
 
 from actors.exposition import Exposition
 from actors.http import MetricsServer
 from actors.metrics import Metrics
 from actors.page import Page, plain
-from actors.run_directory import RunDirectory
 from actors.snapshot import Labels
+from actors.watched import Address
 from prism.config import Config
-
-ADDRESS = "metrics.json"
-"""The file in a run's directory that says where it can be watched."""
-
-
-class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Content of `metrics.json`, which is there while the run is: where its metrics are, and who may read them.
-
-    Args:
-        url: without a path.
-        username: whose password is needed, if any.
-        tls_cert: the server's certificate, if any.
-    """
-
-    url: str
-    username: str | None = None
-    tls_cert: str | None = None
 
 
 class Endpoint:
@@ -67,20 +49,24 @@ class Endpoint:
         """Where it is, without a path."""
         return self._server.url
 
-    @contextmanager
-    def watching(self, directory: RunDirectory) -> Iterator[Metrics]:
-        """Who is to be told of the run in this directory. Its address is in there meanwhile."""
-        metrics = Metrics(_labels(self._config, directory.path.resolve().name))
-        self._exposition.show(metrics)
-        self._metrics = metrics
+    @property
+    def address(self) -> Address:
+        """Where the metrics are, for those who read the run's directory."""
         settings = self._config.metrics
         certificate = None if settings.tls_cert is None else str(Path(settings.tls_cert).resolve())
-        address = Address(url=self.url, username=settings.username, tls_cert=certificate)
-        directory.write(ADDRESS, msgspec.json.encode(address) + b"\n")
-        try:
-            yield metrics
-        finally:
-            (directory.path / ADDRESS).unlink(missing_ok=True)
+        return Address(url=self.url, username=settings.username, tls_cert=certificate)
+
+    @contextmanager
+    def observing(self, run_id: str) -> Iterator[Metrics]:
+        """Provide the observer of a run, and show what it is told, until the block ends.
+
+        Args:
+            run_id: the run's name, a label of every metric.
+        """
+        metrics = Metrics(_labels(self._config, run_id))
+        self._exposition.show(metrics)
+        self._metrics = metrics
+        yield metrics
 
     def close(self) -> None:
         """Serve no longer."""

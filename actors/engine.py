@@ -17,12 +17,11 @@ from time import perf_counter
 from typing import Any
 
 import anyio
-import msgspec
 
+from actors.core.state import EngineState
 from actors.deliberations import Deliberations
 from actors.digest import RunningDigest
 from actors.errors import BarrierError
-from actors.frames import ORIGIN
 from actors.mailbox import Mailbox
 from actors.messages import Codec
 from actors.observer import Observer
@@ -37,24 +36,6 @@ CHUNK = 256
 
 Answer = tuple[int, bytes, Update[Any] | Question[Any]]
 _agent = attrgetter("agent")
-
-
-class EngineState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the engine holds between two ticks, the world aside.
-
-    Args:
-        tick: ticks committed.
-        link: the digest's link after them.
-        late: decisions that were not there in time.
-        asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
-        decided: the answers that are there already.
-    """
-
-    tick: int = 0
-    link: bytes = ORIGIN
-    late: int = 0
-    asked: tuple[tuple[int, bytes], ...] = ()
-    decided: tuple[bytes, ...] = ()
 
 
 async def nothing() -> None:

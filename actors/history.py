@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from actors.deliberations import LATE
 from actors.disk import Disk
 from actors.errors import DivergedError
 from actors.frames import HEAD, ORIGIN, Damage
 from actors.journal import TickFrame, answers_of, read_ticks
+from actors.messages import LATE
 from prism.agents import Question, Source, Update
 
 _KINDS: dict[int, type[msgspec.Struct]] = {2: Update, 3: Question}

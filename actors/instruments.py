@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from actors.breaker import BreakerState
-from actors.reading import FAILURES
+from actors.core.snapshot import FAILURES
 from actors.snapshot import Snapshot
 from prism.agents import Source
 
@@ -87,17 +87,17 @@ def _each(read: Callable[[Snapshot], Mapping[str, float]]) -> Callable[[Snapshot
 
 
 def _transitions(now: Snapshot) -> Series:
-    return {(before, after): count for (before, after), count in now.reading.transitions.items()}
+    return {(before, after): count for (before, after), count in now.run.transitions.items()}
 
 
 def _messages(now: Snapshot) -> Series:
-    reading, boxes = now.reading, now.reading.mailboxes
+    run, boxes = now.run, now.run.mailboxes
     engine, decisions, oracle = boxes["engine"], boxes["decisions"], boxes["oracle"]
     # Every trigger but the last ones has been answered once, by an update or by a question.
-    triggers = reading.updates + reading.questions + reading.unanswered
+    triggers = run.updates + run.questions + run.unanswered
     counts = {
         "trigger": (triggers, now.triggers_refused, now.triggers_dropped),
-        "update": (reading.updates, engine.refused, engine.dropped),
+        "update": (run.updates, engine.refused, engine.dropped),
         "question": (oracle.accepted, oracle.refused, oracle.dropped),
         "decided": (decisions.accepted, decisions.refused, decisions.dropped),
     }
@@ -106,32 +106,32 @@ def _messages(now: Snapshot) -> Series:
 
 
 def _depths(now: Snapshot) -> Series:
-    boxes = now.reading.mailboxes
+    boxes = now.run.mailboxes
     # What was sent and is not answered waits with the agents; or its answer waits, with the engine.
     answers = boxes["engine"].depth + boxes["engine"].waiting_senders
-    return {("agents",): max(0, now.reading.unanswered - answers), **{(name,): boxes[name].depth for name in TIMED}}
+    return {("agents",): max(0, now.run.unanswered - answers), **{(name,): boxes[name].depth for name in TIMED}}
 
 
 def _depths_max(now: Snapshot) -> Series:
-    return {("agents",): now.agents_depth_max, **{(name,): now.reading.mailboxes[name].depth_max for name in TIMED}}
+    return {("agents",): now.agents_depth_max, **{(name,): now.run.mailboxes[name].depth_max for name in TIMED}}
 
 
 def _restarts(now: Snapshot) -> Series:
     return {
-        ("agent", "crash"): now.reading.unmoved[Source.CRASH],
-        ("agent", "quarantine"): now.reading.unmoved[Source.QUARANTINE],
-        ("oracle", "crash"): now.reading.oracle_restarts,
+        ("agent", "crash"): now.run.unmoved[Source.CRASH],
+        ("agent", "quarantine"): now.run.unmoved[Source.QUARANTINE],
+        ("oracle", "crash"): now.run.oracle_restarts,
         ("oracle", "quarantine"): 0,  # the run ends instead
     }
 
 
 def _tokens(now: Snapshot) -> Series:
-    model, tokens = now.labels.model, now.reading.tokens
+    model, tokens = now.labels.model, now.run.tokens
     return {(model, "prompt"): tokens.prompt, (model, "completion"): tokens.completion}
 
 
 def _breaker(now: Snapshot) -> Series:
-    return {(state.value,): state == now.reading.breaker for state in BreakerState}
+    return {(state.value,): state == now.run.breaker for state in BreakerState}
 
 
 def _build(now: Snapshot) -> Series:
@@ -155,44 +155,44 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     _gauge("prism_build_info", _build, "Always 1.", ("version", "python")),
     _gauge("prism_run_info", _run, "Always 1.", ("run_id", "scenario", "backend", "seed")),
     _gauge("prism_run_active", _one(lambda now: now.active), "Whether the run is under way."),
-    _gauge("prism_population", _one(lambda now: now.reading.population), "Agents in the run."),
-    _gauge("prism_agents", _each(lambda now: now.reading.agents), "Agents in each state.", ("state",)),
+    _gauge("prism_population", _one(lambda now: now.run.population), "Agents in the run."),
+    _gauge("prism_agents", _each(lambda now: now.run.agents), "Agents in each state.", ("state",)),
     _counter(
         "prism_agent_transitions_total",
         _transitions,
         "Changes of state, for each pair that the chart allows.",
         ("from_state", "to_state"),
     ),
-    _counter("prism_ticks_total", _one(lambda now: now.reading.tick), "Ticks committed."),
-    _gauge("prism_ticks_planned", _one(lambda now: now.reading.ticks), "Ticks of the whole run."),
-    _gauge("prism_round", _one(lambda now: now.reading.round), "Rounds committed."),
+    _counter("prism_ticks_total", _one(lambda now: now.run.tick), "Ticks committed."),
+    _gauge("prism_ticks_planned", _one(lambda now: now.run.ticks), "Ticks of the whole run."),
+    _gauge("prism_round", _one(lambda now: now.run.round), "Rounds committed."),
     _counter("prism_messages_total", _messages, "Messages between actors.", ("kind", "outcome")),
     _gauge("prism_mailbox_messages", _depths, "Messages waiting.", ("mailbox",)),
     _gauge("prism_mailbox_depth_max", _depths_max, "The most messages that ever waited.", ("mailbox",)),
     _counter("prism_actor_restarts_total", _restarts, "Crashes, by what followed.", ("kind", "reason")),
-    _gauge("prism_agents_quarantined", _one(lambda now: now.reading.quarantined), "Agents out for good."),
+    _gauge("prism_agents_quarantined", _one(lambda now: now.run.quarantined), "Agents out for good."),
     _counter("prism_llm_tokens_total", _tokens, "Tokens read and written by the model.", ("model", "type")),
-    _gauge("prism_llm_requests_in_flight", _one(lambda now: now.reading.in_flight), "Calls to the oracle under way."),
+    _gauge("prism_llm_requests_in_flight", _one(lambda now: now.run.in_flight), "Calls to the oracle under way."),
     _gauge(
         "prism_llm_concurrency_limit",
-        _one(lambda now: now.reading.concurrency_limit),
+        _one(lambda now: now.run.concurrency_limit),
         "The most calls that may be under way now.",
     ),
-    _gauge("prism_oracle_queue_depth", _one(lambda now: now.reading.waiting), "Questions that wait for their turn."),
+    _gauge("prism_oracle_queue_depth", _one(lambda now: now.run.waiting), "Questions that wait for their turn."),
     _counter(
         "prism_decisions_total",
-        _each(lambda now: now.reading.decisions),
+        _each(lambda now: now.run.decisions),
         "Transitions by what settled them.",
         ("source",),
     ),
     _counter(
         "prism_fallbacks_total",
-        _each(lambda now: now.reading.fallbacks),
+        _each(lambda now: now.run.fallbacks),
         "Decisions that the oracle did not make, by why.",
         ("reason",),
     ),
     _gauge("prism_oracle_breaker_state", _breaker, "1 for the state that the circuit breaker is in.", ("state",)),
-    _counter("prism_guard_errors_total", _one(lambda now: now.reading.guard_errors), "Guards that raised."),
+    _counter("prism_guard_errors_total", _one(lambda now: now.run.guard_errors), "Guards that raised."),
     _counter("prism_journal_bytes_total", _one(lambda now: now.journal_bytes), "Bytes of the journal on disk."),
     _counter("prism_journal_ticks_total", _one(lambda now: now.journal_ticks), "Ticks of the journal on disk."),
     _gauge(

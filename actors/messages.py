@@ -20,6 +20,12 @@ import msgspec
 
 from prism.agents import Question, Trigger, Update
 
+LATE = "late"
+"""The reason of a decision that was not there in time, in real time."""
+
+QuestionName = tuple[int, int, str]
+"""A question by its agent, tick and trigger."""
+
 
 class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
     """The answer to a question.

@@ -24,9 +24,7 @@ from actors.instruments import (
 from actors.loop_lag import PERIOD_S, LoopLag
 from actors.mailbox import Mailbox
 from actors.mailbox_sweep import MailboxSweep
-from actors.observer import Observer
-from actors.reading import read
-from actors.simulation import Simulation
+from actors.observer import Observer, RunView
 from actors.snapshot import Labels, Snapshot
 from actors.task_count import TaskCount
 from actors.timed_mailbox import TimedMailbox
@@ -54,7 +52,7 @@ class Metrics(Observer):
         self._tasks = TaskCount(clock)
         self._published_at = self._measured_at = float("-inf")
         self._active = False
-        self._simulation: Simulation | None = None
+        self._run: RunView | None = None
         self._measures: tuple[Measure, ...] = ()
         self._sweep = MailboxSweep(())
         self._mailboxes: dict[str, Mailbox[bytes]] = {}
@@ -69,10 +67,10 @@ class Metrics(Observer):
         self._mailboxes[name] = made = TimedMailbox[bytes](name, capacity, self._waits[name])
         return made
 
-    def watches(self, simulation: Simulation) -> None:
+    def watches(self, run: RunView) -> None:
         """Publish what there is to see of it before it runs."""
-        self._simulation = simulation
-        self._sweep = MailboxSweep(simulation.mailboxes)
+        self._run = run
+        self._sweep = MailboxSweep(run.mailboxes)
         self._publish(at_tick_end=True)
 
     async def run(self) -> None:
@@ -123,28 +121,28 @@ class Metrics(Observer):
             self._publish(at_tick_end=False)
 
     def _count_tasks(self) -> None:
-        if self._simulation is not None:
-            self._tasks.look(len(self._simulation.mailboxes))
+        if self._run is not None:
+            self._tasks.look(len(self._run.mailboxes))
 
     def _publish(self, *, at_tick_end: bool) -> None:
-        simulation = self._simulation
-        if simulation is None:
+        run = self._run
+        if run is None:
             return
         if at_tick_end:
-            self._measure(simulation)
+            self._measure(run)
             self._measured_at = self._clock()
         self._sweep.step()
         self._published_at = self._clock()
         try:
-            self.snapshot = self._look(simulation)
+            self.snapshot = self._look(run)
         except Exception as error:  # noqa: BLE001  # likewise: the oracle that is asked for its tokens is foreign, too
             _complain("snapshot_failed", error)
 
-    def _look(self, simulation: Simulation) -> Snapshot:
+    def _look(self, run: RunView) -> Snapshot:
         return Snapshot(
             labels=self._labels,
             active=self._active,
-            reading=read(simulation, {name: mailbox.statistics() for name, mailbox in self._mailboxes.items()}),
+            run=run.snapshot({name: mailbox.statistics() for name, mailbox in self._mailboxes.items()}),
             measures=self._measures,
             triggers_refused=self._sweep.refused,
             triggers_dropped=self._sweep.dropped,
@@ -162,9 +160,9 @@ class Metrics(Observer):
             },
         )
 
-    def _measure(self, simulation: Simulation) -> None:
+    def _measure(self, run: RunView) -> None:
         try:
-            self._measures = tuple(simulation.domain.world.measures())
+            self._measures = tuple(run.measures())
         except Exception as error:  # noqa: BLE001  # a domain is foreign code, and a run must not end over what it shows
             _complain("measures_failed", error)
 

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from actors.mailbox import Mailbox
+from actors.core.snapshot import RunSnapshot
+from actors.mailbox import Mailbox, MailboxStatistics
+from prism.measure import Measure
 
-if TYPE_CHECKING:
-    from actors.simulation import Simulation
+
+class RunView(Protocol):
+    """What an observer may look at of a run, on the run's thread and between two of its steps."""
+
+    @property
+    def mailboxes(self) -> Sequence[Mailbox[bytes]]:
+        """The agents' mailboxes, by number."""
+
+    def measures(self) -> Sequence[Measure]:
+        """What the world shows of itself. Between two ticks only."""
+
+    def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
+        """Return the state of the run now.
+
+        Args:
+            mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`, which the observer has made.
+        """
 
 
 class Observer:
@@ -20,8 +38,8 @@ class Observer:
         """A mailbox that many send to, of `engine`, `decisions` or `oracle`."""
         return Mailbox(name, capacity)
 
-    def watches(self, simulation: Simulation) -> None:
-        """A simulation is ready to run; this is the one."""
+    def watches(self, run: RunView) -> None:
+        """A run is ready to begin; this is the one."""
 
     async def run(self) -> None:
         """Live alongside the simulation, until cancelled at its end."""

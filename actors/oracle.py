@@ -18,12 +18,13 @@ import anyio.abc
 
 from actors.admission import Admission
 from actors.consultation import Verdict, consult
+from actors.core.state import OracleState
 from actors.errors import JournalError, first_of
 from actors.fair_queue import FairQueue
 from actors.mailbox import Mailbox
-from actors.messages import Codec, Decided
+from actors.messages import Codec, Decided, QuestionName
 from actors.observer import Observer
-from actors.oracle_statistics import Name, OracleState, OracleStatistics
+from actors.oracle_statistics import OracleStatistics
 from actors.recorder import Answers, Unrecorded
 from actors.waiting import Waiting
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
@@ -95,7 +96,7 @@ class OracleActor:
         """Tokens used in the whole run, in and out."""
         return self.statistics.tokens_before + self.oracle.tokens
 
-    def state(self, is_open: Callable[[Name], bool]) -> OracleState:
+    def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
         """What it has counted.
 
         Args:

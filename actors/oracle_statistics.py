@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 
-import msgspec
 import structlog
 
-from actors.messages import Decided
+from actors.core.state import OracleState
+from actors.messages import Decided, QuestionName
 from prism.agents import FALLBACKS
 
 log = structlog.get_logger(__name__)
@@ -19,20 +19,6 @@ LATENCIES_KEPT = 10_000
 
 UNASKED = frozenset({"breaker_open", "deadline", "spent"})
 """Reasons of fallbacks for which the oracle may never have been called."""
-
-
-class OracleState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts that a checkpoint keeps. Latencies are of one process, and are not among them."""
-
-    answered: int = 0
-    calls: int = 0
-    coalesced: int = 0
-    fallbacks: dict[str, int] = {}
-    tokens: int = 0
-
-
-Name = tuple[int, int, str]
-"""A question by agent, tick and trigger."""
 
 
 class OracleStatistics:
@@ -51,18 +37,18 @@ class OracleStatistics:
         self.concurrency_max = 0
         self.latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
         """The latest answers' latencies, from arrival to answer; fallbacks do not count."""
-        self._of_open: dict[Name, Counter[tuple[str, str]]] = {}
+        self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
         """`{open question: {(count, reason of a fallback): what it has added so far}}`."""
         self._unreported: Counter[str] = Counter()
         self._detail = ""
         self._reported_at = float("-inf")
 
-    def called(self, name: Name) -> None:
+    def called(self, name: QuestionName) -> None:
         """A question is put to the oracle."""
         self.calls += 1
         self._add(name, "calls")
 
-    def shared(self, name: Name) -> None:
+    def shared(self, name: QuestionName) -> None:
         """A question waits for the answer to an identical one."""
         self.coalesced += 1
         self._add(name, "coalesced")
@@ -84,11 +70,11 @@ class OracleStatistics:
             self.called((decided.agent, decided.asked, decided.trigger))
         self._answered(decided)
 
-    def settled(self, name: Name) -> None:
+    def settled(self, name: QuestionName) -> None:
         """The engine has the answer to a question: whoever goes on from here does not ask it again."""
         self._of_open.pop(name, None)
 
-    def state(self, tokens: int, is_open: Callable[[Name], bool]) -> OracleState:
+    def state(self, tokens: int, is_open: Callable[[QuestionName], bool]) -> OracleState:
         """The counts so far, but for questions that will be asked, and counted, again.
 
         Args:
@@ -121,7 +107,7 @@ class OracleStatistics:
             self.fallbacks[decided.reason] += 1
             self._add(name, "fallbacks", decided.reason)
 
-    def _add(self, name: Name, count: str, reason: str = "") -> None:
+    def _add(self, name: QuestionName, count: str, reason: str = "") -> None:
         self._of_open.setdefault(name, Counter())[count, reason] += 1
 
     def report(self, now: float) -> None:

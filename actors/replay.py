@@ -157,5 +157,5 @@ async def _continued(
 
 async def hand_over(before: Simulation, after: Simulation) -> None:
     """Put a new simulation where another one stands between two ticks."""
-    state, columns = await before.snapshot()
+    state, columns = await before.checkpoint()
     after.restore(state, Columns(columns))

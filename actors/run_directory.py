@@ -21,14 +21,18 @@ from actors.journal import JOURNAL, read_header
 from actors.lock import LOCK
 from actors.manifest import Manifest
 from actors.series import ROUNDS
+from actors.watched import Address
 from prism.config import Config
+
+ADDRESS = "metrics.json"
+"""The file in a run's directory that says where its metrics are, while the run is under way."""
 
 WRITTEN_BEFORE_THE_START = (
     "config.yaml",
     "manifest.json",
     "log.jsonl",
     "tape.sqlite",
-    "metrics.json",
+    ADDRESS,
     ROUNDS,
     JOURNAL,
     ANSWERS,
@@ -141,6 +145,18 @@ class RunDirectory:
     def discard(self) -> None:
         """Remove the directory with everything in it: one that was made a moment ago and came to nothing."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+    @contextmanager
+    def announcing(self, address: Address | None) -> Iterator[None]:
+        """Keep the address of the run's metrics in its directory until the block ends; None announces nothing."""
+        if address is None:
+            yield
+            return
+        self.write(ADDRESS, msgspec.json.encode(address) + b"\n")
+        try:
+            yield
+        finally:
+            (self.path / ADDRESS).unlink(missing_ok=True)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -19,19 +19,22 @@ import anyio
 import msgspec
 import structlog
 
-from actors.checkpoint import RunState
 from actors.collector import collector_paused
+from actors.core.snapshot import RunSnapshot
+from actors.core.state import RunState
 from actors.engine import EngineActor, nothing
-from actors.mailbox import Mailbox
+from actors.mailbox import Mailbox, MailboxStatistics
 from actors.messages import Codec
 from actors.observer import Observer
 from actors.oracle import OracleActor
 from actors.recorder import Record
+from actors.run_snapshot import take_snapshot
 from actors.supervisor import RestartIntensity, Supervisor
 from actors.tally import Tally
 from prism.columns import Column, Columns
 from prism.config import Config
 from prism.domain import Domain
+from prism.measure import Measure
 from prism.statechart import Oracle
 
 log = structlog.get_logger(__name__)
@@ -136,11 +139,19 @@ class Simulation:
             add(column)
             await anyio.lowlevel.checkpoint()
 
-    async def snapshot(self) -> tuple[RunState, list[Column]]:
+    async def checkpoint(self) -> tuple[RunState, list[Column]]:
         """Everything that `restore` needs, between two ticks."""
         columns: list[Column] = []
         await self.copy(columns.append)
         return self.state(), columns
+
+    def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
+        """Return the state of the run now. See `RunView`."""
+        return take_snapshot(self, mailboxes)
+
+    def measures(self) -> Sequence[Measure]:
+        """What the world shows of itself. Between two ticks only."""
+        return self.domain.world.measures()
 
     def guard_errors(self) -> dict[str, int]:
         """`{row: how often its guard raised}`."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from actors.core.snapshot import RunSnapshot
 from actors.histogram import Counts
-from actors.reading import Reading
 from prism.measure import Measure
 
 
@@ -43,7 +43,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     labels: Labels
     active: bool
-    reading: Reading
+    run: RunSnapshot
     measures: tuple[Measure, ...]
     triggers_refused: int
     triggers_dropped: int

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import msgspec
 import structlog
 
 from actors.agent import AgentActor
+from actors.core.state import SupervisorState
 from actors.errors import JournalError, RestartLimitError, first_of
 from actors.mailbox import Mailbox
 from actors.messages import Codec
@@ -22,14 +22,6 @@ from prism.domain import Domain
 from prism.errors import OracleUnavailableError
 
 log = structlog.get_logger(__name__)
-
-
-class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a checkpoint keeps: all crashes, `{actor: ticks of the recent ones}`, and who is out for good."""
-
-    crashes: int = 0
-    ticks: dict[str, list[int]] = {}
-    quarantined: tuple[int, ...] = ()
 
 
 class RestartIntensity:

@@ -7,20 +7,11 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-import msgspec
-
+from actors.core.state import TallyState
 from prism.agents import MOVED, Question, Source, Update
 from prism.statechart import Statechart
 
 _key = attrgetter("from_state", "to_state", "trigger", "source")
-
-
-class TallyState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts that a checkpoint keeps."""
-
-    rows: tuple[tuple[tuple[str, str, str, str], int], ...] = ()
-    activations: int = 0
-    questions: int = 0
 
 
 class Tally:

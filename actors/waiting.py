@@ -6,8 +6,7 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from actors.consultation import Verdict
-from actors.messages import Decided
-from actors.oracle_statistics import Name
+from actors.messages import Decided, QuestionName
 from prism.agents import Question
 
 
@@ -20,7 +19,7 @@ class Waiting(NamedTuple):
     decided: Decided | None = None
 
     @property
-    def name(self) -> Name:
+    def name(self) -> QuestionName:
         """The agent, tick and trigger that it is known by."""
         return self.question.agent, self.question.tick, self.question.trigger
 

@@ -1,4 +1,4 @@
-"""Whether a run is watched, as its configuration says."""
+"""Decides whether a run is observed over HTTP, as its configuration says."""
 
 from __future__ import annotations
 
@@ -6,44 +6,59 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Protocol
 
+import msgspec
+
 from actors.observer import Observer
-from actors.run_directory import RunDirectory
 from prism.config import Config
 
 
-class Watch(Protocol):
-    """Who watches a run, and from where."""
+class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a run's metrics are, and who may read them. The content of `metrics.json` while the run is under way.
+
+    Args:
+        url: without a path.
+        username: whose password is needed, if any.
+        tls_cert: the server's certificate, if any.
+    """
+
+    url: str
+    username: str | None = None
+    tls_cert: str | None = None
+
+
+class Observation(Protocol):
+    """How a run is observed, and where."""
 
     @property
-    def url(self) -> str | None:
-        """Where the run can be watched; None where it cannot."""
+    def address(self) -> Address | None:
+        """Where the run's metrics are; None where it has none."""
 
-    def watching(self, directory: RunDirectory) -> AbstractContextManager[Observer]:
-        """Who is to be told of the run in this directory, while it runs."""
+    def observing(self, run_id: str) -> AbstractContextManager[Observer]:
+        """Provide the observer of a run while it is under way."""
 
 
-class Unwatched:
-    """Nobody watches."""
+class Unobserved:
+    """A run without metrics."""
 
-    url = None
+    address = None
 
-    def watching(self, _: RunDirectory) -> AbstractContextManager[Observer]:
-        """An observer who keeps nothing."""
+    def observing(self, _: str) -> AbstractContextManager[Observer]:
+        """Provide an observer that keeps nothing."""
         return nullcontext(Observer())
 
 
 @contextmanager
-def watched(config: Config) -> Iterator[Watch]:
-    """The watch over a run. Its address is taken at once.
+def observation(config: Config) -> Iterator[Observation]:
+    """Provide the observation of a run. Its address is taken at once.
 
     Raises:
         MetricsAddressError: the address cannot be listened on.
         ConfigError: the certificate cannot be used, or a password is missing.
     """
     if not config.metrics.enabled:
-        yield Unwatched()
+        yield Unobserved()
         return
-    # Imported here, because the Prometheus client takes 60 ms to import and most runs are not watched.
+    # Imported here, because the Prometheus client takes 60 ms to import and most runs are not observed.
     from actors.endpoint import Endpoint  # noqa: PLC0415
 
     with closing(Endpoint(config)) as endpoint:

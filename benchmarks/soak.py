@@ -27,7 +27,8 @@ import httpx
 import msgspec
 
 from actors.cli.scraped import Scrape
-from actors.endpoint import ADDRESS, Address
+from actors.run_directory import ADDRESS
+from actors.watched import Address
 from benchmarks.soak_report import CSV, Observation, Outcome, draw, judge
 from deploy.prometheus_process import Prometheus, prometheus
 

@@ -23,7 +23,7 @@ from actors.run_directory import SUMMARY
 from actors.signals import EXIT_BASE, StopOnSignal
 from actors.simulation import Progress, Simulation
 from actors.summary import Summary
-from actors.watched import Watch, watched
+from actors.watched import Observation, observation
 from prism.errors import OracleFailedError, PrismError
 
 EXIT_SPENT = 4
@@ -50,19 +50,20 @@ class Terminal(Spectator):
         await show_progress(read)
 
 
-def carry_out(run: Run, *, quiet: bool, watch: Watch | None = None) -> None:
+def carry_out(run: Run, *, quiet: bool, observed: Observation | None = None) -> None:
     """Run, write the summary, show it, and exit as its end demands. The caller holds the run's lock.
 
     Args:
-        watch: over the run, where its address was taken before; by default as the configuration says.
+        observed: how it is observed, where its address was taken before; by default as the configuration says.
     """
     directory = run.directory
     with ExitStack() as around:
-        watch = watch or around.enter_context(watched(run.config))
-        if watch.url is not None and not quiet:
-            click.echo(f"prism: metrics at {watch.url}/metrics", err=True)
+        observed = observed or around.enter_context(observation(run.config))
+        if observed.address is not None and not quiet:
+            click.echo(f"prism: metrics at {observed.address.url}/metrics", err=True)
         logs = around.enter_context(logging_to(directory.log))
-        observer = around.enter_context(watch.watching(directory))
+        observer = around.enter_context(observed.observing(directory.path.resolve().name))
+        around.enter_context(directory.announcing(observed.address))
         try:
             summary = anyio.run(execute, run, Spectator() if quiet else Terminal(), observer, logs)
         except OracleFailedError as error:

@@ -15,11 +15,11 @@ import httpx
 import msgspec
 
 from actors.cli.scraped import Interval, Scrape
-from actors.endpoint import ADDRESS, Address
 from actors.errors import WatchError
 from actors.http import PASSWORD
 from actors.lock import LOCK, holder_of
-from actors.run_directory import RunDirectory
+from actors.run_directory import ADDRESS, RunDirectory
+from actors.watched import Address
 
 TIMEOUT_S = 5.0
 ERRNO = re.compile(r"^\[Errno -?\d+\] ")

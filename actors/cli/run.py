@@ -14,7 +14,7 @@ from actors.domains import build_domain
 from actors.errors import ActorError
 from actors.lock import locked
 from actors.run_directory import RunDirectory
-from actors.watched import watched
+from actors.watched import observation
 from prism.errors import OracleUnavailableError
 
 
@@ -47,11 +47,11 @@ def run(config: Path, overrides: Sequence[str], ticks: int | None, out: Path | N
         overrides = [*overrides, f"simulation.ticks={ticks}"]
     settings = read_config(config, overrides)
     built = build_domain(settings)
-    with watched(settings) as watch:  # first of all: a port in use must not leave a run's directory behind
+    with observation(settings) as observed:  # first of all: a port in use must not leave a run's directory behind
         directory = RunDirectory.create(out, config.stem)
         with locked(directory.path):
             try:
-                carry_out(begin(directory, settings, built), quiet=quiet, watch=watch)
+                carry_out(begin(directory, settings, built), quiet=quiet, observed=observed)
             except (OracleUnavailableError, ActorError):
                 directory.discard_unless_begun()
                 raise

@@ -12,7 +12,6 @@ import msgspec
 
 from actors.cli.scraped import Scrape
 from actors.endpoint import Endpoint
-from actors.run_directory import RunDirectory
 from actors.simulation import Simulation
 from prism.config import Config, MetricsConfig
 from prism.social.domain import SocialDomain
@@ -80,7 +79,7 @@ def test_a_blocked_event_loop_blocks_no_scrape_and_shows(tmp_path: Path) -> None
 
     assert visitor.get("/readyz")[0] == 503
     assert visitor.get("/healthz") == (200, "starting\n")
-    with endpoint.watching(RunDirectory(tmp_path)) as metrics:
+    with endpoint.observing("run") as metrics:
         domain = SocialDomain(config, build_population(SMALL.population, SMALL.simulation.seed))
         simulation = Simulation(config, domain, observer=metrics)
         visitor.thread.start()

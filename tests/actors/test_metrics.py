@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from actors.cli.scraped import Scrape
+from actors.core.snapshot import pairs
 from actors.domains import build_domain
-from actors.reading import pairs
 from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics_support import Watched, finished, series

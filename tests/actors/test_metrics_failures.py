@@ -7,7 +7,7 @@ from typing import Any
 
 from structlog.typing import EventDict
 
-from actors.reading import FALLBACK_REASONS
+from actors.core.snapshot import FALLBACK_REASONS
 from prism.errors import OracleError
 from prism.llm import OracleStatistics
 from prism.llm.tally import Tally as ModelTally

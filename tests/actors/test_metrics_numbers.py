@@ -8,8 +8,8 @@ from functools import partial
 from threading import Event, Thread
 
 from actors.cli.scraped import Scrape
+from actors.core.snapshot import pairs
 from actors.mailbox import Mailbox
-from actors.reading import pairs
 from actors.summary import summarise
 from actors.tally import Tally
 from prism.agents import Source

@@ -13,8 +13,9 @@ from actors import frames, journal, recovery
 from actors.answer_log import ANSWERS
 from actors.checkpoint import Position
 from actors.checkpointer import Checkpointer, checkpoint_of
+from actors.core.state import EngineState
 from actors.draft import write_checkpoint
-from actors.engine import EngineActor, EngineState
+from actors.engine import EngineActor
 from actors.errors import JournalError
 from actors.frames import HEAD, Damage, Frame
 from actors.journal import JOURNAL

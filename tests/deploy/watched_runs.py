@@ -13,7 +13,8 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from actors.endpoint import ADDRESS, Address
+from actors.run_directory import ADDRESS
+from actors.watched import Address
 from tests.deploy.tools import ROOT, eventually
 
 

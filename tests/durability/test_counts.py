@@ -25,7 +25,7 @@ async def snapshots(schedule: int, concurrency: int, broken: Oracle[Any] | None 
 
     async def look() -> None:
         nonlocal open_questions
-        state, _ = await simulation.snapshot()
+        state, _ = await simulation.checkpoint()
         undecided = len(state.engine.asked) - len(state.engine.decided)
         assert state.oracle.answered == state.tally.questions - undecided
         assert state.oracle.calls + state.oracle.fallbacks.get("breaker_open", 0) == state.oracle.answered

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import msgspec
 
 from actors.answer_log import create_answers, encode_answer
-from actors.checkpoint import Checkpoint, Position, RunState
+from actors.checkpoint import Checkpoint, Position
+from actors.core.state import EngineState, RunState
 from actors.digest import RunningDigest
 from actors.draft import Draft
-from actors.engine import EngineState
 from actors.frames import ORIGIN, Damage, Frame, read_frame
 from actors.history import History
 from actors.journal import JOURNAL, create_journal, header_of, read_header

@@ -5,12 +5,12 @@ import math
 import msgspec
 import pytest
 
-from actors.deliberations import LATE
 from actors.digest import RunningDigest
 from actors.errors import DivergedError
 from actors.frames import tick_payload
 from actors.history import History, difference
 from actors.journal import JOURNAL, read_header
+from actors.messages import LATE
 from prism.agents import Source, Update
 from tests.journal.files import empty_run, history_of, question, run_of, update
 

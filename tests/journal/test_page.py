@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from actors import answer_log, checkpoint, journal
-from actors.checkpoint import Head, Position, RunState
+from actors.checkpoint import Head, Position
+from actors.core.state import RunState
 from actors.journal import Header
 from actors.messages import Decided
 from actors.store import PENDING_MAX

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.checkpoint import Checkpoint, Position, RunState
+from actors.checkpoint import Checkpoint, Position
 from actors.checkpointer import restore
+from actors.core.state import RunState
 from actors.errors import JournalError
 from actors.frames import ORIGIN
 from actors.simulation import Simulation
@@ -69,7 +70,7 @@ class Life:
 
     async def _take(self) -> None:
         engine = self.simulation.engine
-        self.taken[engine.tick] = Taken(engine.digest.hexdigest(), *await self.simulation.snapshot())
+        self.taken[engine.tick] = Taken(engine.digest.hexdigest(), *await self.simulation.checkpoint())
 
 
 def chart_with_crashes(every: int) -> Statechart[Any]:
@@ -167,7 +168,7 @@ async def test_what_was_taken_does_not_change_while_the_run_goes_on() -> None:
     taken: list[tuple[RunState, bytes]] = []
 
     async def take() -> None:
-        state, _ = await simulation.snapshot()
+        state, _ = await simulation.checkpoint()
         taken.append((state, msgspec.msgpack.encode(state)))
 
     await simulation.run(between=take)

@@ -1,17 +1,15 @@
-"""What a run shows of itself at one moment: read on the run's thread, never changed afterwards, safe in every other."""
+"""The state of a run at one instant: read on the run's thread, never changed afterwards, safe to read elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import msgspec
 
 from actors.mailbox import MailboxStatistics
-from actors.simulation import Simulation
-from prism.agents import MOVED, Source
 from prism.errors import OracleError
-from prism.llm import REASONS, OracleStatistics
+from prism.llm import REASONS
 from prism.statechart import Statechart
 
 FAILURES = (*REASONS, "deadline", "not_an_option", OracleError.reason, "error")
@@ -30,7 +28,7 @@ class Tokens(msgspec.Struct, frozen=True):
     completion: int = 0
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a run at one moment, between two of its commits.
 
     Args:
@@ -74,50 +72,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     mailboxes: Mapping[str, MailboxStatistics]
 
 
-@runtime_checkable
-class _AsksModel(Protocol):
-    """An oracle that knows what its model has read and written."""
-
-    def statistics(self) -> OracleStatistics:
-        """The counts so far."""
-
-
-def read(simulation: Simulation, mailboxes: Mapping[str, MailboxStatistics]) -> Reading:
-    """The simulation now. It costs about 0.1 ms, whatever the number of agents."""
-    engine, tally, oracle = simulation.engine, simulation.tally, simulation.oracle
-    return Reading(
-        tick=engine.tick,
-        ticks=simulation.ticks,
-        round=engine.tick // simulation.config.simulation.ticks_per_round,
-        population=simulation.domain.size,
-        agents=tally.agents_by_state(),
-        transitions=_transitions(simulation.domain.chart, tally.rows),
-        decisions=tally.decisions_by_source(),
-        unmoved=tally.unmoved_by_source(),
-        updates=sum(tally.rows.values()),
-        questions=tally.questions,
-        unanswered=engine.unanswered,
-        quarantined=simulation.supervisor.quarantined,
-        oracle_restarts=simulation.supervisor.service_restarts,
-        guard_errors=sum(simulation.guard_errors().values()),
-        waiting=oracle.queue_depth,
-        in_flight=oracle.in_flight,
-        concurrency_limit=oracle.admission.limit.limit,
-        breaker=oracle.admission.breaker.state.value,
-        fallbacks=_fallbacks(oracle.statistics.fallbacks, engine.open.late),
-        tokens=_tokens(oracle.oracle),
-        mailboxes=mailboxes,
-    )
-
-
-def _transitions(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
-    counts = dict.fromkeys(pairs(chart), 0)
-    for (before, after, _, source), count in rows.items():
-        if Source(source) in MOVED:
-            counts[before, after] = counts.get((before, after), 0) + count
-    return counts
-
-
 def pairs(chart: Statechart[Any]) -> list[tuple[str, str]]:
     """Every pair of states that the chart has a way between, in the order of its rows."""
     found: dict[tuple[str, str], None] = {}
@@ -125,18 +79,3 @@ def pairs(chart: Statechart[Any]) -> list[tuple[str, str]]:
         targets = chart.valid_targets(row.source, row.trigger) if row.target is None else [row.target]
         found.update({(row.source.value, target.value): None for target in targets})
     return list(found)
-
-
-def _fallbacks(counted: Mapping[str, int], late: int) -> Mapping[str, int]:
-    counts = dict.fromkeys(FALLBACK_REASONS, 0)
-    for reason, count in counted.items():
-        counts[reason if reason in counts else "error"] += count
-    counts["late"] += late
-    return counts
-
-
-def _tokens(oracle: object) -> Tokens:
-    if not isinstance(oracle, _AsksModel):
-        return Tokens()
-    counts = oracle.statistics()
-    return Tokens(counts.prompt_tokens, counts.completion_tokens)
