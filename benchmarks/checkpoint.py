@@ -17,14 +17,14 @@ import anyio
 import msgspec
 import numpy as np
 
-from actors.beginning import begin
-from actors.checkpoint import checkpoints
-from actors.checkpointer import Checkpointer
-from actors.disk import RealDisk
-from actors.domains import Built
-from actors.run_directory import RunDirectory
-from actors.simulation import Simulation
-from actors.store import RunStore
+from actors.factory.domains import Built
+from actors.persistence.checkpoint import checkpoints
+from actors.persistence.disk import RealDisk
+from actors.persistence.run_store import RunStore
+from actors.runs.checkpointing import Checkpointer
+from actors.runs.create import begin
+from actors.runs.directory import RunDirectory
+from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.graph import FollowGraph

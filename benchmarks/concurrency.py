@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import anyio
 
-from actors.mailbox import Mailbox
-from actors.messages import Codec
-from actors.oracle import OracleActor
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec
+from actors.oracle.actor import OracleActor
 from benchmarks.rate import OPTIONS, asker
 from prism.agents import Question, Source
 from prism.config import OracleConfig

@@ -25,19 +25,19 @@ from typing import Any
 import anyio
 import msgspec
 
-from actors.beginning import begin
-from actors.checkpoint import checkpoints
-from actors.checkpointer import restore
-from actors.collector import collector_paused
-from actors.disk import RealDisk
-from actors.domains import Built, build_domain
-from actors.execution import Spectator, execute
-from actors.journal import JOURNAL
-from actors.recovery import recover
-from actors.reopening import read_resolved
-from actors.run_directory import CONFIG, RunDirectory
-from actors.simulation import Simulation
-from actors.store import RunStore
+from actors.factory.domains import Built, build_domain
+from actors.persistence.checkpoint import checkpoints
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL
+from actors.persistence.recovery import recover
+from actors.persistence.run_store import RunStore
+from actors.runs.checkpointing import restore
+from actors.runs.create import begin
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.execute import Spectator, execute
+from actors.runs.resume import read_resolved
+from actors.runtime.gc_pause import collector_paused
+from actors.runtime.simulation import Simulation
 from benchmarks.checkpoint import config_of, measure_checkpoint
 from benchmarks.step import SOCIAL, BenchmarkDomain
 from prism.config import Config

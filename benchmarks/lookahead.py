@@ -24,7 +24,7 @@ from typing import Any
 import anyio
 import structlog
 
-from actors.simulation import Simulation
+from actors.runtime.simulation import Simulation
 from benchmarks.virtual_time import VirtualTimeLoop
 from prism.agents import Question, SocialAgent, Trigger, Update
 from prism.columns import Column, Columns, pack

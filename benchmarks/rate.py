@@ -17,10 +17,10 @@ from typing import Any
 
 import anyio
 
-from actors.gate import BURST_S
-from actors.mailbox import Mailbox
-from actors.messages import Codec
-from actors.oracle import OracleActor
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec
+from actors.oracle.actor import OracleActor
+from actors.oracle.rate_limit import BURST_S
 from prism.agents import Question, SocialAgent
 from prism.config import OracleConfig
 from prism.statechart import AgentState, Oracle

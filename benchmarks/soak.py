@@ -26,9 +26,9 @@ from typing import Any
 import httpx
 import msgspec
 
-from actors.cli.scraped import Scrape
-from actors.run_directory import ADDRESS
-from actors.watched import Address
+from actors.cli.scrape import Scrape
+from actors.core.ports import Address
+from actors.runs.directory import ADDRESS
 from benchmarks.soak_report import CSV, Observation, Outcome, draw, judge
 from deploy.prometheus_process import Prometheus, prometheus
 

@@ -24,8 +24,8 @@ from random import Random
 from time import perf_counter
 
 from tests.durability.live_oracle import LIVE, LiveWitness
-from tests.durability.lives import Moment, Mortal, differences, prism
-from tests.durability.lives import ends as ended
+from tests.durability.process_runs import Moment, Mortal, differences, prism
+from tests.durability.process_runs import ends as ended
 from tests.ollama_server import Latency, OllamaServer, Settings
 
 SMALL = """

@@ -22,7 +22,7 @@ from typing import Any
 
 import anyio
 
-from actors.simulation import Simulation
+from actors.runtime.simulation import Simulation
 from prism.agents import Question, SocialAgent, Trigger, Update
 from prism.columns import Column, Columns, pack
 from prism.config import Config, OracleConfig, RunConfig, SimulationConfig, StatechartConfig

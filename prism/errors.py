@@ -8,7 +8,7 @@
     |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
     |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
     |       +-- OracleFailedError   no answer where there is no doing without (exit 5)
-    +-- (actors.errors) ActorError  what goes wrong between running actors
+    +-- (actors.core.errors) ActorError  what goes wrong between running actors
 
 Fields hold the facts; the class writes the message.
 """

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.paths import ROOT
+
 DOCUMENT = ROOT / "docs" / "domains.md"
 EXAMPLE = re.compile(
     r"^## (?P<title>[^\n]+)$|^```python\n(?P<code>.*?)^```\n\n```text\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL

@@ -10,17 +10,17 @@ import click
 
 from actors.cli.backtest import backtest_command
 from actors.cli.doctor import doctor
-from actors.cli.execute import EXIT_SPENT
 from actors.cli.fork import fork
 from actors.cli.init import init
 from actors.cli.replay import replay
 from actors.cli.resume import resume
 from actors.cli.run import run
+from actors.cli.run_command import EXIT_SPENT
 from actors.cli.runs import runs
 from actors.cli.validate import validate
 from actors.cli.verify import verify
 from actors.cli.watch import watch
-from actors.errors import MetricsAddressError, RunDirectoryError
+from actors.core.errors import MetricsAddressError, RunDirectoryError
 from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
 
 EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_ORACLE = 1, 2, 3, 5

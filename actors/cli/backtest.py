@@ -15,9 +15,9 @@ from rich.text import Text
 
 from actors.cli.backtest_plot import draw
 from actors.cli.options import read_config, with_settings
-from actors.manifest import manifest_of
-from actors.run_directory import RunDirectory
-from actors.sources import read_input
+from actors.factory.input_files import read_input
+from actors.runs.directory import RunDirectory
+from actors.runs.manifest import manifest_of
 from prism.config import Config
 from prism.economy.backtest import QUARTERS_MIN, Forecast, Score, backtest, score
 from prism.economy.series import parse_series

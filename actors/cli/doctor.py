@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
-from actors.backends import make_model
 from actors.cli.options import read_config
+from actors.factory.oracle_backends import make_model
 from prism.agents import SocialAgent
 from prism.agents.turn import Question, turn
 from prism.config import Config, load_config

@@ -10,12 +10,12 @@ from pathlib import Path
 import anyio
 import click
 
-from actors.cli.execute import carry_out, has_gone_on, showing
 from actors.cli.options import OUT, QUIET, RUN, SET, TICKS
-from actors.fork import fork as branch_off
-from actors.lock import locked
-from actors.reopening import reopen
-from actors.run_directory import RunDirectory
+from actors.cli.run_command import carry_out, has_gone_on, showing
+from actors.runs.directory import RunDirectory
+from actors.runs.fork import fork as branch_off
+from actors.runs.lock import locked
+from actors.runs.resume import reopen
 from prism.errors import OracleUnavailableError
 
 

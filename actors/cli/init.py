@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from actors.cli.starter import STARTERS
-from actors.errors import RunDirectoryError
+from actors.cli.templates import STARTERS
+from actors.core.errors import RunDirectoryError
 
 FILE_NAME = "prism.yaml"
 

@@ -13,8 +13,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.bar import Bar
-from actors.simulation import Progress
+from actors.cli.progress_bar import Bar
+from actors.runtime.simulation import Progress
 
 REFRESH_S = 0.25
 LINE_EVERY_S = 5.0

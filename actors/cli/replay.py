@@ -8,10 +8,10 @@ from pathlib import Path
 import anyio
 import click
 
-from actors.cli.execute import showing
 from actors.cli.options import QUIET, RUN
-from actors.replay import replay as replayed
-from actors.run_directory import RunDirectory
+from actors.cli.run_command import showing
+from actors.runs.directory import RunDirectory
+from actors.runs.replay import replay as replayed
 
 
 @click.command()

@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.paths import Paths, read_paths
 from actors.cli.progress import duration
-from actors.series import ROUNDS
-from actors.summary import Summary
+from actors.cli.sparkline import Paths, read_paths
+from actors.runs.rounds_csv import ROUNDS
+from actors.runs.summary import Summary
 from prism.llm import OracleStatistics
 
 BAR_WIDTH = 24

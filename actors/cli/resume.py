@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from actors.cli.execute import carry_out
 from actors.cli.options import QUIET, RUN, SET, TICKS
-from actors.lock import locked
-from actors.reopening import reopen
-from actors.run_directory import RunDirectory
+from actors.cli.run_command import carry_out
+from actors.runs.directory import RunDirectory
+from actors.runs.lock import locked
+from actors.runs.resume import reopen
 
 
 @click.command()

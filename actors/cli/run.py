@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from actors.beginning import begin
-from actors.cli.execute import carry_out
 from actors.cli.options import OUT, QUIET, TICKS, read_config, with_settings
-from actors.domains import build_domain
-from actors.errors import ActorError
-from actors.lock import locked
-from actors.run_directory import RunDirectory
-from actors.watched import observation
+from actors.cli.run_command import carry_out
+from actors.core.errors import ActorError
+from actors.factory.domains import build_domain
+from actors.metrics.observation import observation
+from actors.runs.create import begin
+from actors.runs.directory import RunDirectory
+from actors.runs.lock import locked
 from prism.errors import OracleUnavailableError
 
 

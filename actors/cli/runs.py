@@ -8,8 +8,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from actors.errors import RunDirectoryError
-from actors.run_list import RunLine, runs_in
+from actors.core.errors import RunDirectoryError
+from actors.runs.listing import RunLine, runs_in
 
 WIDEST = 10_000
 """Columns that a table may take where nobody reads it on a terminal."""

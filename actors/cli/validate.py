@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from actors.cli.options import read_config, with_settings
-from actors.domains import build_domain
+from actors.factory.domains import build_domain
 
 
 @click.command()

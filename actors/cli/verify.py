@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from actors.cli.options import RUN
-from actors.provenance import verify_run
-from actors.run_directory import RunDirectory
+from actors.runs.directory import RunDirectory
+from actors.runs.verify import verify_run
 
 EXIT_DAMAGED = 1
 

@@ -12,10 +12,10 @@ from rich.live import Live
 from rich.text import Text
 
 from actors.cli.progress import LINE_EVERY_S
-from actors.errors import WatchError
+from actors.core.errors import WatchError
 
 if TYPE_CHECKING:
-    from actors.cli.reader import Reader
+    from actors.cli.metrics_client import Reader
 
 EVERY_S = 1.0
 WINDOW_S = 10.0
@@ -36,7 +36,7 @@ def watch(run: str, *, once: bool, user: str | None, ca: Path | None) -> None:
     started with metrics.enabled=true. Ctrl-C ends the watch, not the run.
     """
     # Imported here, because an HTTP client takes 0.2 s to import and every command comes by this module.
-    from actors.cli.reader import Reader  # noqa: PLC0415
+    from actors.cli.metrics_client import Reader  # noqa: PLC0415
     from actors.cli.watch_view import view  # noqa: PLC0415
 
     reader = Reader(run, user, ca)

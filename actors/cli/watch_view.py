@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from actors.cli.progress import duration, share, states, way
-from actors.cli.scraped import Interval
+from actors.cli.scrape import Interval
 
 TICKS, PLANNED, CALLS = "prism_ticks_total", "prism_ticks_planned", "prism_llm_request_duration_seconds"
 

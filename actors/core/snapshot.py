@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from actors.mailbox import MailboxStatistics
+from actors.core.mailbox import MailboxStatistics
 from prism.errors import OracleError
 from prism.llm import REASONS
 from prism.statechart import Statechart

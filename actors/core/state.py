@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.frames import ORIGIN
+from actors.core.frames import ORIGIN
 
 
 class EngineState(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import anyio
 import msgspec
 
-from actors.simulation import Simulation
+from actors.runtime.simulation import Simulation
 from prism.config import Config, load_config
 from prism.economy import Action, GlobalState, SimulationState
 from prism.economy.council import Council, embedded_council

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from prism.config import settings_markdown
+from tests.paths import ROOT
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "configuration.md"
+DOCUMENT = ROOT / "docs" / "configuration.md"
 BEGIN = "<!-- settings: written by `python -m tests.config.refresh_docs`, do not edit below -->\n"
 END = "<!-- settings: end -->"
 

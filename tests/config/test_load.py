@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from prism.config import Config, Setting, load_config, settings
 from prism.config.load import _refusal
 from prism.errors import ConfigError
+from tests.paths import ROOT
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 NAMES = st.text(st.characters(categories=["Ll", "Nd"], include_characters="_"), min_size=1, max_size=12)
 
 

@@ -14,7 +14,7 @@ from random import Random
 
 import msgspec
 
-from actors.disk import Disk
+from actors.persistence.disk import Disk
 from tests.crash.file import Cut, File
 
 __all__ = ["READS", "Crash", "CrashedError", "Cut", "Fault", "SimulatedDisk"]

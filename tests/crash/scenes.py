@@ -14,16 +14,16 @@ from unittest.mock import patch
 import anyio
 import msgspec
 
-from actors.answer_log import KnownAnswers, create_answers
-from actors.errors import first_of
-from actors.execution import Run, carry_on
-from actors.journal import JOURNAL, create_journal, header_of
-from actors.manifest import manifest_of
-from actors.recovery import recover
-from actors.replay import Absent, Replay
-from actors.run_directory import RunDirectory
-from actors.series import cut_series
-from actors.simulation import Simulation
+from actors.core.errors import first_of
+from actors.persistence.journal import JOURNAL, create_journal, header_of
+from actors.persistence.oracle_log import KnownAnswers, create_answers
+from actors.persistence.recovery import recover
+from actors.runs.directory import RunDirectory
+from actors.runs.execute import Run, carry_on
+from actors.runs.manifest import manifest_of
+from actors.runs.replay import Absent, Replay
+from actors.runs.rounds_csv import cut_series
+from actors.runtime.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
 from prism.errors import PrismError
 from prism.social.domain import SocialDomain
@@ -167,7 +167,10 @@ def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -
     """Run in one schedule; of a group of errors, the one that the command line would show."""
     # Thousands of runs share this process, and each of them would have the collector look at all that there is.
     # And what they keep is small, but is to be on its way to the disk for as long as a large checkpoint would be.
-    with patch("actors.simulation._quiet_collector", nullcontext), patch("actors.draft.FRAME_BYTES", 1):
+    with (
+        patch("actors.runtime.simulation._quiet_collector", nullcontext),
+        patch("actors.persistence.checkpoint_writer.FRAME_BYTES", 1),
+    ):
         try:
             run_scheduled(schedule, async_fn)
         except BaseExceptionGroup as group:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.answer_log import ANSWERS
-from actors.journal import JOURNAL
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, REAL_TIME, Scene, with_oracle
 from tests.crash.trial import Blow, Ordeal, Trial, names_of, records, trials

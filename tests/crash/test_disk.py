@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.disk import RealDisk, put_whole
+from actors.persistence.disk import RealDisk, put_whole
 from tests.crash.disk import Crash, CrashedError, Cut, Fault, SimulatedDisk
 
 SEEDS = range(200)

@@ -6,17 +6,16 @@ import os
 import subprocess
 import sys
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
-from actors.answer_log import ANSWERS
-from actors.journal import JOURNAL
-from actors.series import ROUNDS
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.runs.rounds_csv import ROUNDS
 from tests.crash.disk import SimulatedDisk
 from tests.crash.scenes import EMBEDDED, Scene, with_oracle
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PRINT_JOURNAL = "from tests.crash.test_one_journal import fingerprint; print(fingerprint())"
 
 

@@ -9,18 +9,19 @@ from unittest.mock import ANY
 import msgspec
 import pytest
 
-from actors import frames, journal, recovery
-from actors.answer_log import ANSWERS
-from actors.checkpoint import Position
-from actors.checkpointer import Checkpointer, checkpoint_of
+from actors.core import frames
+from actors.core.errors import JournalError
+from actors.core.frames import HEAD, Damage, Frame
 from actors.core.state import EngineState
-from actors.draft import write_checkpoint
-from actors.engine import EngineActor
-from actors.errors import JournalError
-from actors.frames import HEAD, Damage, Frame
-from actors.journal import JOURNAL
-from actors.run_writer import RunWriter
-from actors.store import RunStore
+from actors.persistence import journal, recovery
+from actors.persistence.batch_writer import RunWriter
+from actors.persistence.checkpoint import Position
+from actors.persistence.checkpoint_writer import write_checkpoint
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.run_store import RunStore
+from actors.runs.checkpointing import Checkpointer, checkpoint_of
+from actors.runtime.engine import EngineActor
 from tests.crash.disk import Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, Scene
 from tests.crash.trial import Ordeal, trials

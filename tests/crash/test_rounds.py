@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.series import ROUNDS, cut_series
+from actors.runs.rounds_csv import ROUNDS, cut_series
 from tests.crash.disk import SimulatedDisk
 
 HEADER = b"round,tick,posts\n"

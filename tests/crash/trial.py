@@ -9,12 +9,12 @@ from zlib import crc32
 
 import msgspec
 
-from actors.answer_log import ANSWERS
-from actors.errors import DamagedError, JournalError, RunDirectoryError
-from actors.journal import JOURNAL
-from actors.replay import Absent
-from actors.series import ROUNDS
-from actors.verification import verify
+from actors.core.errors import DamagedError, JournalError, RunDirectoryError
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.runs.replay import Absent
+from actors.runs.rounds_csv import ROUNDS
+from actors.runs.verify_files import verify
 from tests.crash.disk import Crash, CrashedError, Cut, Fault, SimulatedDisk
 from tests.crash.scenes import FickleOracle, Name, Scene
 

@@ -16,9 +16,10 @@ import pytest
 
 from deploy.grafana.build import Expression, every_expression
 from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
-from tests.deploy.tools import ROOT, alerts, eventually, needs, recordings
+from tests.deploy.tools import alerts, eventually, needs, recordings
 from tests.deploy.watched_runs import WatchedRun, watched_run
 from tests.ollama_server import Fault, FaultPlan, Latency, OllamaServer, Settings
+from tests.paths import ROOT
 
 CONFIGS = ROOT / "configs"
 SOCIAL = {"simulation.rounds": 100000, "population.size": 200, "run.tick_s": 0.02, "run.checkpoint_every_ticks": 20}

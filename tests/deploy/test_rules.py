@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from actors.instruments import INSTRUMENTS, TIMINGS
+from actors.metrics.instruments import INSTRUMENTS, TIMINGS
 from deploy.grafana.build import every_expression
-from tests.deploy.tools import DEPLOY, ROOT, alerts, needs, read_yaml, recordings
+from tests.deploy.tools import DEPLOY, alerts, needs, read_yaml, recordings
+from tests.paths import ROOT
 
 PROMETHEUS = DEPLOY / "prometheus"
 LAGS = {"prism_event_loop_lag_seconds", "prism_event_loop_lag_seconds_max"}

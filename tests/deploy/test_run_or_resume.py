@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.tools import BIN, DEPLOY, ROOT, eventually
+from tests.deploy.tools import BIN, DEPLOY, eventually
+from tests.paths import ROOT
 
 SCRIPT = DEPLOY / "run-or-resume"
 UNIT = DEPLOY / "systemd" / "prism@.service"

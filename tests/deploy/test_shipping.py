@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from prism.config import Config, load_config
-from tests.deploy.tools import BIN, DEPLOY, ROOT, needs, read_yaml
+from tests.deploy.tools import BIN, DEPLOY, needs, read_yaml
+from tests.paths import ROOT
 
 RUN_CONFIGS = (ROOT / "configs" / "soak.yaml", ROOT / "configs" / "stress.yaml", DEPLOY / "kubernetes" / "prism.yaml")
 

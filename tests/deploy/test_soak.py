@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.soak_report import MIB, Observation, Outcome, Verdict, judge, tick_durations
-from tests.deploy.tools import ROOT
+from tests.paths import ROOT
 
 OPTIONS = argparse.Namespace(agents=10_000, faults=0.05, warm_up=0.25)
 WELL = Outcome(code=143, is_whole=True, alerts={})

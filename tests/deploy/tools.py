@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.paths import ROOT
+
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus" / "rules"
 BIN = Path(sys.executable).parent

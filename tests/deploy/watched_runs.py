@@ -13,9 +13,10 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from actors.run_directory import ADDRESS
-from actors.watched import Address
-from tests.deploy.tools import ROOT, eventually
+from actors.core.ports import Address
+from actors.runs.directory import ADDRESS
+from tests.deploy.tools import eventually
+from tests.paths import ROOT
 
 
 class WatchedRun:

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from actors.checkpoint import checkpoints
-from actors.disk import RealDisk
-from actors.journal import JOURNAL
-from actors.run_directory import SUMMARY
-from tests.durability.lives import ROOT
+from actors.persistence.checkpoint import checkpoints
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL
+from actors.runs.directory import SUMMARY
+from tests.paths import ROOT
 
 MORE_TICKS = 40
 """The length to which a crashed run is resumed."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from actors.answer_log import ANSWERS, MAGIC, read_answers
-from actors.disk import RealDisk
-from actors.frames import Damage
-from actors.journal import JOURNAL
+from actors.core.frames import Damage
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS, MAGIC, read_answers
 from prism.rng import Draw, integer
-from tests.durability.lives import whole_ticks
+from tests.durability.process_runs import whole_ticks
 from tests.ollama_server import OllamaServer
 
 LIVE = """

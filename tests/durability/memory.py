@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from actors.disk import Disk
+from actors.persistence.disk import Disk
 
 
 class MemoryDisk(Disk):

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from actors.simulation import Simulation
+from actors.runtime.simulation import Simulation
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from prism.statechart import Oracle
 from tests.actors.oracles import ScriptedOracle, SlowOracle, failing
-from tests.actors.runs import SMALL, with_oracle
+from tests.actors.social_runs import SMALL, with_oracle
 from tests.schedules import run_scheduled
 
 

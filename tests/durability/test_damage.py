@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.answer_log import ANSWERS
-from actors.checkpoint import checkpoints
-from actors.disk import RealDisk
-from actors.errors import DamagedError, JournalError
-from actors.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.core.errors import DamagedError, JournalError
+from actors.persistence.checkpoint import checkpoints
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.persistence.oracle_log import ANSWERS
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, Damage, Mended, flip, mend, outcomes, resumed

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from actors.answer_log import ANSWERS
-from actors.answer_log import MAGIC as ANSWERS_MAGIC
-from actors.checkpoint import checkpoints
-from actors.disk import RealDisk
-from actors.errors import DamagedError, JournalError
-from actors.frames import Frame
-from actors.journal import JOURNAL
+from actors.core.errors import DamagedError, JournalError
+from actors.core.frames import Frame
+from actors.persistence.checkpoint import checkpoints
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
+from tests.actors.persistence.files import frames_in
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, Damage, cut, outcomes, resumed
-from tests.journal.files import frames_in
 from tests.ollama_server import OllamaServer
 
 

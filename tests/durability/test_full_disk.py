@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from actors.journal import JOURNAL
-from actors.lock import LOCK
-from actors.run_directory import CONFIG, MANIFEST, SUMMARY
+from actors.persistence.journal import JOURNAL
+from actors.runs.directory import CONFIG, MANIFEST, SUMMARY
+from actors.runs.lock import LOCK
 from tests.command import Prism
 from tests.durability.conftest import TINY
-from tests.durability.lives import ROOT, differences
+from tests.durability.process_runs import differences
+from tests.paths import ROOT
 
 
 def limited(most_bytes: int, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:

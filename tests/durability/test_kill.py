@@ -10,15 +10,15 @@ from time import monotonic, sleep
 
 import pytest
 
-from actors.answer_log import ANSWERS
-from actors.journal import JOURNAL
-from actors.lock import LOCK
-from actors.run_directory import CONFIG, MANIFEST
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.runs.directory import CONFIG, MANIFEST
+from actors.runs.lock import LOCK
 from benchmarks.soak_kill import SMALL, Toll, embedded, live
 from tests.command import Prism
 from tests.durability.conftest import TINY
-from tests.durability.lives import differences, ends
-from tests.durability.lives import prism as process
+from tests.durability.process_runs import differences, ends
+from tests.durability.process_runs import prism as process
 
 
 @pytest.mark.slow

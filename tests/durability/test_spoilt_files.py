@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.answer_log import ANSWERS
-from actors.checkpoint import checkpoints
-from actors.disk import RealDisk
-from actors.frames import ORIGIN, Frame, encode_frame, link_of
-from actors.journal import JOURNAL, MAGIC, read_frames, read_header
-from actors.run_directory import CONFIG, MANIFEST
+from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
+from actors.persistence.checkpoint import checkpoints
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, MAGIC, read_frames, read_header
+from actors.persistence.oracle_log import ANSWERS
+from actors.runs.directory import CONFIG, MANIFEST
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, Damage, resumed

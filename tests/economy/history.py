@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from prism.economy.series import Figures, parse_series
+from tests.paths import ROOT
 
-US_PATH = Path(__file__).parents[2] / "configs" / "data" / "us-macro-quarterly.csv"
+US_PATH = ROOT / "configs" / "data" / "us-macro-quarterly.csv"
 
 
 def us_series() -> tuple[Figures, ...]:

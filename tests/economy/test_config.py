@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from prism.config import load_config
 from prism.errors import ConfigError
+from tests.paths import ROOT
 
-ECONOMY_YAML = Path(__file__).parents[2] / "configs" / "economy.yaml"
+ECONOMY_YAML = ROOT / "configs" / "economy.yaml"
 
 CONFLICTS = {
     "same name twice": (

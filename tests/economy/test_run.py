@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from actors.cli.paths import Paths, blocks
+from actors.cli.sparkline import Paths, blocks
 from tests.command import Ended, run_prism
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
 
 Prism = Callable[..., Ended]

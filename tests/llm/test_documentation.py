@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from prism.llm import OUTCOMES, REASONS, LLMConfig
+from tests.paths import ROOT
 
-PAGE = (Path(__file__).parents[2] / "docs" / "llm-clients.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "llm-clients.md").read_text(encoding="utf-8")
 DOCUMENTED = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", PAGE, re.MULTILINE))
 
 

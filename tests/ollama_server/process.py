@@ -2,9 +2,10 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from tests.paths import ROOT
 
 __all__ = ["OllamaProcess"]
 
@@ -25,8 +26,7 @@ class OllamaProcess:
     def start(self) -> None:
         """Start it, and wait until it listens."""
         command = [sys.executable, "-m", "tests.ollama_server", *self._options, "--port", str(self.port)]
-        root = Path(__file__).parents[2]
-        self._process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.port = int(self._process.stdout.readline().rsplit(":", 1)[1])
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,8 +10,7 @@ from hypothesis import strategies as st
 from prism.errors import InputError
 from prism.social.edges import decode_text, file_format, parse_edges
 from prism.social.graph import FollowGraph
-
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
+from tests.paths import DATA
 
 
 def ties_of(graph: FollowGraph) -> set[tuple[str, str]]:

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.profiles import Profile, deal, parse_profiles
+from tests.paths import DATA
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 HEADER = "user_id,name,username,following_agentid_list,user_char,description\n"
 PEOPLE = tuple(
     Profile(name=name, interests=interests, personality="calm", key=name)

@@ -10,10 +10,10 @@ from typing import Any
 import anyio
 import msgspec
 
-from actors.backends import open_oracle
-from actors.domains import build_domain
-from actors.simulation import Simulation
-from actors.summary import Summary, summarise
+from actors.factory.domains import build_domain
+from actors.factory.oracle_backends import open_oracle
+from actors.runs.summary import Summary, summarise
+from actors.runtime.simulation import Simulation
 from prism.config import Config
 from tests.ollama_server import OllamaServer
 

@@ -10,8 +10,8 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from actors.domains import build_domain
-from actors.simulation import Simulation
+from actors.factory.domains import build_domain
+from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.llm import ModelOracle, OllamaChatClient, Tape, TapedModel
 from prism.statechart import AgentState

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.disk import RealDisk
-from actors.frames import Damage
-from actors.journal import read_header, read_ticks
+from actors.core.frames import Damage
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header, read_ticks
 from tests.command import Ended, run_prism
-from tests.durability.lives import Mortal, differences
+from tests.durability.process_runs import Mortal, differences
 from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
 
 TURNS = 20

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import anyio
 import pytest
 
-from actors.simulation import Simulation
-from actors.summary import Summary
+from actors.runs.summary import Summary
+from actors.runtime.simulation import Simulation
 from tests.llm.support import DECISION_REASONS
 from tests.ollama_server import Exchange, Fault, FaultPlan, OllamaServer, Settings
 from tests.wire.support import config, disconnected, open_files, run

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from actors.backends import open_oracle
-from actors.simulation import Simulation
-from actors.summary import Summary, summarise
+from actors.factory.oracle_backends import open_oracle
+from actors.runs.summary import Summary, summarise
+from actors.runtime.simulation import Simulation
 from prism.agents import Update
 from prism.config import Config
 from prism.social.domain import SocialDomain

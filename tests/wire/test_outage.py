@@ -9,8 +9,8 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from actors.breaker import BreakerState
-from actors.simulation import Simulation
+from actors.oracle.circuit_breaker import BreakerState
+from actors.runtime.simulation import Simulation
 from tests.command import Prism
 from tests.ollama_server import OllamaProcess, OllamaServer, Settings
 from tests.wire.support import config, run

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actors.errors import first_of
-from actors.simulation import Simulation
+from actors.core.errors import first_of
+from actors.runtime.simulation import Simulation
 from prism.llm import Tape, TapeMissError
 from tests.ollama_server import Latency, OllamaServer, Settings
 from tests.wire.support import config, run

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.summary import Summary
+from actors.runs.summary import Summary
 from tests.command import Prism
 from tests.ollama_server import Fault, FaultPlan, Latency, OllamaServer, Settings
 from tests.wire.support import config, run

@@ -12,12 +12,13 @@ import pytest
 import yaml
 
 from actors.cli.app import cli
-from actors.domains import DOMAINS
+from actors.factory.domains import DOMAINS
 from prism.config import Config, load_config, settings, starter_yaml
 from prism.config.describe import STARTER_WIDTH
 from tests.command import Prism
+from tests.paths import ROOT
 
-DOCS = Path(__file__).parents[3]
+DOCS = ROOT
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.answer_log import ANSWERS
-from actors.journal import JOURNAL
-from actors.run_directory import MANIFEST, SUMMARY
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.runs.directory import MANIFEST, SUMMARY
 from tests.command import Prism
 from tests.ollama_server import OllamaServer
 

@@ -9,9 +9,8 @@ import pytest
 
 from prism.statechart import AgentState
 from tests.command import Prism
+from tests.paths import DATA, ROOT
 
-ROOT = Path(__file__).parents[3]
-DATA = ROOT.parent / "shared" / "data"
 GRAPH, PROFILES = DATA / "snap-ego-facebook.txt.gz", DATA / "oasis-reddit-users-36.json"
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.cli.scraped import Scrape
+from actors.cli.scrape import Scrape
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from actors.cli.progress import Pace, duration, line, table
-from actors.simulation import Progress
+from actors.runtime.simulation import Progress
 
 READING = Progress(
     tick=300,

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.disk import RealDisk
-from actors.frames import ORIGIN, encode_frame, link_of
-from actors.journal import JOURNAL, TickFrame, read_header, read_ticks
-from actors.run_directory import SUMMARY
+from actors.core.frames import ORIGIN, encode_frame, link_of
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.runs.directory import SUMMARY
 from tests.command import Prism
 
 Answer = list[Any]

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from actors.cli.report import render
-from actors.summary import Summary, summarise
+from actors.runs.summary import Summary, summarise
 from prism.llm import OracleStatistics
-from tests.actors.runs import SMALL, run
+from tests.actors.social_runs import SMALL, run
 from tests.schedules import run_scheduled
 
 

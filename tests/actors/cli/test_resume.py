@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.journal import JOURNAL
-from actors.run_directory import CONFIG, MANIFEST, SUMMARY
+from actors.persistence.journal import JOURNAL
+from actors.runs.directory import CONFIG, MANIFEST, SUMMARY
 from tests.command import Prism
 
 CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95")

@@ -13,6 +13,7 @@ import pytest
 
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism
+from tests.paths import ROOT
 
 KEYS = {
     "digest",
@@ -183,6 +184,6 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path)
 
 def test_every_key_of_the_summary_is_documented(prism: Prism, tmp_path: Path) -> None:
     prism("run", "small.yaml", "-q", "--out", "o")
-    documented = (Path(__file__).parents[3] / "docs" / "summary.md").read_text()
+    documented = (ROOT / "docs" / "summary.md").read_text()
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
     assert [key for key in summary if f"`{key}`" not in documented] == []

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from actors.journal import JOURNAL
-from actors.lock import locked
-from actors.run_directory import SUMMARY
+from actors.persistence.journal import JOURNAL
+from actors.runs.directory import SUMMARY
+from actors.runs.lock import locked
 from tests.command import Prism
 from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
+from tests.paths import ROOT
 
 TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
 
@@ -117,7 +118,7 @@ def shown(columns: int, *arguments: str, cwd: Path) -> str:
     main, side = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1", "TERM": "xterm"}
     command = [sys.executable, "-m", "actors.cli", *arguments]
-    root = str(Path(__file__).parents[3])
+    root = str(ROOT)
     environment["PYTHONPATH"] = root
     process = subprocess.Popen(command, cwd=cwd, stdout=side, stderr=side, env=environment)
     os.close(side)
@@ -153,7 +154,7 @@ def test_one_run_can_be_named(five: Path, prism: Prism) -> None:
 
 def test_the_parent_of_a_fork_is_told(five: Path, prism: Prism, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "actors.cli", "fork", "runs/done", "--at", "9", "--prepare", "--out", "runs/fork"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, env=environment)
     told = rows(prism("runs").out)["runs/fork"]
     assert told[:3] == ["crashed", "yes", "9"]

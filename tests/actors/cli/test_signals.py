@@ -17,9 +17,9 @@ from tests.actors.cli.conftest import SMALL
 
 UNANSWERED = """
 import anyio
-from actors.execution import Spectator, simulate
-from actors.domains import build_domain
-from actors.simulation import Simulation
+from actors.runs.execute import Spectator, simulate
+from actors.factory.domains import build_domain
+from actors.runtime.simulation import Simulation
 from prism.config import load_config
 from prism.statechart import Oracle
 

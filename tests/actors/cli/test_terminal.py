@@ -13,17 +13,17 @@ import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic
 
 import pytest
 
+from tests.paths import ROOT
+
 HIDES, SHOWS = b"\x1b[?25l", b"\x1b[?25h"
-ROOT = Path(__file__).parents[3]
 ENDLESS = """
 import anyio
 from actors.cli.progress import show_progress
-from actors.signals import StopOnSignal
+from actors.runs.signals import StopOnSignal
 from tests.actors.cli.test_progress import READING
 
 async def main():

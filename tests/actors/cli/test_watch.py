@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.cli.reader import Reader
-from actors.http import MetricsServer
-from actors.lock import locked
-from actors.page import Page, plain
+from actors.cli.metrics_client import Reader
+from actors.metrics.http_server import MetricsServer, Page, plain
+from actors.runs.lock import locked
 from prism.config import MetricsConfig
 from tests.actors.cli.pages import PAGE
 from tests.command import Prism

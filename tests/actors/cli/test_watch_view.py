@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from actors.cli.scraped import Interval, Scrape
+from actors.cli.scrape import Interval, Scrape
 from actors.cli.watch_view import line, view
 from tests.actors.cli.pages import PAGE
-from tests.actors.metrics_support import Watched
+from tests.actors.metrics.support import Watched
 from tests.schedules import run_scheduled
 
 EARLIER = PAGE.replace("1300.0", "1200.0").replace("3000.0", "1000.0")

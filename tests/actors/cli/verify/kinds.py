@@ -8,11 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-from actors.run_directory import SUMMARY
-from actors.series import ROUNDS
+from actors.runs.directory import SUMMARY
+from actors.runs.rounds_csv import ROUNDS
 from tests.command import Prism
-
-ROOT = Path(__file__).parents[4]
+from tests.paths import ROOT
 
 
 def stopped(prism: Prism) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.answer_log import ANSWERS
-from actors.journal import JOURNAL
-from actors.run_directory import CONFIG, MANIFEST, SUMMARY
-from actors.series import ROUNDS
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.runs.directory import CONFIG, MANIFEST, SUMMARY
+from actors.runs.rounds_csv import ROUNDS
 from tests.actors.cli.verify.files import flip, lines
 from tests.actors.cli.verify.kinds import (
     crashed_while_extended,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.series import ROUNDS
+from actors.runs.rounds_csv import ROUNDS
 from tests.actors.cli.verify.files import lines
 from tests.actors.cli.verify.kinds import crashed_while_extended
 from tests.command import Prism

@@ -1,0 +1,133 @@
+"""Where the metrics of a run that goes on elsewhere are, and what they say now."""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import httpx
+import msgspec
+
+from actors.cli.scrape import Interval, Scrape
+from actors.core.errors import WatchError
+from actors.core.ports import Address
+from actors.metrics.http_server import PASSWORD
+from actors.runs.directory import ADDRESS, RunDirectory
+from actors.runs.lock import LOCK, holder_of
+
+TIMEOUT_S = 5.0
+ERRNO = re.compile(r"^\[Errno -?\d+\] ")
+
+
+class Reader:
+    """Reads a run's metrics, wherever they are now.
+
+    Args:
+        run: the address, or the run's directory: a run that is resumed may come back at another address.
+        user: who reads; `ca` whose certificates are trusted besides the usual.
+    """
+
+    def __init__(self, run: str, user: str | None = None, ca: Path | None = None) -> None:
+        self._url = run if run.startswith(("http://", "https://")) else None
+        self._directory = Path(run)
+        self._user = user
+        self._ca = ca
+        if self._url is None and not self._directory.is_dir():
+            raise click.UsageError(f"{run}: expected an address that begins with http, or the directory of a run")
+
+    def read(self) -> Scrape:
+        """The metrics now.
+
+        Raises:
+            WatchError: there is nothing to see.
+        """
+        address = self._address()
+        url = f"{address.url.rstrip('/').removesuffix('/metrics')}/metrics"
+        user = self._user or address.username
+        try:
+            with httpx.Client(trust_env=False, timeout=TIMEOUT_S, verify=self._trust(address)) as client:
+                auth = (user, os.environ.get(PASSWORD, "")) if user else None
+                answer = client.get(url, auth=auth, headers={"Accept": "text/plain"})
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            raise WatchError(url, ERRNO.sub("", str(error)) or type(error).__name__) from None
+        if answer.status_code == httpx.codes.UNAUTHORIZED:
+            raise WatchError(url, f"needs --user NAME and its password in ${PASSWORD}")
+        if answer.status_code != httpx.codes.OK:
+            raise WatchError(url, f"answered {answer.status_code}")
+        try:
+            scrape = Scrape.parse(answer.text, time.monotonic())
+        except ValueError:
+            raise WatchError(url, "is no page of metrics") from None
+        if not scrape.value("prism_population"):
+            raise WatchError(url, "shows no run yet")
+        return scrape
+
+    def interval(self, seconds: float) -> Interval:
+        """Two scrapes, so far apart.
+
+        Raises:
+            WatchError: there is nothing to see.
+        """
+        before = self.read()
+        time.sleep(seconds)
+        return Interval(before, self.read())
+
+    @property
+    def ended(self) -> str | None:
+        """How the run in the directory has ended, in words; None while it goes on, and for an address."""
+        if self._url is not None:
+            return None
+        if (self._directory / ADDRESS).exists():
+            if holder_of(self._directory) is not None or not (self._directory / LOCK).exists():
+                return None
+            return f"{self._directory}: its process is gone; go on with: prism resume {self._directory}"
+        summary = RunDirectory(self._directory).summary()
+        return (
+            None
+            if summary is None
+            else f"{self._directory}: {summary.get('status')} after {summary.get('ticks')} ticks"
+        )
+
+    def readings(self, every_s: float, window_s: float) -> Iterator[tuple[Interval | None, str]]:
+        """What has happened within the window, or what is wrong, again and again."""
+        scrapes: deque[Scrape] = deque()
+        while True:
+            try:
+                scrapes.append(self.read())
+            except WatchError as error:
+                yield None, str(error)
+            else:
+                while scrapes[-1].moment_s - scrapes[0].moment_s > window_s:
+                    scrapes.popleft()
+                yield Interval(scrapes[0], scrapes[-1]), ""
+            time.sleep(every_s)
+
+    def _address(self) -> Address:
+        if self._url is not None:
+            return Address(url=self._url)
+        path = self._directory / ADDRESS
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Address)
+        except FileNotFoundError:
+            raise WatchError(
+                str(self._directory), f"has no {ADDRESS}: the run has ended, or was started without metrics.enabled"
+            ) from None
+        except (OSError, msgspec.MsgspecError) as error:
+            raise WatchError(str(path), f"cannot be read: {error}") from None
+
+    def _trust(self, address: Address) -> ssl.SSLContext | bool:
+        extra = self._ca or address.tls_cert
+        if extra is None:
+            return True
+        context = ssl.create_default_context()
+        try:
+            context.load_verify_locations(extra)
+        except OSError:
+            raise WatchError(str(extra), "holds no certificates") from None
+        return context

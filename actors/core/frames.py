@@ -1,0 +1,123 @@
+"""Frames: how the bytes of a tick are laid out on disk, and the digest that is chained over them.
+
+    frame = length of the payload (u32) | CRC32 (u32) | link (32 bytes) | payload          all little-endian
+    CRC32 = of length, link and payload
+    link  = SHA-256(link of the frame before | payload); 32 zero bytes before the first
+
+The CRC finds damage: a frame that is torn, lost, moved or altered. The chain of links makes a frame depend on every
+frame before it, so it is equal for equal runs, and different from the first tick in which two runs differ. The same
+layout holds the journal, the oracle's answers and checkpoints. `docs/journal.md` describes the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from struct import Struct
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+
+HEAD = Struct("<II32s")
+ORIGIN = bytes(32)
+"""The link before the first frame of a tick."""
+
+PAYLOAD_MAX = 2**31
+"""A length beyond this is damage, not a frame: a tick of a million agents takes about 60 MB."""
+
+UNREADABLE = (ValueError, RecursionError)
+"""What decoding raises for a payload that is no msgpack, or not of the kind that was expected."""
+
+_LENGTH = Struct("<I").pack
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Frame(NamedTuple):
+    """One frame as it was read: its payload, its link, and the offset right behind it."""
+
+    payload: bytes
+    link: bytes
+    end: int
+
+
+class Damage(NamedTuple):
+    """Where a file stops being whole, and how one can tell.
+
+    Args:
+        is_end: whether the file, or what was read of it, just ends before the frame does.
+    """
+
+    offset: int
+    problem: str
+    is_end: bool = False
+
+
+def link_of(before: bytes, payload: bytes) -> bytes:
+    """The link of a payload: SHA-256 over the link before it and the payload."""
+    digest = sha256(before)
+    digest.update(payload)
+    return digest.digest()
+
+
+def encode_frame(link: bytes, payload: bytes) -> bytes:
+    """A frame's bytes."""
+    return HEAD.pack(len(payload), _crc(len(payload), link, payload), link) + payload
+
+
+def tick_payload(tick: int, answers: Sequence[bytes]) -> bytes:
+    """A tick's payload: the msgpack array `[tick, [answer, ...]]`. The answers are msgpack already."""
+    return b"".join((b"\x92", _encode(tick), b"\xdd", len(answers).to_bytes(4, "big"), *answers))
+
+
+def read_frame(data: bytes, start: int, offset: int) -> Frame | Damage:
+    """The frame at `start` of `data`.
+
+    Args:
+        offset: where in the file `start` is.
+    """
+    left = len(data) - start
+    if left < HEAD.size:
+        return Damage(offset, f"ends {left} bytes into a frame's head of {HEAD.size}", is_end=True)
+    length, crc, link = HEAD.unpack_from(data, start)
+    if length > PAYLOAD_MAX:
+        return Damage(offset, f"a frame's length is given as {length}")
+    if left < HEAD.size + length:
+        return Damage(offset, f"ends {left - HEAD.size} bytes into a payload of {length}", is_end=True)
+    payload = data[start + HEAD.size : start + HEAD.size + length]
+    if _crc(length, link, payload) != crc:
+        return Damage(offset, "a frame's CRC32 does not match its content")
+    return Frame(payload, link, offset + HEAD.size + length)
+
+
+def _crc(length: int, link: bytes, payload: bytes) -> int:
+    return crc32(payload, crc32(link, crc32(_LENGTH(length))))
+
+
+DIGITS = 32
+"""Hexadecimal digits shown: 128 bits are enough to tell runs apart."""
+
+
+class RunningDigest:
+    """The chain of the journal's links over the answers of every tick, in the order of agents.
+
+    A run without a journal has the same digest as one with.
+    """
+
+    def __init__(self) -> None:
+        self.link = ORIGIN
+
+    def add(self, tick: int, answers: Sequence[bytes]) -> bytes:
+        """Chain one tick's answers; its frame for the journal."""
+        payload = tick_payload(tick, answers)
+        self.link = link_of(self.link, payload)
+        return encode_frame(self.link, payload)
+
+    def hexdigest(self) -> str:
+        """The digest so far, 32 hexadecimal digits."""
+        return digest_of(self.link)
+
+
+def digest_of(link: bytes) -> str:
+    """How a link is shown: its first 32 hexadecimal digits."""
+    return link.hex()[:DIGITS]

@@ -1,0 +1,1 @@
+"""From a configuration to objects: domains with their input files, and oracles."""

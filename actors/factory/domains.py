@@ -1,0 +1,48 @@
+"""The domains that a configuration can name. The only place that knows more than one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from actors.factory.input_files import load_population, read_input
+from prism.config import Config
+from prism.domain import Domain
+from prism.economy.domain import EconomyDomain
+from prism.economy.initial import initial_state
+from prism.economy.series import parse_series
+from prism.social.domain import SocialDomain
+
+
+class Built(NamedTuple):
+    """A domain ready to run, and `{input file as written: SHA-256}`."""
+
+    domain: Domain
+    inputs: dict[str, str]
+
+
+def _social(config: Config) -> Built:
+    population, inputs = load_population(config.population, config.simulation.seed)
+    return Built(SocialDomain(config, population), inputs)
+
+
+def _economy(config: Config) -> Built:
+    initial = config.economy.initial
+    if initial.path is None:
+        return Built(EconomyDomain(config, initial_state(initial)), {})
+    source = read_input(initial.path)
+    series = parse_series(source.data, source.name)
+    return Built(EconomyDomain(config, initial_state(initial, series)), {source.name: source.sha256})
+
+
+DOMAINS: dict[str, Callable[[Config], Built]] = {"social": _social, "economy": _economy}
+
+
+def build_domain(config: Config) -> Built:
+    """The domain that the configuration names, with its input files read.
+
+    Raises:
+        ConfigError: the configuration does not fit its inputs.
+        InputError: an input file cannot be used.
+    """
+    return DOMAINS[config.simulation.domain](config)

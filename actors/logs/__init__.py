@@ -1,0 +1,1 @@
+"""What is logged, and how: set-up, limits on repetition, redaction, the terminal."""

@@ -1,0 +1,1 @@
+"""What is seen from outside: snapshots, the exposition, and the HTTP endpoint."""

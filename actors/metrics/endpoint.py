@@ -1,0 +1,107 @@
+"""How a run is seen from outside: not at all, or over HTTP, with the address in its directory.
+
+The address is taken before anything is written, so a port in use ends a run before it has begun.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
+from importlib.metadata import version
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from actors.core.ports import Address
+from actors.metrics.exposition import Exposition
+from actors.metrics.http_server import MetricsServer, Page, plain
+from actors.metrics.observer import Metrics
+from actors.metrics.snapshot import Labels
+from prism.config import Config
+
+
+class Endpoint:
+    """Serves a run's metrics and signs of life.
+
+    Args:
+        config: the run's.
+
+    Raises:
+        MetricsAddressError: the address cannot be listened on.
+        ConfigError: the certificate cannot be used, or a password is missing.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._exposition = Exposition(CollectorRegistry())
+        self._metrics: Metrics | None = None
+        pages = {"/metrics": self._scrape, "/healthz": self._health, "/readyz": self._readiness}
+        with ExitStack() as unless_served:
+            unless_served.callback(self._exposition.close)
+            self._server = MetricsServer(config.metrics, pages)
+            unless_served.pop_all()
+
+    @property
+    def url(self) -> str:
+        """Where it is, without a path."""
+        return self._server.url
+
+    @property
+    def address(self) -> Address:
+        """Where the metrics are, for those who read the run's directory."""
+        settings = self._config.metrics
+        certificate = None if settings.tls_cert is None else str(Path(settings.tls_cert).resolve())
+        return Address(url=self.url, username=settings.username, tls_cert=certificate)
+
+    @contextmanager
+    def observing(self, run_id: str) -> Iterator[Metrics]:
+        """Provide the observer of a run, and show what it is told, until the block ends.
+
+        Args:
+            run_id: the run's name, a label of every metric.
+        """
+        metrics = Metrics(_labels(self._config, run_id))
+        self._exposition.show(metrics)
+        self._metrics = metrics
+        yield metrics
+
+    def close(self) -> None:
+        """Serve no longer."""
+        self._server.close()
+        self._exposition.close()
+
+    def _scrape(self, accept: str) -> Page:
+        kind, body = self._exposition.render(accept)
+        return Page(HTTPStatus.OK, body, kind)
+
+    def _health(self, _: str) -> Page:
+        metrics, limit_s = self._metrics, self._config.metrics.heartbeat_limit_s
+        age_s = metrics.lag.age_s if metrics is not None and metrics.is_under_way else None
+        if age_s is None:
+            return plain(HTTPStatus.OK, "starting")
+        if age_s < limit_s:
+            return plain(HTTPStatus.OK, "ok")
+        return plain(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            f"the event loop has been stuck for {age_s:.1f} s; metrics.heartbeat_limit_s is {limit_s:g}",
+        )
+
+    def _readiness(self, _: str) -> Page:
+        if self._metrics is not None and self._metrics.is_under_way:
+            return plain(HTTPStatus.OK, "ready")
+        return plain(HTTPStatus.SERVICE_UNAVAILABLE, "the run is not under way")
+
+
+def _labels(config: Config, run_id: str) -> Labels:
+    backend = config.oracle.backend
+    return Labels(
+        run_id=run_id,
+        scenario=config.simulation.domain,
+        backend=backend,
+        seed=str(config.simulation.seed),
+        model="embedded" if backend == "choice" else config.llm.model,
+        version=version("prism-sim"),
+        python=platform.python_version(),
+    )

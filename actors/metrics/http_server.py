@@ -1,0 +1,263 @@
+"""The HTTP endpoint of a run: `/metrics`, `/healthz` and `/readyz`, served by threads of their own.
+
+None of them touches the event loop: one that is blocked blocks no scrape, and `/healthz` says that it is. Connections
+are few, short and bounded, because whoever can reach the port can open them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import socket
+import ssl
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer, ThreadingMixIn
+from threading import BoundedSemaphore, Thread
+from time import monotonic
+from typing import Any, NamedTuple
+
+import structlog
+
+from actors.core.errors import MetricsAddressError
+from prism.config import MetricsConfig
+from prism.errors import ConfigError
+
+TEXT = "text/plain; charset=utf-8"
+
+
+class Page(NamedTuple):
+    """What a path answers with."""
+
+    status: HTTPStatus
+    body: bytes
+    kind: str = TEXT
+
+
+Render = Callable[[str], Page]
+"""A page, from the Accept header."""
+
+
+def plain(status: HTTPStatus, line: str) -> Page:
+    """A page of one line."""
+    return Page(status, f"{line}\n".encode())
+
+
+log = structlog.get_logger(__name__)
+
+PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not what is in it
+CONNECTIONS_MAX = 32
+PATIENCE_S = 10.0
+"""A connection that says nothing for so long is closed."""
+
+LONGEST_S = 30.0
+"""A connection is cut off after so long, or a byte now and then would keep a place for ever."""
+
+
+class MetricsServer:
+    """Serves pages until it is closed.
+
+    Args:
+        config: where, and to whom.
+        pages: `{path: what it answers}`, called from any thread; `/metrics` is the one that a password is for.
+        environment: where the password is looked up.
+
+    Raises:
+        MetricsAddressError: the address cannot be listened on.
+        ConfigError: the certificate cannot be used, or a password is missing.
+    """
+
+    def __init__(
+        self, config: MetricsConfig, pages: Mapping[str, Render], environment: Mapping[str, str] = os.environ
+    ) -> None:
+        tls = _tls(config)
+        credentials = _credentials(config, environment)
+        try:
+            self._server = _Server(config, pages, credentials, tls)
+        except (OSError, UnicodeError) as error:  # the latter from a host name that no resolver would take
+            problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise MetricsAddressError(config.host, config.port, problem) from None
+        self.port: int = self._server.server_address[1]
+        self.url = f"{'http' if tls is None else 'https'}://{_reachable(config.host)}:{self.port}"
+        """Where it can be reached from this machine."""
+        self._thread = Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="metrics", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening. Answers under way may be cut off."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def _reachable(host: str) -> str:
+    if host in {"0.0.0.0", ""}:  # noqa: S104  # it is compared, not listened on
+        return "127.0.0.1"
+    if host == "::":
+        return "[::1]"
+    return f"[{host}]" if ":" in host else host
+
+
+def _tls(config: MetricsConfig) -> ssl.SSLContext | None:
+    certificate, key = config.tls_cert, config.tls_key
+    if certificate is None:
+        if key is not None:
+            raise ConfigError("configuration", "expected the certificate of this key, got null", key="metrics.tls_cert")
+        return None
+    if key is None:
+        raise ConfigError("configuration", "expected the key of the certificate, got null", key="metrics.tls_key")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        # A key with a passphrase must be an error: a prompt would stop a run that nobody sits in front of.
+        context.load_cert_chain(certificate, key, password="")
+    except OSError as error:  # also what OpenSSL raises
+        reason = getattr(error, "reason", None) or error.strerror or "not a certificate and its key"
+        raise ConfigError(
+            "configuration", f"{certificate} and {key} cannot be used for TLS: {reason}", key="metrics.tls_cert"
+        ) from None
+    return context
+
+
+def _credentials(config: MetricsConfig, environment: Mapping[str, str]) -> bytes | None:
+    if config.username is None:
+        return None
+    password = environment.get(PASSWORD, "")
+    if not password:
+        raise ConfigError(
+            "configuration",
+            f"expected the password of {config.username!r} in ${PASSWORD}, got none",
+            key="metrics.username",
+        )
+    return f"{config.username}:{password}".encode()
+
+
+class _Server(ThreadingMixIn, TCPServer):
+    """A thread for each connection, and not too many of them."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(
+        self, config: MetricsConfig, pages: Mapping[str, Render], credentials: bytes | None, tls: ssl.SSLContext | None
+    ) -> None:
+        self.pages = pages
+        self.credentials = credentials
+        self._places = BoundedSemaphore(CONNECTIONS_MAX)
+        self._begun: dict[socket.socket, float] = {}
+        """`{connection: when it was let in}`."""
+        found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        self.address_family, _, _, _, address = found[0]
+        super().__init__((str(address[0]), config.port), _Handler)
+        if tls is not None:
+            # The handshake is left to the connection's own thread: one silent client must not stop all others.
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in a thread of its own, or close it where there are too many."""
+        if not self._places.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        with ExitStack() as unless_served:
+            unless_served.callback(self._places.release)
+            super().process_request(request, client_address)
+            unless_served.pop_all()
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve a connection."""
+        self._begun[request] = monotonic()
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            del self._begun[request]
+            self._places.release()
+
+    def service_actions(self) -> None:
+        """Cut off whoever has been here for too long. Called several times a second."""
+        for request, begun in list(self._begun.items()):
+            if monotonic() - begun > LONGEST_S:
+                with suppress(OSError):  # it has gone meanwhile
+                    socket.socket.shutdown(request, socket.SHUT_RDWR)  # of TLS, without the farewell
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  # the signature is theirs
+        """Say what went wrong in the log. A client that hangs up, or speaks no TLS, is nothing to log."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            _complain("metrics_request_failed", error)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request, then hangs up."""
+
+    server: _Server
+    timeout = PATIENCE_S
+    wbufsize = 2**20
+    """An answer leaves in one call: each one lets go of the interpreter, and a busy event loop is slow to return it."""
+    server_version = "prism"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """The page."""
+        self._answer(self._page())
+
+    def do_HEAD(self) -> None:
+        """What would stand above the page."""
+        self._answer(self._page())
+
+    def _page(self) -> Page:
+        pages = self.server.pages
+        path = self.path.partition("?")[0]
+        render = pages.get(path)
+        if render is None:
+            return plain(HTTPStatus.NOT_FOUND, f"there are only {', '.join(pages)}")
+        if path == "/metrics" and not self._may_read():
+            return plain(HTTPStatus.UNAUTHORIZED, "a user name and a password are needed")
+        try:
+            return render(self.headers.get("Accept", ""))
+        except Exception as error:  # noqa: BLE001  # a reader gets one line, whatever went wrong in here
+            _complain("metrics_page_failed", error)
+            return plain(HTTPStatus.INTERNAL_SERVER_ERROR, "this page cannot be made; the run's log says why")
+
+    def _may_read(self) -> bool:
+        if self.server.credentials is None:
+            return True
+        scheme, _, encoded = self.headers.get("Authorization", "").partition(" ")
+        try:
+            given = base64.b64decode(encoded.strip(), validate=True)
+        except ValueError:
+            return False
+        return scheme.lower() == "basic" and hmac.compare_digest(given, self.server.credentials)
+
+    def _answer(self, page: Page) -> None:
+        self.send_response(page.status)
+        self.send_header("Content-Type", page.kind)
+        self.send_header("Content-Length", str(len(page.body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        if page.status is HTTPStatus.UNAUTHORIZED:
+            self.send_header("WWW-Authenticate", 'Basic realm="prism"')
+        if page.status is HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET, HEAD")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(page.body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
+        """Answer a request that cannot be understood, or whose method there is not, in one line."""
+        status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
+        self._answer(plain(status, status.phrase.lower()))
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name is theirs
+        """Nothing: a scrape every few seconds is no news."""
+
+
+def _complain(event: str, error: BaseException | None) -> None:
+    log.warning(event, actor="metrics", error=f"{type(error).__name__}: {error}"[:200])

@@ -1,0 +1,208 @@
+"""Every metric of a run, in one place: name, kind, labels, meaning, and where its numbers come from.
+
+Labels are from closed sets, and every series is there from the start, so the number of series does not depend on the
+number of agents. The world's own measures come on top: see `prism.measure`. `docs/metrics.md` says how to read them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+from actors.core.snapshot import FAILURES
+from actors.metrics.snapshot import Snapshot
+from actors.oracle.circuit_breaker import BreakerState
+from prism.agents import Source
+
+TIMED = ("engine", "decisions", "oracle")
+"""The mailboxes that everybody sends to."""
+OUTCOMES = ("ok", *FAILURES)
+
+Series = Mapping[tuple[str, ...], float]
+"""`{label values: number}`."""
+
+
+class Timing(NamedTuple):
+    """A histogram of durations, and the upper bounds of its buckets."""
+
+    name: str
+    labels: tuple[str, ...]
+    bounds_s: tuple[float, ...]
+    help: str
+
+
+TICK = Timing(
+    "prism_tick_duration_seconds",
+    (),
+    (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+    "How long ticks took, waiting for late answers included.",
+)
+COMMIT = Timing(
+    "prism_commit_duration_seconds",
+    (),
+    (0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0),
+    "How long it took to write and sync frames of the journal.",
+)
+QUEUE_WAIT = Timing(
+    "prism_oracle_queue_wait_seconds",
+    (),
+    (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0),
+    "How long questions waited before they were put to the oracle.",
+)
+CALL = Timing(
+    "prism_llm_request_duration_seconds",
+    ("model", "outcome"),
+    (
+        *(0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0),
+        *(3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0),
+    ),
+    "How long calls to the oracle took, by how they ended.",
+)
+MAILBOX_WAIT = Timing(
+    "prism_mailbox_wait_seconds",
+    ("mailbox",),
+    (0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0),
+    "How long the oldest message of a batch waited for its reader.",
+)
+TIMINGS = (TICK, COMMIT, QUEUE_WAIT, CALL, MAILBOX_WAIT)
+
+
+class Instrument(NamedTuple):
+    """A counter or a gauge, and its series in a snapshot: the same label values each time."""
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    labels: tuple[str, ...]
+    help: str
+    series: Callable[[Snapshot], Series]
+
+
+def _one(read: Callable[[Snapshot], float]) -> Callable[[Snapshot], Series]:
+    return lambda now: {(): read(now)}
+
+
+def _each(read: Callable[[Snapshot], Mapping[str, float]]) -> Callable[[Snapshot], Series]:
+    return lambda now: {(label,): value for label, value in read(now).items()}
+
+
+def _transitions(now: Snapshot) -> Series:
+    return {(before, after): count for (before, after), count in now.run.transitions.items()}
+
+
+def _messages(now: Snapshot) -> Series:
+    run, boxes = now.run, now.run.mailboxes
+    engine, decisions, oracle = boxes["engine"], boxes["decisions"], boxes["oracle"]
+    # Every trigger but the last ones has been answered once, by an update or by a question.
+    triggers = run.updates + run.questions + run.unanswered
+    counts = {
+        "trigger": (triggers, now.triggers_refused, now.triggers_dropped),
+        "update": (run.updates, engine.refused, engine.dropped),
+        "question": (oracle.accepted, oracle.refused, oracle.dropped),
+        "decided": (decisions.accepted, decisions.refused, decisions.dropped),
+    }
+    outcomes = ("delivered", "refused", "dropped")
+    return {(kind, outcome): row[at] for kind, row in counts.items() for at, outcome in enumerate(outcomes)}
+
+
+def _depths(now: Snapshot) -> Series:
+    boxes = now.run.mailboxes
+    # What was sent and is not answered waits with the agents; or its answer waits, with the engine.
+    answers = boxes["engine"].depth + boxes["engine"].waiting_senders
+    return {("agents",): max(0, now.run.unanswered - answers), **{(name,): boxes[name].depth for name in TIMED}}
+
+
+def _depths_max(now: Snapshot) -> Series:
+    return {("agents",): now.agents_depth_max, **{(name,): now.run.mailboxes[name].depth_max for name in TIMED}}
+
+
+def _restarts(now: Snapshot) -> Series:
+    return {
+        ("agent", "crash"): now.run.unmoved[Source.CRASH],
+        ("agent", "quarantine"): now.run.unmoved[Source.QUARANTINE],
+        ("oracle", "crash"): now.run.oracle_restarts,
+        ("oracle", "quarantine"): 0,  # the run ends instead
+    }
+
+
+def _tokens(now: Snapshot) -> Series:
+    model, tokens = now.labels.model, now.run.tokens
+    return {(model, "prompt"): tokens.prompt, (model, "completion"): tokens.completion}
+
+
+def _breaker(now: Snapshot) -> Series:
+    return {(state.value,): state == now.run.breaker for state in BreakerState}
+
+
+def _build(now: Snapshot) -> Series:
+    return {(now.labels.version, now.labels.python): 1}
+
+
+def _run(now: Snapshot) -> Series:
+    labels = now.labels
+    return {(labels.run_id, labels.scenario, labels.backend, labels.seed): 1}
+
+
+def _counter(name: str, series: Callable[[Snapshot], Series], text: str, labels: tuple[str, ...] = ()) -> Instrument:
+    return Instrument(name, "counter", labels, text, series)
+
+
+def _gauge(name: str, series: Callable[[Snapshot], Series], text: str, labels: tuple[str, ...] = ()) -> Instrument:
+    return Instrument(name, "gauge", labels, text, series)
+
+
+INSTRUMENTS: tuple[Instrument, ...] = (
+    _gauge("prism_build_info", _build, "Always 1.", ("version", "python")),
+    _gauge("prism_run_info", _run, "Always 1.", ("run_id", "scenario", "backend", "seed")),
+    _gauge("prism_run_active", _one(lambda now: now.active), "Whether the run is under way."),
+    _gauge("prism_population", _one(lambda now: now.run.population), "Agents in the run."),
+    _gauge("prism_agents", _each(lambda now: now.run.agents), "Agents in each state.", ("state",)),
+    _counter(
+        "prism_agent_transitions_total",
+        _transitions,
+        "Changes of state, for each pair that the chart allows.",
+        ("from_state", "to_state"),
+    ),
+    _counter("prism_ticks_total", _one(lambda now: now.run.tick), "Ticks committed."),
+    _gauge("prism_ticks_planned", _one(lambda now: now.run.ticks), "Ticks of the whole run."),
+    _gauge("prism_round", _one(lambda now: now.run.round), "Rounds committed."),
+    _counter("prism_messages_total", _messages, "Messages between actors.", ("kind", "outcome")),
+    _gauge("prism_mailbox_messages", _depths, "Messages waiting.", ("mailbox",)),
+    _gauge("prism_mailbox_depth_max", _depths_max, "The most messages that ever waited.", ("mailbox",)),
+    _counter("prism_actor_restarts_total", _restarts, "Crashes, by what followed.", ("kind", "reason")),
+    _gauge("prism_agents_quarantined", _one(lambda now: now.run.quarantined), "Agents out for good."),
+    _counter("prism_llm_tokens_total", _tokens, "Tokens read and written by the model.", ("model", "type")),
+    _gauge("prism_llm_requests_in_flight", _one(lambda now: now.run.in_flight), "Calls to the oracle under way."),
+    _gauge(
+        "prism_llm_concurrency_limit",
+        _one(lambda now: now.run.concurrency_limit),
+        "The most calls that may be under way now.",
+    ),
+    _gauge("prism_oracle_queue_depth", _one(lambda now: now.run.waiting), "Questions that wait for their turn."),
+    _counter(
+        "prism_decisions_total",
+        _each(lambda now: now.run.decisions),
+        "Transitions by what settled them.",
+        ("source",),
+    ),
+    _counter(
+        "prism_fallbacks_total",
+        _each(lambda now: now.run.fallbacks),
+        "Decisions that the oracle did not make, by why.",
+        ("reason",),
+    ),
+    _gauge("prism_oracle_breaker_state", _breaker, "1 for the state that the circuit breaker is in.", ("state",)),
+    _counter("prism_guard_errors_total", _one(lambda now: now.run.guard_errors), "Guards that raised."),
+    _counter("prism_journal_bytes_total", _one(lambda now: now.journal_bytes), "Bytes of the journal on disk."),
+    _counter("prism_journal_ticks_total", _one(lambda now: now.journal_ticks), "Ticks of the journal on disk."),
+    _gauge(
+        "prism_checkpoint_timestamp_seconds",
+        _one(lambda now: now.checkpoint_s),
+        "When the latest checkpoint was written, in Unix time; 0 before the first.",
+    ),
+    _gauge(
+        "prism_event_loop_tasks",
+        _one(lambda now: math.nan if now.tasks is None else now.tasks),
+        "Tasks of the event loop; NaN where nobody has counted.",
+    ),
+)

@@ -1,0 +1,49 @@
+"""Decides whether a run is observed over HTTP, as its configuration says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from typing import Protocol
+
+from actors.core.ports import Address, Observer
+from prism.config import Config
+
+
+class Observation(Protocol):
+    """How a run is observed, and where."""
+
+    @property
+    def address(self) -> Address | None:
+        """Where the run's metrics are; None where it has none."""
+
+    def observing(self, run_id: str) -> AbstractContextManager[Observer]:
+        """Provide the observer of a run while it is under way."""
+
+
+class Unobserved:
+    """A run without metrics."""
+
+    address = None
+
+    def observing(self, _: str) -> AbstractContextManager[Observer]:
+        """Provide an observer that keeps nothing."""
+        return nullcontext(Observer())
+
+
+@contextmanager
+def observation(config: Config) -> Iterator[Observation]:
+    """Provide the observation of a run. Its address is taken at once.
+
+    Raises:
+        MetricsAddressError: the address cannot be listened on.
+        ConfigError: the certificate cannot be used, or a password is missing.
+    """
+    if not config.metrics.enabled:
+        yield Unobserved()
+        return
+    # Imported here, because the Prometheus client takes 60 ms to import and most runs are not observed.
+    from actors.metrics.endpoint import Endpoint  # noqa: PLC0415
+
+    with closing(Endpoint(config)) as endpoint:
+        yield endpoint

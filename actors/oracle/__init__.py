@@ -1,0 +1,1 @@
+"""One question's way to an answer: queue, admission, rate, concurrency, call."""

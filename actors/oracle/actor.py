@@ -1,0 +1,248 @@
+"""The oracle as an actor: the one place that decides when a question is asked, and what happens when no answer comes.
+
+    mailbox -> waiting questions -> breaker, spend cap, rate, concurrency -> the oracle -> answer, or recorded fallback
+
+Model servers queue without limit and push nobody back, so admission is done here. A question has a deadline from the
+moment it arrives, whether it waits or is being answered; past it, the first option is taken and recorded as `timeout`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import anyio
+import anyio.abc
+
+from actors.core.errors import JournalError, first_of
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec, Decided, QuestionName
+from actors.core.ports import Answers, Observer, Unrecorded
+from actors.core.state import OracleState
+from actors.oracle.admission import Admission
+from actors.oracle.call import Verdict, consult
+from actors.oracle.queue import FairQueue, Waiting
+from actors.oracle.statistics import OracleStatistics
+from prism.agents import FALLBACKS, Question, Source, StatefulAgent
+from prism.config import OracleConfig
+from prism.errors import OracleFailedError, OracleUnavailableError
+from prism.statechart import Oracle
+
+
+class OracleActor:
+    """Answers questions within its limits.
+
+    Args:
+        oracle: who knows.
+        asker: the agent behind a question, as the oracle may see it.
+        codec: the domain's messages.
+        engine: where answers go.
+        config: the limits.
+        answers: keeps every answer, and knows those of an earlier life.
+        priority: of the domain's questions in the queue; 0 goes first.
+        on_spent: called once when the spend cap is reached and the configuration says to stop.
+        observer: is told of every call.
+    """
+
+    def __init__(  # noqa: PLR0913  # its neighbours, each of them once
+        self,
+        oracle: Oracle[Any],
+        asker: Callable[[Question[Any]], StatefulAgent[Any]],
+        codec: Codec,
+        engine: Mailbox[bytes],
+        config: OracleConfig,
+        *,
+        answers: Answers | None = None,
+        priority: int = 0,
+        on_spent: Callable[[], None] = lambda: None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.oracle = oracle
+        self.statistics = OracleStatistics()
+        self.admission = Admission(config, oracle, lambda: (self.statistics.calls, self.tokens), on_spent)
+        self._asker = asker
+        self._codec = codec
+        self._engine = engine
+        self._config = config
+        self._answers = answers or Unrecorded()
+        self._has_keys = type(oracle).key is not Oracle.key
+        self._priority = priority
+        self._observer = observer or Observer()
+        self._waiting: FairQueue[Waiting] = FairQueue()
+        self._open: dict[tuple[int, int, str], Waiting] = {}
+        """`{(agent, tick, trigger): its question}` from arrival until its answer is sent; survives a crash."""
+        self._followers: dict[Hashable, list[Waiting]] = {}
+        """`{key of a question under way: the identical ones that wait for its answer}`."""
+        self._calling = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._room = asyncio.Event()
+
+    @property
+    def queue_depth(self) -> int:
+        """Questions that wait for their turn."""
+        return len(self._waiting)
+
+    @property
+    def in_flight(self) -> int:
+        """Questions being answered."""
+        return self._calling
+
+    @property
+    def tokens(self) -> int:
+        """Tokens used in the whole run, in and out."""
+        return self.statistics.tokens_before + self.oracle.tokens
+
+    def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
+        """What it has counted.
+
+        Args:
+            is_open: whether the engine has no answer to a question yet, so that it will be asked and counted again.
+        """
+        return self.statistics.state(self.tokens, is_open)
+
+    async def run(self, mailbox: Mailbox[bytes]) -> None:
+        """Answer questions until the mailbox closes.
+
+        Raises:
+            OracleUnavailableError: nobody can answer, now or later.
+            JournalError: an answer cannot be kept.
+        """
+        self._waiting, self._followers, self._calling = FairQueue(), {}, 0
+        self.admission.breaker.abandoned()
+        try:
+            async with anyio.create_task_group() as calls:
+                self._start(list(self._open.values()), calls)
+                while batch := await mailbox.receive_all():
+                    await self._admit(batch, calls)
+        except BaseExceptionGroup as group:
+            for kind in (OracleUnavailableError, JournalError):
+                if (error := first_of(group, kind)) is not None:
+                    raise error from None
+            raise
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            self.statistics.report(anyio.current_time())
+
+    async def _admit(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
+        """Queue what has arrived; past the queue's size, stop reading, so that the mailbox fills and says no."""
+        now = anyio.current_time()
+        arrived = [Waiting(self._codec.question(encoded), now) for encoded in batch]
+        # They are open before the domain or the oracle looks at any: a crash over one must not lose the others.
+        self._open.update({each.name: each for each in arrived})
+        self._start(arrived, calls)
+        while len(self._waiting) >= self._config.queue_size:
+            self._room = asyncio.Event()
+            await self._room.wait()
+
+    def _start(self, arrived: list[Waiting], calls: anyio.abc.TaskGroup) -> None:
+        """Send again what was answered before, replay what is on a tape, and queue what has to be asked."""
+        for waiting in arrived:
+            decided = waiting.decided  # by an actor that crashed before it was sent: it is in the log, so it stands
+            if decided is None and (decided := self._answers.known(waiting.question)) is not None:
+                self.statistics.known(decided)
+            if decided is not None:
+                calls.start_soon(self._send, waiting, decided)
+            elif self.oracle.replays:
+                calls.start_soon(self._replay, waiting, calls)
+            else:
+                self._queue(waiting)
+        self._pump(calls)
+
+    async def _send(self, waiting: Waiting, decided: Decided) -> None:
+        self._open[waiting.name] = waiting._replace(decided=decided)
+        await self._engine.send(self._codec.encode(decided))
+        self._close(waiting)
+
+    async def _replay(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
+        question = waiting.question
+        forgone = await self.oracle.forgone(self._codec.encode(question))
+        if forgone is not None:
+            verdict = Verdict(question.options[0], *forgone)
+        else:
+            verdict = await consult(self.oracle, self._asker(question), question, math.inf)
+        await self._deliver(waiting, verdict, calls)
+
+    def _queue(self, waiting: Waiting) -> None:
+        """Wait for a turn, or for the answer to an identical question, where one answer may serve both."""
+        question = waiting.question
+        if self._has_keys:
+            key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
+            waiting = waiting._replace(key=key)
+        if waiting.key is not None and waiting.key in self._followers:
+            self._followers[waiting.key].append(waiting)
+            self.statistics.shared(waiting.name)
+            return
+        if waiting.key is not None:
+            self._followers[waiting.key] = []
+        self._waiting.put(waiting, self._priority)
+
+    def _pump(self, calls: anyio.abc.TaskGroup) -> None:
+        """Start every call that may start now, and come back when the next one may."""
+        now, admission = anyio.current_time(), self.admission
+        waited = admission.take_held_back()
+        while (waiting := self._waiting.first()) is not None and self._calling < admission.limit.limit:
+            if (refusal := admission.refusal(waiting, now)) is not None:
+                calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
+                continue
+            if (delay := admission.delay(now)) > 0.0:
+                self._wake_after(min(delay, admission.expires(waiting, now) - now), calls)
+                break
+            self._waiting.pop()
+            admission.begun(now, waited=waited)
+            waited = False
+            self._calling += 1
+            self.statistics.called(waiting.name)
+            self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
+            calls.start_soon(self._call, waiting, calls)
+        if len(self._waiting) < self._config.queue_size:
+            self._room.set()
+
+    def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(delay_s, self._pump, calls)
+        self.admission.hold_back()
+
+    async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
+        """Ask the oracle, and tell everything that learns from how it went."""
+        begun, under_way = anyio.current_time(), self._calling
+        within_s = self.admission.expires(waiting, begun) - begun
+        self._observer.asked(begun - waiting.arrived)
+        verdict = await consult(self.oracle, self._asker(waiting.question), waiting.question, within_s)
+        now = anyio.current_time()
+        self._observer.answered(verdict.reason, now - begun, waiting.question.tick)
+        self._calling -= 1
+        self.admission.ended(verdict, within_s, under_way, now)
+        await self._deliver(waiting, verdict, calls)
+
+    async def _deliver(self, waiting: Waiting, verdict: Verdict, calls: anyio.abc.TaskGroup) -> None:
+        """Hand the engine the answer to a question and to those identical to it, and go on."""
+        if verdict.source in FALLBACKS and not self.oracle.falls_back:
+            agent, tick, trigger = waiting.name
+            raise OracleFailedError(agent, tick, trigger, verdict.reason, verdict.detail)
+        followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
+        if verdict.source == Source.TIMEOUT:
+            for follower in followers:  # they came later, so they may still have time
+                self._queue(follower)
+            followers = []
+        now = anyio.current_time()
+        for asked in (waiting, *followers):
+            question = asked.question
+            answer = asked.answer(verdict, now)
+            self.statistics.noted(answer, now, verdict.detail)
+            if verdict.reason:
+                await self.oracle.forgo(self._codec.encode(question), verdict.source, verdict.reason)
+            self._open[asked.name] = asked._replace(decided=answer)
+            await self._answers.keep(self._codec.encode(answer))
+            await self._send(asked, answer)
+        self._pump(calls)
+
+    def _close(self, waiting: Waiting) -> None:
+        """A question is answered. One of the same name may have been asked since the answer was sent."""
+        name = waiting.name
+        self.statistics.settled(name)
+        if self._open.get(name, waiting).question is waiting.question:
+            self._open.pop(name, None)

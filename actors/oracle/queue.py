@@ -1,0 +1,78 @@
+"""Questions that wait at the oracle for their turn: by priority, and first come first served within one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from actors.core.messages import Decided, QuestionName
+from actors.oracle.call import Verdict
+from prism.agents import Question
+
+
+class Waiting(NamedTuple):
+    """A question that has arrived, what identical questions have in common, and its answer while that is being sent."""
+
+    question: Question[Any]
+    arrived: float
+    key: Hashable | None = None
+    decided: Decided | None = None
+
+    @property
+    def name(self) -> QuestionName:
+        """The agent, tick and trigger that it is known by."""
+        return self.question.agent, self.question.tick, self.question.trigger
+
+    def answer(self, verdict: Verdict, now: float) -> Decided:
+        """What the engine is told."""
+        question = self.question
+        return Decided(
+            question.tick,
+            question.agent,
+            question.trigger,
+            verdict.state,
+            verdict.source,
+            verdict.reason,
+            verdict.content,
+            now - self.arrived,
+        )
+
+
+T = TypeVar("T")
+
+
+class FairQueue(Generic[T]):
+    """A queue of a few priorities, 0 first."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[int, deque[T]] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[T]:
+        for priority in sorted(self._lanes):
+            yield from self._lanes[priority]
+
+    def put(self, item: T, priority: int = 0) -> None:
+        """Add an item behind those of its priority."""
+        self._lanes.setdefault(priority, deque()).append(item)
+        self._size += 1
+
+    def first(self) -> T | None:
+        """The item whose turn it is, left where it is; None when there is none."""
+        return next(iter(self), None)
+
+    def pop(self) -> T:
+        """The item whose turn it is.
+
+        Raises:
+            IndexError: the queue is empty.
+        """
+        for priority in sorted(self._lanes):
+            if self._lanes[priority]:
+                self._size -= 1
+                return self._lanes[priority].popleft()
+        raise IndexError("pop from an empty queue")

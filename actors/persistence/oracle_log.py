@@ -1,0 +1,101 @@
+"""The oracle's answers, `oracle.log`: each as it arrived, before anybody acted on it, so that none is asked for twice.
+
+A frame for each answer, with the link of an empty chain: answers arrive in any order, so they depend on no other.
+An answer is found by the question's agent, tick and trigger.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from actors.core.frames import ORIGIN, UNREADABLE, Damage, encode_frame
+from actors.core.messages import Decided
+from actors.persistence.disk import Disk, put_whole
+from actors.persistence.journal import read_frames
+from prism.agents import Question
+
+ANSWERS = "oracle.log"
+MAGIC = b"PRISMA\r\n"
+
+Name = tuple[int, int, str]
+_decode = msgspec.msgpack.Decoder(Decided).decode
+
+
+def encode_answer(decided: bytes) -> bytes:
+    """The frame of an encoded Decided."""
+    return encode_frame(ORIGIN, decided)
+
+
+def read_answers(disk: Disk, offset: int) -> Iterator[tuple[Decided, int] | Damage]:
+    """`(answer, offset behind it)` from an offset on; the last item is the damage, if there is any."""
+    for start, found in read_frames(disk, ANSWERS, offset):
+        if isinstance(found, Damage):
+            yield found
+            return
+        try:
+            yield _decode(found.payload), found.end
+        except UNREADABLE as error:
+            yield Damage(start, f"a frame holds no answer: {error}")
+            return
+
+
+class KnownAnswers:
+    """The answers of an earlier life, read as they are needed: questions come up again in about the same order.
+
+    Args:
+        disk: where the log is.
+        offset: from where on it matters.
+        end: where its whole records end.
+    """
+
+    def __init__(self, disk: Disk, offset: int, end: int) -> None:
+        self._records = read_answers(disk, offset)
+        self._end = end
+        self._at = offset
+        self._newest = -1
+        """The latest tick whose question has its answer in what has been read."""
+        self._read: dict[Name, deque[Decided]] = {}
+
+    def take(self, question: Question[Any]) -> Decided | None:
+        """The answer to a question, once; None if it never came."""
+        name = (question.agent, question.tick, question.trigger)
+        while name not in self._read and self._at < self._end:
+            record = next(self._records, None)
+            if record is None or isinstance(record, Damage):
+                self._at = self._end
+                break
+            decided, self._at = record
+            self._newest = max(self._newest, decided.asked)
+            self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
+        answers = self._read.get(name)
+        if not answers:
+            return None
+        if len(answers) == 1:
+            del self._read[name]
+        return answers.popleft()
+
+    def is_used_up(self, oldest_asked: int) -> bool:
+        """Whether the answer to no question of tick `oldest_asked` or later is here.
+
+        One that was taken still is: it may be on its way, and whoever asked have to ask again after a crash.
+        """
+        return self._at >= self._end and self._newest < oldest_asked
+
+
+def create_answers(disk: Disk) -> None:
+    """Begin an empty log."""
+    put_whole(disk, ANSWERS, [MAGIC])
+
+
+def whole_length(disk: Disk, offset: int) -> tuple[int, Damage | None]:
+    """Where the whole records from an offset on end, and the damage that ends them, if any."""
+    end = offset
+    for record in read_answers(disk, offset):
+        if isinstance(record, Damage):
+            return end, record
+        end = record[1]
+    return end, None

@@ -1,0 +1,40 @@
+"""A new run: its directory with everything in it that a resumed one needs, before its first tick."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from actors.persistence.oracle_log import create_answers
+from actors.persistence.disk import RealDisk
+from actors.factory.domains import Built
+from actors.runs.execute import Run
+from actors.persistence.journal import create_journal, header_of
+from actors.runs.manifest import manifest_of
+from actors.persistence.recovery import recover
+from actors.runs.directory import RunDirectory
+from prism.config import Config
+
+
+def begin(directory: RunDirectory, config: Config, built: Built) -> Run:
+    """Write the configuration, the manifest and the head of the journal into an empty directory.
+
+    Raises:
+        RunDirectoryError: a file cannot be written.
+    """
+    directory.write_config(config)
+    manifest = manifest_of(config, built.inputs)
+    directory.write_manifest(manifest)
+    disk = RealDisk(directory.path, syncs=config.run.sync)
+    with directory.writing():
+        create_answers(disk)
+        create_journal(disk, header_of(config, built.inputs, built.domain.size, version("prism-sim")))
+    recovered = recover(disk)
+    return Run(
+        directory=directory,
+        config=config,
+        manifest=manifest,
+        domain=built.domain,
+        history=recovered.history,
+        digest=recovered.digest,
+        lookahead_ticks=config.oracle.lookahead_ticks,
+    )

@@ -1,0 +1,195 @@
+"""One run from its first tick, or from where it was left, to its last: its oracle, its files, its actors."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Any
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from actors.factory.oracle_backends import open_oracle
+from actors.persistence.checkpoint import Checkpoint
+from actors.runs.checkpointing import Checkpointer, interval, restore
+from actors.runtime.gc_pause import collector_paused
+from actors.persistence.disk import Disk, RealDisk
+from actors.runtime.engine import nothing
+from actors.core.errors import first_of
+from actors.persistence.recorded_ticks import History
+from actors.logs.setup import LogContext
+from actors.runs.manifest import Manifest
+from actors.core.ports import Observer
+from actors.runs.directory import RunDirectory
+from actors.persistence.batch_writer import Execute, in_thread
+from actors.runs.rounds_csv import RoundSeries, cut_series
+from actors.runs.signals import StopOnSignal
+from actors.runtime.simulation import Progress, Simulation
+from actors.persistence.run_store import RunStore
+from actors.runs.summary import Summary, summarise
+from prism.config import Config, OracleConfig
+from prism.domain import Domain
+from prism.errors import PrismError
+from prism.statechart import Oracle
+
+SPEND_CAP = "spend_cap"
+
+Drive = Callable[[Simulation, Callable[[int], None], Callable[[], Awaitable[None]]], Awaitable[str | None]]
+"""Runs a simulation to its end, with the two calls that `Simulation.run` takes; what stopped it early, if anything."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is ready to begin or to go on.
+
+    Args:
+        manifest: what it is made of, as of now.
+        history: what its journal holds from the checkpoint on, to be done again and compared.
+        digest: of all that its journal holds.
+        checkpoint: where it goes on; None at tick 0.
+        lacks_rows: whether rounds that are over have no row.
+        lookahead_ticks: the longest that any part of it was run with.
+    """
+
+    directory: RunDirectory
+    config: Config
+    manifest: Manifest
+    domain: Domain
+    history: History
+    digest: str
+    checkpoint: Checkpoint | None = None
+    lacks_rows: bool = False
+    lookahead_ticks: int = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has all its ticks, their rows and their summary, so that there is nothing left to do."""
+        summary = self.directory.summary() or {}
+        is_told = (summary.get("ticks"), summary.get("digest")) == (self.history.ticks, self.digest)
+        return self.history.ticks == self.config.simulation.length and is_told and not self.lacks_rows
+
+
+class Spectator:
+    """Who watches a run. This one sees nothing; the command line shows progress."""
+
+    def begins(self, run: Run, oracle: str) -> None:
+        """The oracle is there, and the run begins."""
+
+    async def watch(self, read: Callable[[], Progress]) -> None:
+        """Look on until cancelled."""
+
+
+async def execute(
+    run: Run, spectator: Spectator, observer: Observer | None = None, logs: LogContext | None = None
+) -> Summary:
+    """Run to the end, or to the first signal, and leave everything on disk that a resumed run needs.
+
+    Args:
+        observer: is told how it goes.
+        logs: is told the tick.
+
+    Raises:
+        PrismError: the oracle, the disk or an actor failed for good. What was committed until then is on disk.
+    """
+    try:
+        async with open_oracle(run.config, run.domain, run.directory.path) as opened:
+            await to_thread.run_sync(_note, run, opened.description)
+            spectator.begins(run, opened.description)
+            return await _run(run, opened.oracle, spectator, observer or Observer(), logs or LogContext())
+    except BaseExceptionGroup as group:
+        if (error := first_of(group, PrismError)) is not None:
+            raise error from None
+        raise
+
+
+def _note(run: Run, oracle: str) -> None:
+    """Write what is run now, and who answers. Not before: a run that cannot begin must not change what is there."""
+    run.directory.write_config(run.config)
+    run.directory.write_manifest(msgspec.structs.replace(run.manifest, oracle=oracle))
+
+
+async def _run(run: Run, oracle: Oracle[Any], spectator: Spectator, observer: Observer, logs: LogContext) -> Summary:
+    async def drive(
+        simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
+    ) -> str | None:
+        logs.tick = lambda: simulation.engine.tick
+        return await simulate(simulation, spectator, on_tick, between)
+
+    disk = RealDisk(run.directory.path, syncs=run.config.run.sync)
+    begun = perf_counter()
+    try:
+        with run.directory.writing():
+            has_rows = await to_thread.run_sync(
+                cut_series, disk, run.history.tick, run.config.simulation.ticks_per_round
+            )
+        simulation, stopped_by = await carry_on(run, oracle, disk, drive, has_rows=has_rows, observer=observer)
+    finally:
+        disk.close()
+    return summarise(simulation, perf_counter() - begun, stopped_by)
+
+
+async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
+    run: Run,
+    oracle: Oracle[Any],
+    disk: Disk,
+    drive: Drive,
+    *,
+    has_rows: bool,
+    observer: Observer | None = None,
+    execute: Execute = in_thread,
+) -> tuple[Simulation, str | None]:
+    """Drive a run from where its files end; the simulation at its end, and what stopped it early, if anything did.
+
+    Args:
+        disk: where its files are.
+        drive: runs the simulation.
+        has_rows: whether the series of its rounds has been begun.
+        execute: runs what blocks.
+    """
+    settings = run.config
+    store = RunStore(
+        disk,
+        run.history,
+        keeps_answers=oracle.waits or is_capped(settings.oracle),
+        settled_after=run.lookahead_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
+        keep=settings.run.checkpoints_kept,
+        observer=observer,
+        execute=execute,
+    )
+    with collector_paused():
+        simulation = Simulation(settings, run.domain, oracle, store, observer)
+        restore(simulation, run.checkpoint)
+    checkpointer = Checkpointer(simulation, store, interval(settings, run.domain))
+    series = RoundSeries(store, simulation, is_new=not has_rows)
+    async with anyio.create_task_group() as files:
+        files.start_soon(store.run)
+        try:
+            stopped_by = await drive(simulation, series.after_tick, checkpointer.between_ticks)
+            await checkpointer.take()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await store.close()
+    return simulation, stopped_by
+
+
+def is_capped(config: OracleConfig) -> bool:
+    """Whether answers can stop coming for want of money. A higher cap must not change what is settled."""
+    return config.max_calls is not None or config.max_tokens is not None
+
+
+async def simulate(
+    simulation: Simulation,
+    spectator: Spectator,
+    on_tick: Callable[[int], None] = lambda _: None,
+    between: Callable[[], Awaitable[None]] = nothing,
+) -> str | None:
+    """Run a simulation to its end or to the first signal; what stopped it early, if anything did."""
+    signals = StopOnSignal(simulation.stop)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(signals.run)
+        tasks.start_soon(spectator.watch, simulation.progress)
+        await simulation.run(on_tick, between)
+        tasks.cancel_scope.cancel()
+    if signals.received is not None:
+        return signals.received.name
+    return SPEND_CAP if simulation.is_spent else None

@@ -1,0 +1,138 @@
+"""A run that was left, however that came about, made ready to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from actors.persistence.checkpoint import Checkpoint
+from actors.persistence.disk import RealDisk
+from actors.factory.domains import build_domain
+from actors.core.errors import ResumeRefusedError, RunDirectoryError
+from actors.runs.execute import SPEND_CAP, Run
+from actors.persistence.journal import JOURNAL, read_header
+from actors.runs.manifest import Manifest
+from actors.persistence.recovery import recover
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.compatibility import refuse_unless_same
+from actors.runs.rounds_csv import ROUNDS, covered_ticks
+from prism.config import Config, load_config
+from prism.errors import ConfigError
+
+
+class Reopened(NamedTuple):
+    """A run ready to go on, and what was mended in its files, a sentence each."""
+
+    run: Run
+    notes: list[str]
+
+
+def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), force: bool = False) -> Reopened:
+    """A run that goes on where its files end. The caller holds its lock.
+
+    Args:
+        ticks: its length from now on; None leaves it.
+        overrides: `a.b=value` each: settings that are other from here on.
+        force: go on although something has changed that cannot change the past, or a file is damaged.
+
+    Raises:
+        RunDirectoryError: it is no run, or may not go on.
+        JournalError: its journal cannot be used.
+        ConfigError: its configuration cannot.
+    """
+    directory = RunDirectory(path)
+    manifest = directory.manifest()
+    _refuse_without_journal(directory)
+    length = () if ticks is None else (f"simulation.ticks={ticks}",)
+    config = read_resolved(path / CONFIG, [*overrides, *length])
+    disk = RealDisk(path, syncs=config.run.sync)
+    domain, inputs = build_domain(config)
+    manifest = refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
+    # A fork's past cannot be done again with its own settings, so its rows are taken as they are.
+    covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
+    recovered = recover(disk, before=covered, force=force)
+    history, checkpoint, notes = recovered.history, recovered.checkpoint, recovered.notes
+    disk.close()
+    if recovered.passed_over:
+        at = 0 if checkpoint is None else checkpoint.position.tick
+        notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
+    if history.ticks > config.simulation.length:
+        raise ResumeRefusedError(
+            path,
+            [f"it has {history.ticks:,} ticks already, and was to end after {config.simulation.length:,}"],
+            f"Ask for --ticks {history.ticks} or more.",
+        )
+    _refuse_without_fork(path, manifest, checkpoint)
+    _refuse_spent(directory, config, history.ticks)
+    run = Run(
+        directory=directory,
+        config=config,
+        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks), spent_at=None),
+        domain=domain,
+        history=history,
+        digest=recovered.digest,
+        checkpoint=checkpoint,
+        lacks_rows=covered is not None and covered < history.ticks,
+        lookahead_ticks=longest_lookahead(directory, config),
+    )
+    return Reopened(run, notes)
+
+
+def _refuse_without_journal(directory: RunDirectory) -> None:
+    path = directory.path
+    if directory.is_unborn:
+        raise RunDirectoryError(
+            f"{path}: nothing was run here, it was ended before its journal was there; "
+            f"begin it again with: prism run CONFIG --out {path}"
+        )
+    if not (path / JOURNAL).exists():
+        raise RunDirectoryError(f"{path / JOURNAL}: is missing, and without it nothing is left to go on from")
+
+
+def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint | None) -> None:
+    """A fork goes on from a checkpoint: its first ticks were run with other settings than it has now."""
+    if not manifest.forks:
+        return
+    origin = manifest.forks[-1]
+    if checkpoint is None or checkpoint.position.tick < origin.tick:
+        raise ResumeRefusedError(
+            path,
+            [f"it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint from then on can be used"],
+            f"Branch off again with: prism fork {origin.parent} --at {origin.tick}",
+        )
+
+
+def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
+    """A run that its spend cap has stopped would only stop again, at the price of a tick of fallbacks."""
+    summary, before = directory.summary() or {}, read_resolved(directory.path / CONFIG).oracle
+    caps = [(oracle.max_calls, oracle.max_tokens, oracle.when_spent) for oracle in (before, config.oracle)]
+    if summary.get("stopped_by") == SPEND_CAP and summary.get("ticks") == ticks and caps[0] == caps[1]:
+        raise ResumeRefusedError(
+            directory.path,
+            ["its spend cap is reached"],
+            "Raise it with --force --set oracle.max_calls=..., or max_tokens.",
+        )
+
+
+def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
+    """A run's own configuration. The environment has no say in it any more.
+
+    Raises:
+        ConfigError: it is not there, or not what PRISM wrote.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), f"cannot be read: {error}") from None
+    return load_config(text, str(path), environment={}, overrides=overrides)
+
+
+def longest_lookahead(directory: RunDirectory, config: Config) -> int:
+    """The longest lookahead of a run and of those it branched off, in ticks."""
+    before = (read_resolved(directory.path / fork.config) for fork in directory.manifest().forks)
+    return max(each.oracle.lookahead_ticks for each in (config, *before))

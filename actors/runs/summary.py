@@ -1,0 +1,119 @@
+"""What a run came to: the content of `summary.json`, and of the last lines on the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from actors.runtime.simulation import Simulation, percentile
+from prism.agents import DECIDED, FALLBACKS
+from prism.llm import AskingOracle, OracleStatistics
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a run. All but `wall_s`, `latency_s_*` and `stopped_by` follow from config, seed and answers.
+
+    Args:
+        digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
+        status: `done`, or `stopped` by a signal or the spend cap, as `stopped_by` says.
+        activations: triggers answered by agents.
+        oracle_questions: choices that were ambiguous. `oracle_calls`: those that were put to the oracle; the others
+            shared the answer of an identical one (`oracle_coalesced`), came from a tape, or were not asked at all.
+        decisions_by_source: transitions by what settled them: rule, oracle, llm, fallback, timeout.
+        unmoved_by_source: turns that moved nobody, by why.
+        fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
+        guard_errors: `{row: how often its guard raised}`.
+        llm: what the language model was asked, in this run or, from a tape, in the recorded one; None without a model.
+        latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95` likewise.
+        world: what the domain adds, such as posts and cascades; `summary.json` has it beside the other keys.
+    """
+
+    digest: str
+    status: str
+    stopped_by: str | None
+    seed: int
+    agents: int
+    ticks: int
+    rounds: int
+    activations: int
+    transitions: int
+    agents_by_state: dict[str, int]
+    states_visited: list[str]
+    transitions_by_trigger: dict[str, int]
+    decisions_by_source: dict[str, int]
+    unmoved_by_source: dict[str, int]
+    oracle_questions: int
+    oracle_calls: int
+    oracle_coalesced: int
+    oracle_calls_per_1000_activations: float
+    fallback_share: float
+    fallbacks_by_reason: dict[str, int]
+    crashes: int
+    agents_quarantined: int
+    guard_errors: dict[str, int]
+    latency_s_p50: float
+    latency_s_p95: float
+    llm: OracleStatistics | None
+    wall_s: float
+    world: dict[str, Any]
+
+    def to_json(self) -> bytes:
+        """The summary as indented JSON."""
+        fields = msgspec.to_builtins(self)
+        world = fields.pop("world")
+        return msgspec.json.format(msgspec.json.encode({**fields, **world}), indent=2) + b"\n"
+
+
+def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None) -> Summary:
+    """The summary of a simulation that has ended.
+
+    Args:
+        wall_s: how long it took.
+        stopped_by: the signal that ended it early, if one did.
+    """
+    tally, oracle = simulation.tally, simulation.oracle.statistics
+    decisions = tally.decisions_by_source()
+    asked = sum(count for source, count in decisions.items() if source in DECIDED)
+    latencies = sorted(oracle.latencies_s)
+    ticks = simulation.engine.tick
+    return Summary(
+        digest=simulation.engine.digest.hexdigest(),
+        status="done" if ticks == simulation.ticks else "stopped",
+        stopped_by=stopped_by,
+        seed=simulation.config.simulation.seed,
+        agents=simulation.domain.size,
+        ticks=ticks,
+        rounds=ticks // simulation.config.simulation.ticks_per_round,
+        activations=tally.activations,
+        transitions=tally.transitions,
+        agents_by_state=tally.agents_by_state(),
+        states_visited=tally.states_visited(),
+        transitions_by_trigger=tally.transitions_by_trigger(),
+        decisions_by_source=decisions,
+        unmoved_by_source=tally.unmoved_by_source(),
+        oracle_questions=tally.questions,
+        oracle_calls=oracle.calls,
+        oracle_coalesced=oracle.coalesced,
+        oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, tally.activations),
+        fallback_share=_ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked),
+        fallbacks_by_reason=dict(sorted((oracle.fallbacks + Counter(late=simulation.engine.open.late)).items())),
+        crashes=simulation.supervisor.intensity.crashes,
+        agents_quarantined=simulation.supervisor.quarantined,
+        guard_errors=simulation.guard_errors(),
+        latency_s_p50=percentile(latencies, 0.50),
+        latency_s_p95=percentile(latencies, 0.95),
+        llm=_llm(simulation),
+        wall_s=round(wall_s, 3),
+        world=simulation.domain.world.totals(),
+    )
+
+
+def _llm(simulation: Simulation) -> OracleStatistics | None:
+    oracle = simulation.oracle.oracle
+    return oracle.statistics() if isinstance(oracle, AskingOracle) else None
+
+
+def _ratio(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0

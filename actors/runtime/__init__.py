@@ -1,0 +1,1 @@
+"""Agents, engine and supervision: what runs a simulation."""

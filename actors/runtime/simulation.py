@@ -1,0 +1,262 @@
+"""A whole simulation: who is started, in which order, and how it ends.
+
+Start: the oracle, the agents, then the engine. Stop, in reverse: the engine finishes its tick, the agents' mailboxes
+are closed and each ends when it has read its last message, the oracle is cancelled. Agents are told to end, because
+cancelled tasks linger in reference cycles until the garbage collector finds them.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import msgspec
+import structlog
+
+from actors.core.mailbox import Mailbox, MailboxStatistics
+from actors.core.messages import Codec
+from actors.core.ports import Observer, Record
+from actors.core.snapshot import RunSnapshot
+from actors.core.state import RunState
+from actors.oracle.actor import OracleActor
+from actors.runtime.counters import Tally
+from actors.runtime.engine import EngineActor, nothing
+from actors.runtime.gc_pause import collector_paused
+from actors.runtime.snapshot import fallbacks_by_reason, tokens_of, transitions_by_pair
+from actors.runtime.supervisor import RestartIntensity, Supervisor
+from prism.columns import Column, Columns
+from prism.config import Config
+from prism.domain import Domain
+from prism.measure import Measure
+from prism.statechart import Oracle
+
+log = structlog.get_logger(__name__)
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """Where a simulation is."""
+
+    tick: int
+    ticks: int
+    agents_by_state: dict[str, int]
+    transitions: int
+    oracle_queue: int
+    oracle_in_flight: int
+    oracle_latency_s_p50: float
+    oracle_latency_s_p95: float
+    fallbacks: int
+    quarantined: int
+
+
+class Simulation:
+    """The actors of one run.
+
+    Args:
+        config: the run's configuration.
+        domain: the world and its people.
+        oracle: who answers; by default the domain's embedded one.
+        record: where ticks and answers are kept, and compared with an earlier life; by default nowhere.
+        observer: is told how it goes; by default nobody is.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        domain: Domain,
+        oracle: Oracle[Any] | None = None,
+        record: Record | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.config = config
+        self.domain = domain
+        self.ticks = config.simulation.length
+        codec = Codec(domain.context_type, domain.effect_type)
+        capacity = config.run.mailbox_capacity
+        self._observer = observer or Observer()
+        self.mailboxes: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
+        """The agents', by number."""
+        self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
+        self.tally = Tally(domain.chart, domain.size)
+        self.engine = EngineActor(
+            domain.world,
+            codec,
+            self.mailboxes,
+            self._questions,
+            config=config,
+            tally=self.tally,
+            recorder=record,
+            observer=self._observer,
+        )
+        intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
+        ask = config.statechart.oracle_enabled
+        self.supervisor = Supervisor(domain, codec, self.engine.inbox, intensity, ask=ask)
+        self.oracle = OracleActor(
+            oracle or domain.oracle(),
+            domain.asker,
+            codec,
+            self.engine.decisions,
+            config.oracle,
+            answers=record,
+            priority=domain.priority,
+            on_spent=self._stop_spent,
+            observer=self._observer,
+        )
+        self.is_spent = False
+        """Whether the spend cap has ended the run."""
+        self._guards_logged = 0
+        self._guards_before: dict[str, int] = {}
+        self._observer.watches(self)
+
+    def restore(self, state: RunState, columns: Columns) -> None:
+        """Go on from a checkpoint instead of tick 0. Called before `run`."""
+        self.domain.world.restore(columns)
+        self.engine.restore(state.engine)
+        self.tally.restore(state.tally)
+        self.supervisor.restore(state.supervisor)
+        self.oracle.statistics.restore(state.oracle)
+        self._guards_before = dict(state.guards)
+
+    def state(self) -> RunState:
+        """What the actors hold between two ticks."""
+        return RunState(
+            engine=self.engine.state(),
+            tally=self.tally.state(),
+            supervisor=self.supervisor.state(),
+            oracle=self.oracle.state(self.engine.open.is_open),
+            guards=self.guard_errors(),
+        )
+
+    async def copy(self, add: Callable[[Column], None]) -> None:
+        """Pass on the world, piece by piece, between two ticks. The loop gets its turn after each piece."""
+        for column in self.domain.world.columns():
+            add(column)
+            await anyio.lowlevel.checkpoint()
+
+    async def checkpoint(self) -> tuple[RunState, list[Column]]:
+        """Everything that `restore` needs, between two ticks."""
+        columns: list[Column] = []
+        await self.copy(columns.append)
+        return self.state(), columns
+
+    def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
+        """Return the state of the run now, for `RunView`. It costs about 0.1 ms, whatever the number of agents."""
+        engine, tally, oracle = self.engine, self.tally, self.oracle
+        return RunSnapshot(
+            tick=engine.tick,
+            ticks=self.ticks,
+            round=engine.tick // self.config.simulation.ticks_per_round,
+            population=self.domain.size,
+            agents=tally.agents_by_state(),
+            transitions=transitions_by_pair(self.domain.chart, tally.rows),
+            decisions=tally.decisions_by_source(),
+            unmoved=tally.unmoved_by_source(),
+            updates=sum(tally.rows.values()),
+            questions=tally.questions,
+            unanswered=engine.unanswered,
+            quarantined=self.supervisor.quarantined,
+            oracle_restarts=self.supervisor.service_restarts,
+            guard_errors=sum(self.guard_errors().values()),
+            waiting=oracle.queue_depth,
+            in_flight=oracle.in_flight,
+            concurrency_limit=oracle.admission.limit.limit,
+            breaker=oracle.admission.breaker.state.value,
+            fallbacks=fallbacks_by_reason(oracle.statistics.fallbacks, engine.open.late),
+            tokens=tokens_of(oracle.oracle),
+            mailboxes=mailboxes,
+        )
+
+    def measures(self) -> Sequence[Measure]:
+        """What the world shows of itself. Between two ticks only."""
+        return self.domain.world.measures()
+
+    def guard_errors(self) -> dict[str, int]:
+        """`{row: how often its guard raised}`."""
+        counts = Counter(self._guards_before)
+        counts.update({seen.row.name: seen.count for seen in self.domain.chart.guard_errors})
+        return dict(counts)
+
+    async def run(
+        self, on_tick: Callable[[int], None] = lambda _: None, between: Callable[[], Awaitable[None]] = nothing
+    ) -> None:
+        """Run to the last tick, or to the end of the tick in which `stop` is called.
+
+        Args:
+            on_tick: called with the number of ticks committed, after each.
+            between: awaited after that, while nothing changes.
+
+        Raises:
+            ExceptionGroup: an actor that serves all failed for good, or the engine did.
+        """
+        try:
+            await self._run(on_tick, between)
+        finally:
+            gc.unfreeze()  # or what one run froze would be there for the rest of the process
+
+    async def _run(self, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]) -> None:
+        async with anyio.create_task_group() as services:
+            service = partial(self.oracle.run, self._questions)
+            services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
+            services.start_soon(self._observer.run)
+            async with anyio.create_task_group() as agents:
+                with _quiet_collector():
+                    for number, mailbox in enumerate(self.mailboxes):
+                        agents.start_soon(self.supervisor.run_agent, number, mailbox)
+                    await anyio.lowlevel.checkpoint()
+                with structlog.contextvars.bound_contextvars(actor="engine"):
+                    await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
+                for mailbox in self.mailboxes:
+                    mailbox.close()
+            services.cancel_scope.cancel()
+
+    def stop(self) -> None:
+        """Finish the tick, then end."""
+        self.engine.stop()
+
+    def _stop_spent(self) -> None:
+        self.is_spent = True
+        self.stop()
+
+    def progress(self) -> Progress:
+        """Where it is now."""
+        latencies = sorted(self.oracle.statistics.latencies_s)
+        return Progress(
+            tick=self.engine.tick,
+            ticks=self.ticks,
+            agents_by_state=self.tally.agents_by_state(),
+            transitions=self.tally.transitions,
+            oracle_queue=self.oracle.queue_depth,
+            oracle_in_flight=self.oracle.in_flight,
+            oracle_latency_s_p50=percentile(latencies, 0.50),
+            oracle_latency_s_p95=percentile(latencies, 0.95),
+            fallbacks=sum(self.oracle.statistics.fallbacks.values()) + self.engine.open.late,
+            quarantined=self.supervisor.quarantined,
+        )
+
+    def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:
+        errors = self.domain.chart.guard_errors
+        for seen in errors[self._guards_logged :]:
+            log.warning("guard_raised", row=seen.row.name, error=seen.first, tick=tick)
+        self._guards_logged = len(errors)
+        on_tick(tick)
+
+
+def percentile(ordered: list[float], share: float) -> float:
+    """The smallest of the ascending values that at least `share` of them do not exceed (nearest rank); 0 for none."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+
+
+@contextmanager
+def _quiet_collector() -> Iterator[None]:
+    """No garbage collection while many tasks are made, and none of what is there then, ever after."""
+    with collector_paused():
+        try:
+            yield
+        finally:
+            gc.collect()
+            gc.freeze()

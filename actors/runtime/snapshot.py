@@ -1,0 +1,45 @@
+"""Counts of a simulation in the shape that a snapshot has: every key is there, whether or not it was counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from actors.core.snapshot import FALLBACK_REASONS, Pairs, Tokens, pairs
+from prism.agents import MOVED, Source
+from prism.llm import OracleStatistics
+from prism.statechart import Statechart
+
+
+@runtime_checkable
+class _AsksModel(Protocol):
+    """An oracle that knows what its model has read and written."""
+
+    def statistics(self) -> OracleStatistics:
+        """The counts so far."""
+
+
+def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
+    """Return `{(from, to): how often}` for every pair of the chart, from counts of updates by row."""
+    counts = dict.fromkeys(pairs(chart), 0)
+    for (before, after, _, source), count in rows.items():
+        if Source(source) in MOVED:
+            counts[before, after] = counts.get((before, after), 0) + count
+    return counts
+
+
+def fallbacks_by_reason(counted: Mapping[str, int], late: int) -> Mapping[str, int]:
+    """Return `{reason: how often}` for every reason; what an oracle of somebody else's says counts as `error`."""
+    counts = dict.fromkeys(FALLBACK_REASONS, 0)
+    for reason, count in counted.items():
+        counts[reason if reason in counts else "error"] += count
+    counts["late"] += late
+    return counts
+
+
+def tokens_of(oracle: object) -> Tokens:
+    """Return what the oracle's model has read and written; zeros for an oracle without a model."""
+    if not isinstance(oracle, _AsksModel):
+        return Tokens()
+    counts = oracle.statistics()
+    return Tokens(counts.prompt_tokens, counts.completion_tokens)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.core.frames import RunningDigest
+
+Ticks = list[tuple[int, list[bytes]]]
+
+
+def digest_of(ticks: Sequence[tuple[int, list[bytes]]]) -> str:
+    digest = RunningDigest()
+    for tick, answers in ticks:
+        digest.add(tick, answers)
+    return digest.hexdigest()
+
+
+TICKS: Ticks = [(0, [b"one", b"two"]), (3, [b"three"]), (4, [])]
+
+
+def test_a_digest_is_32_hexadecimal_digits_from_the_start() -> None:
+    assert RunningDigest().hexdigest() == "0" * 32
+    assert len(digest_of(TICKS)) == 32
+
+
+def test_equal_runs_have_equal_digests() -> None:
+    assert digest_of(TICKS) == digest_of(TICKS)
+
+
+def test_reading_a_digest_changes_nothing() -> None:
+    digest = RunningDigest()
+    digest.add(0, [b"one"])
+    assert digest.hexdigest() == digest.hexdigest() == digest_of([(0, [b"one"])])
+
+
+def test_the_format_of_the_digest_is_fixed() -> None:
+    assert digest_of(TICKS) == "06ca6d376f6f561bb4c5a3d666200319"
+
+
+@given(
+    first=st.lists(st.tuples(st.integers(0, 3), st.lists(st.binary(max_size=3), max_size=3)), max_size=4),
+    second=st.lists(st.tuples(st.integers(0, 3), st.lists(st.binary(max_size=3), max_size=3)), max_size=4),
+)
+def test_runs_that_differ_in_anything_have_different_digests(first: Ticks, second: Ticks) -> None:
+    assert (digest_of(first) == digest_of(second)) == (first == second)
+
+
+@given(answers=st.lists(st.binary(min_size=1, max_size=4), min_size=2, max_size=5, unique=True))
+def test_a_lost_a_moved_a_doubled_and_a_joined_answer_all_show(answers: list[bytes]) -> None:
+    changed = [
+        answers[1:],
+        [*answers[1:], answers[0]],
+        [answers[0], *answers],
+        [answers[0] + answers[1], *answers[2:]],
+    ]
+    digests = {digest_of([(0, each)]) for each in (answers, *changed)}
+    assert len(digests) == 5
+
+
+def test_a_difference_shows_in_every_tick_after_it() -> None:
+    first, second = RunningDigest(), RunningDigest()
+    first.add(0, [b"a"])
+    second.add(0, [b"b"])
+    for tick in range(1, 10):
+        first.add(tick, [b"same"])
+        second.add(tick, [b"same"])
+        assert first.hexdigest() != second.hexdigest()

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+import pytest
+
+from actors.core.errors import MailboxClosedError, MailboxFullError, MailboxReaderError
+from actors.core.mailbox import Mailbox, Overflow
+from tests.schedules import in_schedules
+
+
+def filled(*messages: int, capacity: int = 3, overflow: Overflow = Overflow.WAIT) -> Mailbox[int]:
+    mailbox: Mailbox[int] = Mailbox("test", capacity, overflow)
+    for message in messages:
+        assert mailbox.put(message)
+    return mailbox
+
+
+async def drain(mailbox: Mailbox[int], into: list[int]) -> None:
+    while batch := await mailbox.receive_all():
+        into.extend(batch)
+
+
+def test_a_mailbox_has_room_for_something() -> None:
+    with pytest.raises(ValueError, match="must be 1 or more, got 0"):
+        Mailbox("test", 0)
+
+
+def test_messages_are_taken_in_the_order_in_which_they_were_put() -> None:
+    mailbox = filled(1, 2, 3)
+    assert [mailbox.take() for _ in range(4)] == [1, 2, 3, None]
+
+
+def test_all_messages_are_taken_at_once_in_their_order() -> None:
+    mailbox = filled(1, 2, 3)
+    assert mailbox.take_all() == [1, 2, 3]
+    assert mailbox.take_all() == []
+
+
+def test_put_says_no_when_the_mailbox_is_full() -> None:
+    mailbox = filled(1, 2, 3)
+    assert not mailbox.put(4)
+    assert mailbox.take_all() == [1, 2, 3]
+    assert mailbox.put(4)
+
+
+async def test_an_overflow_that_drops_drops_the_newest_and_says_so() -> None:
+    mailbox = filled(1, 2, capacity=2, overflow=Overflow.DROP_NEWEST)
+    assert not await mailbox.send(3)
+    assert mailbox.take_all() == [1, 2]
+    assert mailbox.statistics().dropped == 1
+    assert await mailbox.send(4)
+
+
+async def test_an_overflow_that_fails_names_the_mailbox_its_limit_and_the_key() -> None:
+    mailbox = filled(1, 2, capacity=2, overflow=Overflow.FAIL)
+    with pytest.raises(MailboxFullError, match=r"'test' is full with 2 messages; raise run\.mailbox_capacity"):
+        await mailbox.send(3)
+    assert mailbox.take_all() == [1, 2]
+
+
+@in_schedules(30)
+async def test_a_full_mailbox_makes_its_sender_wait_and_loses_nothing() -> None:
+    mailbox = filled(1, capacity=1)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(mailbox.send, 2)
+        await anyio.sleep(1)
+        assert mailbox.statistics().waiting_senders == 1
+        assert mailbox.take() == 1
+        assert mailbox.take() == 2
+    assert mailbox.statistics().waiting_senders == 0
+
+
+@in_schedules(30)
+async def test_nobody_overtakes_a_waiting_sender() -> None:
+    mailbox = filled(1, capacity=1)
+    async with anyio.create_task_group() as tasks:
+        for message in (2, 3):
+            tasks.start_soon(mailbox.send, message)
+            await anyio.sleep(1)
+        assert mailbox.take() == 1
+        assert not mailbox.put(4)
+        tasks.start_soon(mailbox.send, 4)
+        await anyio.sleep(1)
+        assert [mailbox.take() for _ in range(4)] == [2, 3, 4, None]
+
+
+@in_schedules(30)
+async def test_taking_all_admits_as_many_waiting_senders_as_there_is_room_for() -> None:
+    mailbox = filled(1, 2, capacity=2)
+    async with anyio.create_task_group() as tasks:
+        for message in (3, 4, 5):
+            tasks.start_soon(mailbox.send, message)
+            await anyio.sleep(1)
+        assert mailbox.take_all() == [1, 2]
+        assert mailbox.statistics().waiting_senders == 1
+        assert mailbox.take_all() == [3, 4]
+        assert mailbox.take_all() == [5]
+
+
+@in_schedules(60)
+async def test_a_reader_that_is_cancelled_while_it_wakes_up_loses_nothing() -> None:
+    mailbox, seen = filled(), list[int]()
+    first = asyncio.create_task(drain(mailbox, seen))
+    await anyio.sleep(1)
+    mailbox.put(1)
+    first.cancel()
+    await asyncio.wait([first])
+    mailbox.put(2)
+    mailbox.close()
+    await drain(mailbox, seen)
+    assert seen == [1, 2]
+
+
+@in_schedules(30)
+async def test_a_sender_that_is_cancelled_while_it_waits_is_not_delivered() -> None:
+    mailbox = filled(1, capacity=1)
+    sender = asyncio.create_task(mailbox.send(2))
+    await anyio.sleep(1)
+    sender.cancel()
+    assert mailbox.take_all() == [1]
+    await asyncio.wait([sender])
+    assert mailbox.take_all() == []
+    assert mailbox.statistics().waiting_senders == 0
+
+
+@in_schedules(30)
+async def test_a_sender_that_is_cancelled_after_it_was_let_in_is_delivered_once() -> None:
+    mailbox = filled(1, capacity=1)
+    sender = asyncio.create_task(mailbox.send(2))
+    await anyio.sleep(1)
+    assert mailbox.take_all() == [1]
+    sender.cancel()
+    await asyncio.wait([sender])
+    assert mailbox.take_all() == [2]
+
+
+async def test_a_sender_that_gave_up_leaves_its_place_to_the_next() -> None:
+    mailbox = filled(1, capacity=1)
+    async with anyio.create_task_group() as tasks:
+        with anyio.move_on_after(0):
+            await mailbox.send(2)
+        tasks.start_soon(mailbox.send, 3)
+        await anyio.wait_all_tasks_blocked()
+        assert [mailbox.take() for _ in range(3)] == [1, 3, None]
+
+
+@in_schedules(30)
+async def test_a_sender_that_is_cancelled_while_the_mailbox_closes_is_cancelled_and_nothing_else() -> None:
+    mailbox = filled(1, capacity=1)
+    sender = asyncio.create_task(mailbox.send(2))
+    await anyio.sleep(1)
+    mailbox.close()
+    sender.cancel()
+    await asyncio.wait([sender])
+    assert sender.cancelled()
+    assert mailbox.take_all() == [1]
+
+
+async def test_a_second_reader_is_refused() -> None:
+    mailbox = filled()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(mailbox.receive_all)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(MailboxReaderError, match="has a reader already"):
+            await mailbox.receive_all()
+        mailbox.close()
+
+
+async def test_a_closed_mailbox_is_drained_and_then_ends() -> None:
+    mailbox = filled(1, 2)
+    mailbox.close()
+    assert await mailbox.receive_all() == [1, 2]
+    assert await mailbox.receive_all() == []
+    await mailbox.ready()
+
+
+async def test_a_closed_mailbox_takes_no_more() -> None:
+    mailbox = filled(1)
+    mailbox.close()
+    with pytest.raises(MailboxClosedError, match="'test' is closed"):
+        mailbox.put(2)
+    with pytest.raises(MailboxClosedError):
+        await mailbox.send(2)
+
+
+@in_schedules(30)
+async def test_closing_wakes_the_reader_and_fails_the_waiting_senders() -> None:
+    mailbox, errors, seen = filled(1, capacity=1), list[MailboxClosedError](), list[int]()
+
+    async def send(message: int) -> None:
+        try:
+            await mailbox.send(message)
+        except MailboxClosedError as error:
+            errors.append(error)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(send, 2)
+        tasks.start_soon(send, 3)
+        await anyio.sleep(1)
+        mailbox.close()
+        tasks.start_soon(drain, mailbox, seen)
+    assert (len(errors), seen) == (2, [1])
+
+
+async def test_statistics_count_what_went_in_and_what_did_not() -> None:
+    mailbox = filled(1, 2, capacity=2)
+    mailbox.put(3)
+    mailbox.take()
+    mailbox.put(4)
+    mailbox.take_all()
+    mailbox.put(5)
+    counts = mailbox.statistics()
+    assert (counts.capacity, counts.depth, counts.depth_max) == (2, 1, 2)
+    assert (counts.accepted, counts.refused, counts.dropped) == (4, 1, 0)
+    assert not counts.closed
+    mailbox.close()
+    assert mailbox.statistics().closed

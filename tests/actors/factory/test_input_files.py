@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from actors.factory.input_files import load_population, parse_graph, read_input
+from prism.config.model import GraphConfig, PopulationConfig
+from prism.errors import InputError
+from tests.paths import DATA
+
+GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<graph edgedefault="{direction}">
+<node id="ada"/><node id="bo"/><node id="cy"/>
+<edge source="ada" target="cy"/>
+</graph>
+</graphml>
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def real_path(name: str) -> str:
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{name} is not part of the repository; put it in {DATA}")
+    return str(path)
+
+
+def failure(path: str, *, bytes_max: int = 1000) -> str:
+    with pytest.raises(InputError) as caught:
+        parse_graph(read_input(path, bytes_max=bytes_max), directed=True)
+    return str(caught.value)
+
+
+def test_a_file_is_read_under_the_name_it_was_asked_by(here: Path) -> None:
+    Path("t.txt").write_bytes(b"1 2")
+    source = read_input("./t.txt")
+    assert (source.name, source.data) == ("./t.txt", b"1 2")
+    assert source.sha256 == hashlib.sha256(b"1 2").hexdigest()
+
+
+def test_a_gzip_file_is_unpacked_and_hashed_as_it_lies_on_the_disk(here: Path) -> None:
+    packed = gzip.compress(b"1 2\n") + gzip.compress(b"2 3\n")
+    Path("t.txt.gz").write_bytes(packed)
+    source = read_input("t.txt.gz")
+    assert source.data == b"1 2\n2 3\n"
+    assert source.sha256 == hashlib.sha256(packed).hexdigest()
+
+
+def test_a_missing_file_is_named_with_the_directory_it_was_looked_for_in(here: Path) -> None:
+    assert failure("graphs/t.txt") == f"graphs/t.txt: no such file in {here}/graphs"
+
+
+def test_a_directory_is_no_file(here: Path) -> None:
+    assert failure(".") == ".: is a directory: expected a file"
+
+
+def test_a_pipe_is_no_file(here: Path) -> None:
+    os.mkfifo("t.txt")
+    assert failure("t.txt") == "t.txt: is no regular file"
+
+
+def test_a_path_through_a_file_cannot_be_read(here: Path) -> None:
+    Path("t.txt").write_bytes(b"1 2")
+    assert failure("t.txt/u.txt") == "t.txt/u.txt: cannot be read: Not a directory"
+
+
+def test_a_name_too_long_for_the_system_cannot_be_read(here: Path) -> None:
+    name = "x" * 300 + ".txt"
+    assert failure(name) == f"{name}: cannot be read: File name too long"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_without_permission_cannot_be_read(here: Path) -> None:
+    Path("t.txt").write_bytes(b"1 2")
+    Path("t.txt").chmod(0)
+    assert failure("t.txt") == "t.txt: cannot be read: Permission denied"
+
+
+@pytest.mark.parametrize(
+    ("packed", "reason"),
+    [
+        (b"1 2\n", "Not a gzipped file (b'1 ')"),
+        (gzip.compress(b"1 2\n" * 50)[:-9], "Compressed file ended before the end-of-stream marker was reached"),
+        (gzip.compress(b"1 2\n")[:-8] + bytes(8), "CRC check failed 0x0 != "),
+        (b"", "it is empty"),
+    ],
+    ids=["not_packed", "cut_off", "altered", "empty"],
+)
+def test_a_corrupt_gzip_file_is_one_clear_line(here: Path, packed: bytes, reason: str) -> None:
+    Path("t.txt.gz").write_bytes(packed)
+    assert failure("t.txt.gz").startswith(f"t.txt.gz: is no whole gzip file: {reason}")
+
+
+def test_a_file_above_the_limit_is_refused(here: Path) -> None:
+    Path("t.txt").write_bytes(b"1 2\n" * 300)
+    assert failure("t.txt") == "t.txt: is larger than the 1,000 bytes that one input file may have"
+
+
+def test_a_small_file_that_unpacks_above_the_limit_is_refused(here: Path) -> None:
+    Path("t.txt.gz").write_bytes(gzip.compress(b"1 2\n" * 300))
+    assert failure("t.txt.gz") == "t.txt.gz: is larger than the 1,000 bytes that one input file may have"
+
+
+def test_a_file_at_the_limit_is_read(here: Path) -> None:
+    Path("t.txt").write_bytes(b"1 2\n" * 250)
+    assert len(read_input("t.txt", bytes_max=1000).data) == 1000
+
+
+@pytest.mark.parametrize(("name", "got"), [("t.gml", ".gml"), ("t", "no extension"), ("t.gml.gz", ".gml")])
+def test_an_unknown_extension_is_answered_with_those_that_are_accepted(here: Path, name: str, got: str) -> None:
+    Path(name).write_bytes(gzip.compress(b"1 2") if name.endswith(".gz") else b"1 2")
+    assert failure(name) == f"{name}: expected a graph in .txt, .csv, .tsv, .graphml (also .gz), got {got}"
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_the_directedness_of_a_graphml_file_wins(here: Path, directed: bool) -> None:
+    text = GRAPHML.format(direction="directed" if directed else "undirected")
+    Path("t.graphml").write_text(text)
+    graph = parse_graph(read_input("t.graphml"), directed=not directed)
+    assert graph.names == ("ada", "bo", "cy")
+    assert graph.follows(0, 2)
+    assert graph.follows(2, 0) is not directed
+
+
+def test_a_packed_graphml_file_is_read(here: Path) -> None:
+    Path("t.graphml.gz").write_bytes(gzip.compress(GRAPHML.format(direction="directed").encode()))
+    assert parse_graph(read_input("t.graphml.gz"), directed=False).edges == 1
+
+
+@pytest.mark.parametrize(("kind", "names"), [("string", ("red", "blue")), ("double", ("0", "1"))])
+def test_a_data_key_named_id_is_used_only_where_it_tells_the_nodes_apart(
+    here: Path, kind: str, names: tuple[str, str]
+) -> None:
+    values = ("red", "blue") if kind == "string" else ("1", "1")
+    nodes = "".join(f'<node id="n{n}"><data key="k">{value}</data></node>' for n, value in enumerate(values))
+    Path("t.graphml").write_text(
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+        f'<key id="k" for="node" attr.name="id" attr.type="{kind}"/>'
+        f'<graph edgedefault="directed">{nodes}<edge source="n0" target="n1"/></graph></graphml>'
+    )
+    assert parse_graph(read_input("t.graphml"), directed=True).names == names
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<graphml>\n<graph", "t.graphml:2: bad GraphML: Couldn't find end of Start Tag graph."),
+        ("<html></html>", "t.graphml: bad GraphML: Graph index was too large."),
+        (
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
+            "t.graphml: holds no ties: expected edges between different nodes",
+        ),
+    ],
+)
+def test_a_bad_graphml_file_is_one_clear_line(here: Path, text: str, message: str) -> None:
+    Path("t.graphml").write_text(text)
+    assert failure("t.graphml") == message
+
+
+def test_a_population_from_files_comes_with_their_hashes(here: Path) -> None:
+    Path("t.txt").write_bytes(b"10 30\n30 20\n")
+    Path("p.json").write_bytes(b'[{"realname": "Ada"}, {"realname": "Bo"}, {"realname": "Cy"}]')
+    config = PopulationConfig(size=500, profiles="p.json", graph=GraphConfig(path="t.txt", directed=True))
+    population, hashes = load_population(config, 1)
+    assert population.graph.names == ("10", "20", "30")
+    assert [population.name(person) for person in range(3)] == ["Ada", "Bo", "Cy"]
+    assert hashes == {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in ("p.json", "t.txt")}
+
+
+def test_a_population_without_files_has_no_hashes() -> None:
+    population, hashes = load_population(PopulationConfig(size=20), 1)
+    assert (population.size, hashes) == (20, {})
+
+
+def test_ego_facebook_becomes_a_population() -> None:
+    config = PopulationConfig(graph=GraphConfig(path=real_path("snap-ego-facebook.txt.gz")))
+    population, hashes = load_population(config, 1)
+    assert (population.size, population.graph.edges) == (4039, 176_468)
+    assert list(hashes) == [config.graph.path]
+
+
+def test_the_twitter_profiles_become_a_population_that_follows_their_lists() -> None:
+    path = real_path("oasis-twitter-users-196.csv")
+    config = PopulationConfig(profiles=path, graph=GraphConfig(kind="profiles"))
+    population, _ = load_population(config, 1)
+    # 1,279 follows are listed; ten of them are of oneself, and none is listed twice.
+    assert (population.size, population.graph.edges) == (196, 1269)
+    assert (population.graph.self_loops, population.graph.duplicates) == (10, 0)
+    assert population.name(0) == "user_0"

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import structlog
+from structlog.typing import EventDict
+
+from actors.logs.rate_limit import LEFT_OUT, MOST, PERIOD_S, LogLimit
+from actors.logs.redaction import Redaction
+from actors.logs.setup import logging_to
+
+
+def test_events_go_to_the_file_as_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_to(tmp_path / "log.jsonl"):
+        structlog.get_logger().warning("agent_restarted", actor=3, tick=7)
+    (line,) = (tmp_path / "log.jsonl").read_text().splitlines()
+    event = json.loads(line)
+    assert (event["event"], event["level"], event["actor"], event["tick"]) == ("agent_restarted", "warning", 3, 7)
+    assert json.loads(capsys.readouterr().err) == event
+
+
+def test_what_libraries_log_goes_there_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_to(tmp_path / "log.jsonl"):
+        logging.getLogger("somewhere").warning("careful")
+        logging.getLogger("somewhere").info("not that important")
+    events = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [event["event"] for event in events] == ["careful"]
+    capsys.readouterr()
+
+
+def test_a_full_disk_ends_the_copy_and_not_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_to(Path("/dev/full")):
+        structlog.get_logger().warning("lost")
+        structlog.get_logger().warning("also_lost")
+    printed = capsys.readouterr().err
+    assert "full ends here: No space left on device\n" in printed
+    assert "also_lost" in printed
+
+
+def events_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_event_says_its_tick_and_its_actor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.jsonl"
+    with logging_to(path) as context:
+        structlog.get_logger().warning("before")
+        context.tick = lambda: 7
+        structlog.get_logger().warning("during")
+        structlog.get_logger().warning("of_its_own", tick=3, actor=12)
+        with structlog.contextvars.bound_contextvars(actor="oracle"):
+            logging.getLogger("prism.llm").warning("slow")
+    assert [(event["event"], event.get("tick"), event["actor"]) for event in events_of(path)] == [
+        ("before", None, "run"),
+        ("during", 7, "run"),
+        ("of_its_own", 3, 12),
+        ("slow", 7, "oracle"),
+    ]
+    capsys.readouterr()
+
+
+def test_secrets_are_in_neither_log_wherever_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PRISM_LLM_API_KEY", 'sk-"quoted"-1234')
+    monkeypatch.setenv("PRISM_METRICS_PASSWORD", "sesame")
+    path = tmp_path / "log.jsonl"
+    with logging_to(path):
+        log = structlog.get_logger()
+        log.warning("asked", url='http://h/?key=sk-"quoted"-1234', headers={"Authorization": "Bearer x"})
+        log.warning("typed sesame", deep=[("sesame", {"sesame": b"sesame"})], where=Path("/home/sesame"))
+        log.warning("named", api_key="abc", password=b"abc", nested={"client_secret": "abc"}, tokens=12, max_token=5)
+        try:
+            raise ValueError("no such key: sesame")
+        except ValueError:
+            log.exception("failed")
+        logging.getLogger("library").warning("sent %s", "sesame")
+    written = path.read_text() + capsys.readouterr().err
+    for secret in ("sesame", "sk-", "quoted", "Bearer", "abc"):
+        assert secret not in written
+    asked, typed, named, failed, _ = events_of(path)
+    assert asked["url"] == "http://h/?key=[redacted]"
+    assert typed["event"] == "typed [redacted]"
+    assert (named["tokens"], named["max_token"]) == (12, 5)
+    assert "ValueError: no such key: [redacted]" in failed["exception"]
+
+
+def test_a_secret_that_is_part_of_a_longer_one_leaves_no_rest_of_it() -> None:
+    redaction = Redaction({"A_TOKEN": "abcd", "B_TOKEN": "abcdefgh", "C_TOKEN": "x", "HOME": "/root"})
+    event = redaction(None, "warning", {"event": "abcdefgh abcd x /root"})
+    assert event == {"event": "[redacted] [redacted] x /root"}
+
+
+def test_without_secrets_events_stay_as_they_are() -> None:
+    event = {"event": "e", "count": 3, "share": 0.5, "none": None, "yes": True, "names": ["a"]}
+    assert Redaction({})(None, "warning", dict(event)) == event
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def said(limit: LogLimit, name: str, times: int, method: str = "warning") -> int:
+    """How many of so many events got through."""
+    count = 0
+    for _ in range(times):
+        with suppress(structlog.DropEvent):
+            limit(None, method, {"event": name})
+            count += 1
+    return count
+
+
+def test_the_same_warning_is_said_twenty_times_a_minute_and_the_rest_is_counted(logged: list[EventDict]) -> None:
+    clock = Clock()
+    limit = LogLimit(clock)
+    assert said(limit, "agent_restarted", 1_000, "error") == MOST
+    assert said(limit, "another", 3) == 3
+    assert logged == []
+    clock.now = PERIOD_S
+    assert said(limit, "agent_restarted", 1, "error") == 1
+    assert [(event["event"], event["of"], event["lines"]) for event in logged] == [
+        (LEFT_OUT, "agent_restarted", 1_000 - MOST)
+    ]
+
+
+def test_what_was_left_out_is_said_as_soon_as_anything_is(logged: list[EventDict]) -> None:
+    clock = Clock()
+    limit = LogLimit(clock)
+    said(limit, "often", MOST + 5)
+    clock.now = PERIOD_S + 1.0
+    said(limit, "something_else", 1, "info")
+    assert [event["lines"] for event in logged] == [5]
+
+
+def test_what_is_no_warning_is_not_limited() -> None:
+    assert said(LogLimit(Clock()), "tick", 1_000, "info") == 1_000
+
+
+def test_the_end_says_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.jsonl"
+    with logging_to(path):
+        for agent in range(MOST + 30):
+            structlog.get_logger().error("agent_restarted", actor=agent)
+    events = events_of(path)
+    assert [event["event"] for event in events] == ["agent_restarted"] * MOST + [LEFT_OUT]
+    assert (events[-1]["of"], events[-1]["lines"], events[-1]["level"]) == ("agent_restarted", 30, "warning")
+    assert len(capsys.readouterr().err.splitlines()) == MOST + 1
+
+
+def test_many_threads_may_log_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.jsonl"
+
+    def shout() -> None:
+        for _ in range(200):
+            structlog.get_logger().warning("shout")
+
+    with logging_to(path):
+        threads = [Thread(target=shout) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    events = events_of(path)
+    assert [event["event"] for event in events] == ["shout"] * MOST + [LEFT_OUT]
+    assert events[-1]["lines"] == 1_000 - MOST
+    capsys.readouterr()

@@ -1,0 +1,23 @@
+"""What the tests of the HTTP endpoint share: a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+
+import pytest
+
+from actors.metrics.http_server import MetricsServer
+from prism.config import MetricsConfig
+from tests.actors.metrics.http.support import ANY, PAGES, Serve
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start a server that ends with the test."""
+    with ExitStack() as servers:
+
+        def start(config: MetricsConfig = ANY, environment: Mapping[str, str] | None = None) -> MetricsServer:
+            return servers.enter_context(closing(MetricsServer(config, PAGES, environment or {})))
+
+        yield start

@@ -1,0 +1,68 @@
+"""The pages that are served, and clients that ask for them."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from http import HTTPStatus
+
+import msgspec
+
+from actors.metrics.http_server import MetricsServer, Page, Render, plain
+from prism.config import MetricsConfig
+
+ANY = MetricsConfig(port=0)
+Serve = Callable[..., MetricsServer]
+
+
+def numbers(_: str) -> Page:
+    return Page(HTTPStatus.OK, b"up 1\n", "text/plain; version=0.0.4; charset=utf-8")
+
+
+def broken(_: str) -> Page:
+    raise ValueError("a secret thing")
+
+
+PAGES: Mapping[str, Render] = {
+    "/metrics": numbers,
+    "/healthz": lambda _: plain(HTTPStatus.SERVICE_UNAVAILABLE, "stuck"),
+    "/accept": lambda accept: plain(HTTPStatus.OK, accept),
+    "/broken": broken,
+}
+
+
+class Answer(msgspec.Struct, frozen=True):
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+def ask(
+    server: MetricsServer,
+    path: str = "/metrics",
+    method: str = "GET",
+    tls: ssl.SSLContext | None = None,
+    **headers: str,
+) -> Answer:
+    connection: http.client.HTTPConnection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    if tls is not None:
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=5, context=tls)
+    with closing(connection):
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return Answer(answer.status, dict(answer.getheaders()), answer.read().decode())
+
+
+def send(server: MetricsServer, request: bytes) -> bytes:
+    """Whatever comes back to these bytes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as client:
+        client.sendall(request)
+        received = b""
+        with suppress(OSError):  # it may have hung up on us already
+            client.shutdown(socket.SHUT_WR)
+            while part := client.recv(65_536):
+                received += part
+        return received

@@ -1,0 +1,70 @@
+"""Where the endpoint listens, and who may read there."""
+
+from __future__ import annotations
+
+import base64
+import socket
+
+import pytest
+
+from actors.core.errors import MetricsAddressError
+from actors.metrics.http_server import MetricsServer
+from prism.config import MetricsConfig
+from prism.errors import ConfigError
+from tests.actors.metrics.http.support import ANY, PAGES, Serve, ask
+
+
+def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
+    server = serve(MetricsConfig(port=0, username="ann"), {"PRISM_METRICS_PASSWORD": "pä:ss"})
+    right = base64.b64encode("ann:pä:ss".encode()).decode()
+    assert ask(server, Authorization=f"Basic {right}").body == "up 1\n"
+    assert ask(server, Authorization=f"basic {right}").status == 200
+    wrong = base64.b64encode(b"ann:pass").decode()
+    for header in (f"Basic {wrong}", f"Bearer {right}", "Basic", "Basic ===", "Basic \xff", ""):
+        answer = ask(server, Authorization=header)
+        assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, 'Basic realm="prism"')
+        assert "up" not in answer.body
+    assert ask(server).status == 401
+    assert ask(server, "/metrics?", method="HEAD").status == 401
+
+
+def test_signs_of_life_need_no_password(serve: Serve) -> None:
+    server = serve(MetricsConfig(port=0, username="ann"), {"PRISM_METRICS_PASSWORD": "secret"})
+    assert ask(server, "/healthz").body == "stuck\n"
+
+
+def test_a_user_without_a_password_is_a_mistake() -> None:
+    with pytest.raises(ConfigError, match=r"metrics.username: expected the password of 'ann' in \$PRISM_METRICS_PASS"):
+        MetricsServer(MetricsConfig(port=0, username="ann"), PAGES, {})
+
+
+def test_a_port_in_use_says_so_in_one_line(serve: Serve) -> None:
+    port = serve().port
+    with pytest.raises(MetricsAddressError) as caught:
+        MetricsServer(MetricsConfig(port=port), PAGES, {})
+    assert str(caught.value) == (
+        f"metrics: cannot listen on 127.0.0.1:{port}: Address already in use; set metrics.port to another port, or to "
+        "0 for any free one"
+    )
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "a" * 300, "\x00"])
+def test_an_address_that_is_not_ours_says_so(host: str) -> None:
+    with pytest.raises(MetricsAddressError, match="cannot listen on"):
+        MetricsServer(MetricsConfig(port=0, host=host), PAGES, {})
+
+
+@pytest.mark.parametrize(
+    ("host", "begins"), [("127.0.0.1", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:"), ("::1", "http://[::1]:")]
+)
+def test_the_address_is_one_that_can_be_reached_from_here(host: str, begins: str, serve: Serve) -> None:
+    if host == "::1" and not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    assert serve(MetricsConfig(port=0, host=host)).url.startswith(begins)
+
+
+def test_after_its_end_nobody_listens(serve: Serve) -> None:
+    server = MetricsServer(ANY, PAGES, {})
+    server.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.port))

@@ -1,0 +1,80 @@
+"""The endpoint with a certificate."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import ssl
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.typing import EventDict
+
+from actors.metrics.http_server import MetricsServer
+from prism.config import MetricsConfig
+from prism.errors import ConfigError
+from tests.actors.metrics.http.support import PAGES, Serve, ask, send
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    directory = tmp_path_factory.mktemp("tls")
+    cert, key = directory / "cert.pem", directory / "key.pem"
+    command: list[Any] = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command += ["-nodes", "-days", "1", "-subj", "/CN=prism", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return cert, key
+
+
+def over_tls(certificate: tuple[Path, Path]) -> MetricsConfig:
+    return MetricsConfig(port=0, tls_cert=str(certificate[0]), tls_key=str(certificate[1]))
+
+
+def test_with_a_certificate_it_speaks_tls(certificate: tuple[Path, Path], serve: Serve) -> None:
+    server = serve(over_tls(certificate))
+    assert server.url.startswith("https://127.0.0.1:")
+    trusting = ssl.create_default_context(cafile=str(certificate[0]))
+    assert ask(server, tls=trusting).body == "up 1\n"
+
+
+def test_over_tls_nobody_else_is_let_in_or_hinders(
+    certificate: tuple[Path, Path], serve: Serve, logged: list[EventDict]
+) -> None:
+    server = serve(over_tls(certificate))
+    trusting = ssl.create_default_context(cafile=str(certificate[0]))
+    assert b"up" not in send(server, b"GET /metrics HTTP/1.1\r\n\r\n")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        ask(server, tls=ssl.create_default_context())
+    old = ssl.create_default_context(cafile=str(certificate[0]))
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises(OSError, match=r"."):
+        ask(server, tls=old)
+    with socket.create_connection(("127.0.0.1", server.port)):  # it never shakes hands
+        assert ask(server, tls=trusting).status == 200
+    assert logged == []
+
+
+def test_a_certificate_that_cannot_be_used_is_a_mistake(certificate: tuple[Path, Path], tmp_path: Path) -> None:
+    cert, key = map(str, certificate)
+    locked = str(tmp_path / "locked.pem")
+    subprocess.run(
+        ["openssl", "ec", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked],
+        check=True,
+        capture_output=True,
+    )
+    for chosen, problem in (
+        ((cert, None), r"metrics.tls_key: expected the key of the certificate, got null"),
+        ((None, key), r"metrics.tls_cert: expected the certificate of this key, got null"),
+        ((cert, "/none.pem"), r"metrics.tls_cert: .* cannot be used for TLS: No such file or directory"),
+        ((key, key), r"metrics.tls_cert: .* cannot be used for TLS: "),
+        ((cert, locked), r"metrics.tls_cert: .* cannot be used for TLS: "),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            MetricsServer(MetricsConfig(port=0, tls_cert=chosen[0], tls_key=chosen[1]), PAGES, {})

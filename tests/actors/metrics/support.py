@@ -1,0 +1,67 @@
+"""Watching small simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from actors.cli.scrape import Scrape
+from actors.metrics.exposition import Exposition
+from actors.metrics.observer import Metrics
+from actors.metrics.snapshot import Labels
+from actors.runtime.simulation import Simulation
+from prism.config import Config
+from prism.domain import Domain
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.statechart import Oracle
+from tests.actors.social_runs import SMALL
+from tests.schedules import run_scheduled
+
+LABELS = Labels(
+    run_id="small-001", scenario="social", backend="choice", seed="11", model="embedded", version="1.2.3", python="3.11"
+)
+
+
+class Watched:
+    """A simulation with metrics.
+
+    Args:
+        config: what is simulated.
+        domain: of what; by default the social one.
+        oracle: who answers; by default the embedded one.
+    """
+
+    def __init__(self, config: Config = SMALL, domain: Domain | None = None, oracle: Oracle[Any] | None = None) -> None:
+        self.metrics = Metrics(LABELS)
+        if domain is None:
+            domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
+        self.simulation = Simulation(config, domain, oracle, observer=self.metrics)
+        self.exposition = Exposition(CollectorRegistry())
+        self.exposition.show(self.metrics)
+
+    def text(self, accept: str = "") -> str:
+        """What a scrape gets."""
+        return self.exposition.render(accept)[1].decode()
+
+    def scrape(self) -> Scrape:
+        """The numbers that a scrape gets."""
+        return Scrape.parse(self.text(), 0.0)
+
+
+def finished(watched: Watched, schedule: int = 0) -> Scrape:
+    """What is shown once the simulation has run."""
+    run_scheduled(schedule, watched.simulation.run)
+    return watched.scrape()
+
+
+def series(scrape: Scrape) -> set[tuple[str, frozenset[tuple[str, str]]]]:
+    """Every series of the run itself."""
+    return {key for key in scrape.samples if key[0].startswith("prism_")}
+
+
+def value(text: str, name: str, labels: Mapping[str, str] | None = None) -> float:
+    """One number on a page."""
+    return Scrape.parse(text, 0.0).value(name, **(labels or {}))

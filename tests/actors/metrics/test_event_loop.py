@@ -1,0 +1,93 @@
+"""How late the event loop is, on a clock that the test sets."""
+
+from __future__ import annotations
+
+import anyio
+
+from actors.metrics.event_loop import PERIOD_S, WINDOW_S, LoopLag
+from tests.schedules import in_schedules
+
+
+class LateClock:
+    """The loop's own time, and what a blocked loop adds to it."""
+
+    def __init__(self) -> None:
+        self.blocked_s = 0.0
+
+    def __call__(self) -> float:
+        return anyio.current_time() + self.blocked_s
+
+
+async def beats(lag: LoopLag, seconds: float) -> None:
+    """Let it beat for so long."""
+    with anyio.move_on_after(seconds):
+        await lag.run()
+
+
+@in_schedules(5)
+async def test_a_loop_that_is_on_time_has_no_lag() -> None:
+    lag = LoopLag(LateClock())
+    await beats(lag, 10.1)
+    beat = lag.now()
+    assert beat is not None
+    assert beat.lag_s_max < 1e-9
+    assert lag.age_s is not None
+    assert lag.age_s <= PERIOD_S
+
+
+@in_schedules(1)
+async def test_a_block_is_the_lag_of_the_beat_that_it_delayed() -> None:
+    clock = LateClock()
+    lag = LoopLag(clock)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lag.run)
+        await anyio.sleep(1.1)
+        clock.blocked_s += 3.0
+        await anyio.sleep(PERIOD_S)
+        late = lag.now()
+        await anyio.sleep(2 * PERIOD_S)
+        after = lag.now()
+        tasks.cancel_scope.cancel()
+    assert late is not None
+    assert after is not None
+    assert 2.7 < late.lag_s <= 3.0
+    assert after.lag_s == 0.0
+    assert after.lag_s_max == late.lag_s
+
+
+@in_schedules(1)
+async def test_an_overdue_beat_is_a_lag_already() -> None:
+    clock = LateClock()
+    lag = LoopLag(clock)
+    await beats(lag, 1.1)
+    clock.blocked_s += 30.0
+    beat = lag.now()
+    assert beat is not None
+    assert 29.0 < beat.lag_s == beat.lag_s_max <= 30.0
+    assert lag.age_s is not None
+    assert lag.age_s > 29.0
+
+
+@in_schedules(1)
+async def test_the_longest_lag_is_forgotten_after_a_minute() -> None:
+    clock = LateClock()
+    lag = LoopLag(clock)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lag.run)
+        await anyio.sleep(1.1)
+        clock.blocked_s += 3.0
+        await anyio.sleep(WINDOW_S - 2.0)
+        kept = lag.now()
+        await anyio.sleep(3.0)
+        gone = lag.now()
+        tasks.cancel_scope.cancel()
+    assert kept is not None
+    assert gone is not None
+    assert kept.lag_s_max > 2.0
+    assert gone.lag_s_max == 0.0
+
+
+def test_before_the_first_beat_nothing_is_known() -> None:
+    lag = LoopLag(lambda: 0.0)
+    assert lag.now() is None
+    assert lag.age_s is None

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import prometheus_client
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
+
+from actors.metrics.histogram import Histogram
+
+BOUNDS = (0.1, 0.5, 1.0)
+
+
+@given(values=st.lists(st.floats(0, 2) | st.sampled_from(BOUNDS), max_size=50))
+def test_it_counts_as_the_prometheus_client_does(values: list[float]) -> None:
+    ours = Histogram(BOUNDS)
+    registry = CollectorRegistry()
+    theirs = prometheus_client.Histogram("seconds", "Theirs.", buckets=BOUNDS, registry=registry)
+    for value in values:
+        ours.observe(value)
+        theirs.observe(value)
+    counts, seen = ours.counts(), 0
+    for bound, count in zip(("0.1", "0.5", "1.0", "+Inf"), counts.counts, strict=True):
+        seen += count
+        assert registry.get_sample_value("seconds_bucket", {"le": bound}) == seen
+    assert registry.get_sample_value("seconds_sum") == counts.total
+
+
+def test_a_copy_does_not_change_when_more_is_counted() -> None:
+    histogram = Histogram(BOUNDS)
+    before = histogram.counts()
+    histogram.observe(0.2, tick=3)
+    assert (sum(before.counts), before.total, before.examples) == (0, 0.0, (None,) * 4)
+
+
+def test_the_latest_observation_with_a_tick_stands_for_its_bucket() -> None:
+    histogram = Histogram(BOUNDS)
+    for tick, value in ((3, 0.2), (5, 0.4), (6, 0.7)):
+        histogram.observe(value, tick)
+    histogram.observe(0.3)
+    found = [None if example is None else (example.tick, example.value) for example in histogram.counts().examples]
+    assert found == [None, (5, 0.4), (6, 0.7), None]

@@ -1,0 +1,98 @@
+"""The endpoint of a run whose event loop is blocked for real: a computation that never lets go of the loop."""
+
+from __future__ import annotations
+
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Thread
+
+import anyio
+import msgspec
+
+from actors.cli.scrape import Scrape
+from actors.metrics.endpoint import Endpoint
+from actors.runtime.simulation import Simulation
+from prism.config import Config, MetricsConfig
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from tests.actors.social_runs import SMALL, with_simulation
+
+BLOCK_S = 3.0
+LIMIT_S = 1.0
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """One round of all pages: when it began, how long the metrics took, and what was said."""
+
+    began: float
+    scrape_s: float
+    lag_s: float
+    health: int
+    ready: int
+
+
+class Visitor:
+    """Looks at a run's pages again and again, in a thread of its own."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.host = endpoint.url.removeprefix("http://")
+        self.visits: list[Visit] = []
+        self.is_done = False
+        self.thread = Thread(target=self.run)
+
+    def run(self) -> None:
+        while not self.is_done:
+            began = time.perf_counter()
+            _, page = self.get("/metrics")
+            took = time.perf_counter() - began
+            lag = Scrape.parse(page, 0.0).value("prism_event_loop_lag_seconds")
+            self.visits.append(Visit(began, took, lag, self.get("/healthz")[0], self.get("/readyz")[0]))
+            time.sleep(0.05)
+
+    def get(self, path: str) -> tuple[int, str]:
+        connection = HTTPConnection(self.host, timeout=5)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+
+def test_a_blocked_event_loop_blocks_no_scrape_and_shows(tmp_path: Path) -> None:
+    config: Config = msgspec.structs.replace(
+        with_simulation(rounds=40), metrics=MetricsConfig(enabled=True, port=0, heartbeat_limit_s=LIMIT_S)
+    )
+    endpoint = Endpoint(config)
+    visitor = Visitor(endpoint)
+    blocked: list[float] = []
+
+    def block_once(tick: int) -> None:
+        """A long computation in the middle of the run."""
+        if tick == config.simulation.ticks_per_round:
+            time_left = time.perf_counter() + BLOCK_S
+            blocked.append(time.perf_counter())
+            while time.perf_counter() < time_left:
+                pass
+            blocked.append(time.perf_counter())
+
+    assert visitor.get("/readyz")[0] == 503
+    assert visitor.get("/healthz") == (200, "starting\n")
+    with endpoint.observing("run") as metrics:
+        domain = SocialDomain(config, build_population(SMALL.population, SMALL.simulation.seed))
+        simulation = Simulation(config, domain, observer=metrics)
+        visitor.thread.start()
+        anyio.run(simulation.run, block_once)
+        visitor.is_done = True
+        visitor.thread.join()
+    endpoint.close()
+
+    begun, ended = blocked
+    during = [visit for visit in visitor.visits if begun < visit.began < ended - 0.5]
+    assert len(during) >= 5
+    assert sorted(visit.scrape_s for visit in during)[len(during) // 2] < 0.2
+    late = [visit for visit in during if visit.began > begun + LIMIT_S + 0.5]
+    assert {visit.health for visit in late} == {503}
+    assert max(visit.lag_s for visit in late) > LIMIT_S
+    assert {visit.ready for visit in during} == {200}

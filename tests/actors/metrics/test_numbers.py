@@ -1,0 +1,167 @@
+"""What is shown of a run are the run's own numbers, before, during and after it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from functools import partial
+from threading import Event, Thread
+
+from actors.cli.scrape import Scrape
+from actors.core.mailbox import Mailbox
+from actors.core.snapshot import pairs
+from actors.runs.summary import summarise
+from actors.runtime.counters import Tally
+from prism.agents import Source
+from prism.social.chart import SOCIAL_CHART
+from tests.actors.metrics.support import Watched, finished
+from tests.actors.social_runs import SMALL, run, with_run, with_simulation
+from tests.schedules import run_scheduled
+
+
+def test_what_is_shown_is_what_the_summary_says() -> None:
+    watched = Watched()
+    shown, summary = finished(watched), summarise(watched.simulation, 1.0)
+    states = {state: int(count) for state, count in shown.by("prism_agents", "state").items()}
+    assert states == summary.agents_by_state
+    assert shown.by("prism_decisions_total", "source") == summary.decisions_by_source
+    assert shown.value("prism_agent_transitions_total") == summary.transitions
+    assert shown.value("prism_ticks_total") == shown.value("prism_tick_duration_seconds_count") == summary.ticks
+    assert shown.value("prism_ticks_planned") == SMALL.simulation.length
+    assert shown.value("prism_round") == summary.rounds
+    assert shown.value("prism_llm_request_duration_seconds_count", outcome="ok") == summary.oracle_calls > 0
+    assert shown.value("prism_oracle_queue_wait_seconds_count") == summary.oracle_calls
+    posts = shown.by("prism_posts_total", "kind")
+    assert (posts["original"], posts["reply"], posts["reshare"]) == tuple(
+        summary.world[name] for name in ("posts", "replies", "reshares")
+    )
+    assert shown.value("prism_likes_total") == summary.world["likes"]
+
+
+def test_every_message_of_a_run_is_counted_once() -> None:
+    watched = Watched()
+    shown = finished(watched)
+
+    def sent(kind: str) -> float:
+        return shown.value("prism_messages_total", kind=kind, outcome="delivered")
+
+    assert sent("question") > 0
+    assert sent("trigger") == sent("update") + watched.simulation.tally.questions
+    assert sent("decided") == sent("question")
+    assert watched.simulation.engine.inbox.statistics().accepted == sent("update") + watched.simulation.tally.questions
+
+
+def test_a_run_is_the_same_watched_or_not() -> None:
+    watched = Watched()
+    finished(watched, schedule=3)
+    unwatched = run_scheduled(4, partial(run, SMALL))
+    assert watched.simulation.engine.digest.hexdigest() == unwatched.engine.digest.hexdigest()
+
+
+def test_only_the_mailboxes_of_all_are_timed() -> None:
+    watched = Watched()
+    shown = finished(watched)
+    assert {type(mailbox) for mailbox in watched.simulation.mailboxes} == {Mailbox}
+    for name in ("engine", "decisions", "oracle"):
+        assert shown.value("prism_mailbox_wait_seconds_count", mailbox=name) > 0
+        assert shown.value("prism_mailbox_depth_max", mailbox=name) > 0
+    assert shown.value("prism_mailbox_depth_max", mailbox="agents") == 1
+
+
+def test_full_mailboxes_show_as_refusals() -> None:
+    shown = finished(Watched(with_run(mailbox_capacity=2)))
+    assert shown.value("prism_messages_total", kind="update", outcome="refused") > 0
+    assert shown.value("prism_mailbox_depth_max", mailbox="engine") <= 2
+
+
+def test_a_run_is_active_between_its_start_and_its_end() -> None:
+    watched = Watched()
+    seen: list[bool] = []
+
+    def look(tick: int) -> None:
+        snapshot = watched.metrics.snapshot
+        seen.append(snapshot is not None and snapshot.active)
+
+    assert watched.scrape().value("prism_run_active") == 0
+    run_scheduled(0, partial(watched.simulation.run, look))
+    assert all(seen)
+    assert len(seen) == watched.simulation.ticks
+    assert watched.scrape().value("prism_run_active") == 0
+
+
+def test_the_journal_and_its_checkpoints_are_counted() -> None:
+    watched = Watched()
+    watched.metrics.resumed(size=1_000, ticks=10)
+    watched.metrics.committed(0.002, size=100)
+    watched.metrics.committed(0.004, size=300, ticks=2)
+    before = time.time()
+    watched.metrics.checkpointed()
+    shown = finished(watched)
+    assert shown.value("prism_journal_bytes_total") == 1_400
+    assert shown.value("prism_journal_ticks_total") == 13
+    assert shown.value("prism_commit_duration_seconds_count") == 2
+    assert before <= shown.value("prism_checkpoint_timestamp_seconds") <= time.time()
+
+
+def test_the_states_of_a_million_agents_are_counted_in_less_than_5_ms() -> None:
+    tally = Tally(SOCIAL_CHART, 1_000_000)
+    tally.rows = Counter(
+        {
+            (before, after, f"trigger {number}", source): 1
+            for before, after in pairs(SOCIAL_CHART)
+            for number in range(3)
+            for source in Source
+        }
+    )
+    durations = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        counts = tally.agents_by_state()
+        durations.append(time.perf_counter() - begun)
+    assert sum(counts.values()) == 1_000_000
+    assert min(durations) < 0.005
+
+
+def test_scrapes_during_a_run_see_no_half_of_a_tick() -> None:
+    watched = Watched(with_simulation(rounds=10))
+    over = Event()
+    pages: list[str] = []
+
+    def look() -> None:
+        while not over.is_set():
+            pages.append(watched.text())
+
+    scrapers = [Thread(target=look) for _ in range(2)]
+    for scraper in scrapers:
+        scraper.start()
+    try:
+        run_scheduled(0, watched.simulation.run)
+    finally:
+        over.set()
+        for scraper in scrapers:
+            scraper.join()
+    scrapes = [Scrape.parse(page, 0.0) for page in pages]
+    assert {scrape.value("prism_agents") for scrape in scrapes} == {32.0}
+    for scrape in scrapes:
+        count = scrape.value("prism_tick_duration_seconds_count")
+        assert scrape.value("prism_tick_duration_seconds_bucket", le="+Inf") == count
+
+
+def test_a_world_is_measured_at_the_end_of_long_ticks_too() -> None:
+    watched, now_s = Watched(), 100.0
+    watched.metrics._clock = lambda: now_s
+    likes: list[tuple[float, int]] = []
+
+    def look(_: int) -> None:
+        nonlocal now_s
+        snapshot = watched.metrics.snapshot
+        assert snapshot is not None
+        shown = sum(measure.value for measure in snapshot.measures if measure.name == "prism_likes_total")
+        likes.append((shown, watched.simulation.domain.world.totals()["likes"]))
+        now_s += 0.9
+        watched.metrics._beaten()  # the heartbeat publishes in the middle of a tick that takes a second
+        now_s += 0.1
+
+    run_scheduled(0, partial(watched.simulation.run, look))
+    assert likes[-1][1] > 0
+    assert all(shown == there for shown, there in likes[1:])

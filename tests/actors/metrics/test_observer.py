@@ -1,0 +1,112 @@
+"""Which metrics are shown of a run: these, from the start, whoever is simulated and however many."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from actors.cli.scrape import Scrape
+from actors.core.snapshot import pairs
+from actors.factory.domains import build_domain
+from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
+from prism.social.chart import SOCIAL_CHART
+from tests.actors.metrics.support import Watched, finished, series
+from tests.actors.social_runs import SMALL
+from tests.paths import ROOT
+
+EXPECTED = {
+    "prism_build_info": "version,python",
+    "prism_run_info": "run_id,scenario,backend,seed",
+    "prism_run_active": "",
+    "prism_population": "",
+    "prism_agents": "state",
+    "prism_agent_transitions_total": "from_state,to_state",
+    "prism_ticks_total": "",
+    "prism_ticks_planned": "",
+    "prism_tick_duration_seconds": "",
+    "prism_round": "",
+    "prism_messages_total": "kind,outcome",
+    "prism_mailbox_messages": "mailbox",
+    "prism_mailbox_depth_max": "mailbox",
+    "prism_mailbox_wait_seconds": "mailbox",
+    "prism_actor_restarts_total": "kind,reason",
+    "prism_agents_quarantined": "",
+    "prism_llm_request_duration_seconds": "model,outcome",
+    "prism_llm_tokens_total": "model,type",
+    "prism_llm_requests_in_flight": "",
+    "prism_llm_concurrency_limit": "",
+    "prism_oracle_queue_depth": "",
+    "prism_oracle_queue_wait_seconds": "",
+    "prism_decisions_total": "source",
+    "prism_fallbacks_total": "reason",
+    "prism_oracle_breaker_state": "state",
+    "prism_guard_errors_total": "",
+    "prism_commit_duration_seconds": "",
+    "prism_journal_bytes_total": "",
+    "prism_journal_ticks_total": "",
+    "prism_checkpoint_timestamp_seconds": "",
+    "prism_event_loop_lag_seconds": "",
+    "prism_event_loop_lag_seconds_max": "",
+    "prism_event_loop_tasks": "",
+    "prism_posts_total": "kind",
+    "prism_likes_total": "",
+}
+DOCUMENT = ROOT / "docs" / "metrics.md"
+
+
+def families(scrape: Scrape) -> dict[str, set[str]]:
+    """`{metric: its labels}`, a histogram's series being one metric."""
+    found: dict[str, set[str]] = {}
+    for name, labels in series(scrape):
+        base = re.sub(r"_(bucket|count|sum)$", "", name) if name.endswith(("_bucket", "_count", "_sum")) else name
+        found.setdefault(base, set()).update(label for label, _ in labels if label != "le")
+    return found
+
+
+def test_a_run_shows_exactly_these_metrics_with_these_labels() -> None:
+    expected = {name: {label for label in labels.split(",") if label} for name, labels in EXPECTED.items()}
+    assert families(Watched().scrape()) == expected
+
+
+def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    documented = dict(re.findall(r"^\| `(prism_\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
+    economy = build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain
+    measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
+    assert documented == EXPECTED | measured
+
+
+def test_every_series_is_there_from_the_start() -> None:
+    watched = Watched()
+    before = series(watched.scrape())
+    assert series(finished(watched)) == before
+
+
+def test_the_number_of_series_does_not_depend_on_the_number_of_agents() -> None:
+    few, many = (
+        Watched(
+            msgspec.structs.replace(SMALL, population=PopulationConfig(size=size, graph=GraphConfig(degree=4)))
+        ).scrape()
+        for size in (10, 10_000)
+    )
+    assert series(few) == series(many)
+    assert len(many.samples) < 600
+
+
+def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
+    config = Config(simulation=SimulationConfig(domain="economy", ticks_per_round=1, rounds=3))
+    watched = Watched(config, build_domain(config).domain)
+    before = series(watched.scrape())
+    shown = finished(watched)
+    assert series(shown) == before
+    assert shown.value("prism_agents") == shown.value("prism_population") == len(config.economy.nations)
+    assert shown.value("prism_economy_interest_rate") != 0.0
+    assert len(shown.samples) < 600
+
+
+def test_the_pairs_of_states_are_those_of_the_chart() -> None:
+    assert len(pairs(SOCIAL_CHART)) == len(set(pairs(SOCIAL_CHART)))
+    assert set(pairs(SOCIAL_CHART)) == {
+        (row.source.value, row.target.value) for row in SOCIAL_CHART.transitions if row.target is not None
+    }

@@ -1,0 +1,66 @@
+"""An oracle actor on a bench: questions from traffic lights go in, decisions come out, and time is virtual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import anyio.abc
+
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec, Decided
+from actors.oracle.actor import OracleActor
+from prism.agents import Question, StatefulAgent
+from prism.config import OracleConfig
+from prism.statechart import Oracle
+from tests.domains import TrafficDomain
+
+
+def question(agent: int, tick: int = 0) -> Question[int]:
+    return Question(tick, agent, "clock", "amber", ("red", "green"), tick)
+
+
+class Bench:
+    """An oracle actor between its two mailboxes."""
+
+    def __init__(
+        self,
+        oracle: Oracle[Any],
+        config: OracleConfig | None = None,
+        *,
+        asker: Callable[[Question[Any]], StatefulAgent[Any]] | None = None,
+        capacity: int = 1000,
+    ) -> None:
+        config = config or OracleConfig()
+        domain = TrafficDomain()
+        self.codec = Codec(int, int)
+        self.inbox: Mailbox[bytes] = Mailbox("oracle", config.queue_size)
+        self.engine: Mailbox[bytes] = Mailbox("engine", capacity)
+        self.stops = 0
+        self.actor = OracleActor(
+            oracle, asker or domain.asker, self.codec, self.engine, config, on_spent=self._count_stop
+        )
+
+    def put(self, *questions: Question[int]) -> list[bool]:
+        """What the oracle's mailbox says to each question."""
+        return [self.inbox.put(self.codec.encode(each)) for each in questions]
+
+    async def decided(self, count: int) -> list[Decided]:
+        """The next decisions, as many as asked for."""
+        decisions: list[Decided] = []
+        while len(decisions) < count:
+            decisions.extend(self.codec.decided(encoded) for encoded in await self.engine.receive_all())
+        return decisions
+
+    async def ask(self, *questions: Question[int]) -> list[Decided]:
+        """The decisions on these questions, by agent, and then the end of the actor."""
+        assert all(self.put(*questions))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.actor.run, self.inbox)
+            decisions = await self.decided(len(questions))
+            self.inbox.close()
+        return sorted(decisions, key=lambda each: (each.asked, each.agent))
+
+    def _count_stop(self) -> None:
+        self.stops += 1

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import anyio
+import pytest
+from structlog.typing import EventDict
+
+from actors.core.messages import Decided
+from prism.agents import Source
+from prism.config import OracleConfig
+from prism.errors import OracleResponseError, OracleUnavailableError
+from tests.actors.oracle.bench import Bench, question
+from tests.actors.oracles import ScriptedOracle, after, failing, never, saying
+from tests.schedules import in_schedules
+
+pytestmark = pytest.mark.usefixtures("logged")
+
+
+def outcome(decided: Decided) -> tuple[str, str, str]:
+    return decided.state, decided.source, decided.reason
+
+
+@in_schedules(20)
+async def test_an_answer_comes_back_with_its_agent_tick_and_latency() -> None:
+    bench = Bench(ScriptedOracle(after(0.25)))
+    assert await bench.ask(question(2, tick=7)) == [Decided(7, 2, "clock", "green", Source.ORACLE, "", "", 0.25)]
+    assert bench.actor.statistics.answered == bench.actor.statistics.calls == 1
+
+
+@in_schedules(20)
+async def test_no_more_calls_are_under_way_than_the_limit_allows() -> None:
+    oracle = ScriptedOracle(after(1.0))
+    bench = Bench(oracle, OracleConfig(max_concurrency=3))
+    await bench.ask(*map(question, range(10)))
+    assert oracle.under_way_max == bench.actor.statistics.concurrency_max == 3
+    assert sorted(time for time, _ in oracle.asked) == [0.0] * 3 + [1.0] * 3 + [2.0] * 3 + [3.0]
+
+
+@in_schedules(20)
+async def test_calls_start_at_the_configured_rate_and_in_the_order_of_arrival() -> None:
+    oracle = ScriptedOracle()
+    await Bench(oracle, OracleConfig(rate_per_s=4.0)).ask(*map(question, range(9)))
+    assert [time for time, _ in oracle.asked] == pytest.approx([number / 4.0 for number in range(9)])
+    assert [agent for _, agent in oracle.asked] == list(range(9))
+
+
+@in_schedules(20)
+async def test_an_oracle_that_never_answers_is_a_timeout_with_the_first_option() -> None:
+    [decided] = await Bench(ScriptedOracle(never), OracleConfig(deadline_s=3.0)).ask(question(0))
+    assert decided == Decided(0, 0, "clock", "red", Source.TIMEOUT, "deadline", "", 3.0)
+
+
+@in_schedules(20)
+async def test_the_deadline_runs_from_arrival_for_questions_that_wait_for_a_slot() -> None:
+    oracle = ScriptedOracle(after(2.0))
+    decisions = await Bench(oracle, OracleConfig(deadline_s=5.0, max_concurrency=1)).ask(*map(question, range(4)))
+    assert [outcome(each) for each in decisions] == [
+        ("green", "oracle", ""),
+        ("green", "oracle", ""),
+        ("red", "timeout", "deadline"),
+        ("red", "timeout", "deadline"),
+    ]
+    assert [each.latency_s for each in decisions] == [2.0, 4.0, 5.0, 5.0]
+
+
+@in_schedules(20)
+async def test_a_question_that_is_too_late_for_the_rate_is_not_asked_at_all() -> None:
+    oracle = ScriptedOracle()
+    decisions = await Bench(oracle, OracleConfig(deadline_s=2.5, rate_per_s=1.0)).ask(*map(question, range(6)))
+    assert [time for time, _ in oracle.asked] == pytest.approx([0.0, 1.0, 2.0])
+    assert [each.source for each in decisions] == ["oracle"] * 3 + ["timeout"] * 3
+    assert [each.latency_s for each in decisions[3:]] == pytest.approx([2.5] * 3)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OracleResponseError("?", ("red",), "no such option"), "invalid_response"),
+        (TimeoutError("the client's own"), "timeout"),
+        (ZeroDivisionError("foreign"), "error"),
+        (ExceptionGroup("foreign", [ValueError("x")]), "error"),
+    ],
+)
+@in_schedules(5)
+async def test_an_oracle_that_raises_is_a_fallback_under_its_reason(error: Exception, reason: str) -> None:
+    bench = Bench(ScriptedOracle(failing(error)))
+    [decided] = await bench.ask(question(0))
+    assert outcome(decided) == ("red", "fallback", reason)
+    assert bench.actor.statistics.fallbacks == {reason: 1}
+
+
+@pytest.mark.parametrize("answer", ["amber", "GREEN", None, 1, [], object()])
+@in_schedules(5)
+async def test_an_answer_that_is_no_option_is_a_fallback(answer: object) -> None:
+    [decided] = await Bench(ScriptedOracle(saying(answer))).ask(question(0))
+    assert outcome(decided) == ("red", "fallback", "not_an_option")
+
+
+@in_schedules(20)
+async def test_an_oracle_that_cannot_answer_now_or_later_ends_the_actor() -> None:
+    bench = Bench(ScriptedOracle(failing(OracleUnavailableError("the tape has no answer"))))
+    bench.put(question(0), question(1))
+    with pytest.raises(OracleUnavailableError, match="the tape has no answer"):
+        await bench.actor.run(bench.inbox)
+
+
+@in_schedules(20)
+async def test_a_full_queue_fills_the_mailbox_which_then_says_no_and_nothing_is_lost() -> None:
+    oracle = ScriptedOracle(after(1.0))
+    bench = Bench(oracle, OracleConfig(queue_size=2, max_concurrency=1))
+    waiting, refused = [question(number) for number in range(12)], 0
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.actor.run, bench.inbox)
+        while waiting:
+            accepted = bench.put(waiting[0])[0]
+            refused += not accepted
+            if accepted:
+                waiting.pop(0)
+            await anyio.sleep(0.1)
+            assert bench.actor.queue_depth < 2 * 2
+        decisions = await bench.decided(12)
+        bench.inbox.close()
+    assert refused > 0
+    assert sorted(each.agent for each in decisions) == list(range(12))
+    assert [agent for _, agent in oracle.asked] == list(range(12))
+
+
+@in_schedules(20)
+async def test_a_full_mailbox_of_the_engine_holds_answers_back_and_loses_none() -> None:
+    bench = Bench(ScriptedOracle(), OracleConfig(max_concurrency=3), capacity=1)
+    assert [each.agent for each in await bench.ask(*map(question, range(20)))] == list(range(20))
+
+
+@in_schedules(20)
+async def test_identical_questions_share_one_call_and_its_answer() -> None:
+    oracle = ScriptedOracle(after(1.0), coalesces=True)
+    bench = Bench(oracle)
+    assert [outcome(each) for each in await bench.ask(*map(question, range(5)))] == [("green", "oracle", "")] * 5
+    assert (len(oracle.asked), bench.actor.statistics.coalesced) == (1, 4)
+
+
+@in_schedules(5)
+async def test_past_the_spend_cap_there_are_fallbacks_and_one_stop_if_so_configured() -> None:
+    bench = Bench(ScriptedOracle(after(1.0)), OracleConfig(max_calls=2, when_spent="stop"))
+    decisions = await bench.ask(*map(question, range(5)))
+    assert [outcome(each) for each in decisions] == [("green", "oracle", "")] * 2 + [("red", "fallback", "spent")] * 3
+    assert bench.stops == 1
+
+
+def test_fallbacks_are_logged_as_one_line_for_many(logged: list[EventDict]) -> None:
+    @in_schedules(1)
+    async def ask() -> None:
+        await Bench(ScriptedOracle(saying("amber"))).ask(*map(question, range(50)))
+
+    ask()
+    assert sum(event["not_an_option"] for event in logged) == 50
+    assert len(logged) == 2

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.oracle.queue import FairQueue
+
+
+@given(st.lists(st.integers(min_value=0, max_value=3)))
+def test_items_leave_by_priority_and_in_order_within_one(priorities: list[int]) -> None:
+    queue: FairQueue[tuple[int, int]] = FairQueue()
+    items = [(priority, number) for number, priority in enumerate(priorities)]
+    for item in items:
+        queue.put(item, item[0])
+    assert len(queue) == len(items)
+    assert list(queue) == sorted(items)
+    assert [queue.pop() for _ in items] == sorted(items)
+    assert len(queue) == 0
+
+
+def test_the_first_item_is_the_one_that_pop_gives() -> None:
+    queue: FairQueue[str] = FairQueue()
+    assert queue.first() is None
+    queue.put("social", 1)
+    queue.put("economy", 0)
+    assert queue.first() == queue.pop() == "economy"
+
+
+def test_an_empty_queue_has_nothing_to_pop() -> None:
+    with pytest.raises(IndexError, match="empty queue"):
+        FairQueue[str]().pop()

@@ -1,0 +1,59 @@
+"""A store at work on a disk in memory, and when what blocks is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from actors.persistence.batch_writer import Execute
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.run_store import RunStore
+from tests.actors.persistence.files import Tick, decided, draft_at, encode, frames, history_of
+from tests.crash.disk import SimulatedDisk
+
+
+async def inline(write: Callable[[], None]) -> None:
+    """What blocks, run at once: a disk in memory is never slow."""
+    write()
+
+
+class Gate:
+    """Runs what blocks when it is told to, and one after another."""
+
+    def __init__(self) -> None:
+        self.opened = anyio.Event()
+        self.waiting = 0
+        """Writes that were begun and wait."""
+
+    async def execute(self, write: Callable[[], None]) -> None:
+        self.waiting += 1
+        await self.opened.wait()
+        self.waiting -= 1
+        write()
+
+
+class Desk:
+    """A store at work on a disk in memory."""
+
+    def __init__(self, disk: SimulatedDisk, execute: Execute = inline, *, keeps_answers: bool = True) -> None:
+        self.disk = disk
+        history = history_of(disk)
+        self.store = RunStore(disk, history, keeps_answers=keeps_answers, execute=execute)
+        self.ticks = frames(200, history.start)
+        disk.operations.clear()
+
+    async def commit(self, first: int, last: int) -> None:
+        for tick in range(first, last):
+            await self.store.commit(tick, self.ticks[tick].frame)
+
+    async def keep(self, agent: int) -> None:
+        await self.store.keep(encode(decided(0, agent)))
+
+    def checkpoint(self, tick: int) -> None:
+        behind: Tick = self.ticks[tick - 1]
+        self.store.checkpoint(draft_at(tick, behind.end, behind.link))
+
+    def changes(self) -> list[tuple[str, str]]:
+        return [operation for operation in self.disk.operations if operation[1] in {JOURNAL, ANSWERS}]

@@ -1,0 +1,94 @@
+"""docs/journal.md says what the code does."""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actors.core.messages import Decided
+from actors.core.state import RunState
+from actors.persistence import checkpoint, journal, oracle_log
+from actors.persistence.checkpoint import Head, Position
+from actors.persistence.journal import Header
+from actors.persistence.run_store import PENDING_MAX
+from prism.agents import Question, Source, Update
+from prism.social.post import PostView
+from tests.actors.persistence.independent_reader import read_run
+from tests.actors.persistence.test_independent_reader import PAGE
+
+
+def section(title: str) -> str:
+    """The text below a heading."""
+    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """The rows of the tables below a heading."""
+    lines = (line for line in section(title).splitlines() if line.startswith("|"))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("file", "magic"),
+    [
+        ("journal.prism", journal.MAGIC),
+        ("oracle.log", oracle_log.MAGIC),
+        ("checkpoint-<tick>.bin", checkpoint.MAGIC),
+    ],
+)
+def test_the_first_bytes_of_every_file_are_documented(file: str, magic: bytes) -> None:
+    assert f"| `{file}` | `{repr(magic)[2:-1]}` |" in PAGE
+
+
+@pytest.mark.parametrize(("message", "column"), [(Update, 0), (Question, 2)])
+def test_every_field_of_an_answer_is_documented_at_its_place(message: type[msgspec.Struct], column: int) -> None:
+    documented = [row[column] for row in rows("journal.prism") if len(row) == 4 and row[0][:1].isdigit()]
+    expected = [f"{place} `{field}`" for place, field in enumerate(message.__struct_fields__, 1)]
+    assert [cell for cell in documented if cell] == ["0", *expected]
+
+
+def test_every_field_of_a_decision_is_documented_at_its_place() -> None:
+    documented = [row[:2] for row in rows("oracle.log") if row[0].isdigit()]
+    expected = [[str(place), f"`{field}`"] for place, field in enumerate(Decided.__struct_fields__, 1)]
+    assert documented == [["0", ""], *expected]
+
+
+def test_every_key_of_the_header_is_documented() -> None:
+    keys = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \| ", section("journal.prism"), re.MULTILINE)))
+    assert sorted(keys) == sorted(Header.__struct_fields__)
+
+
+def test_every_key_of_a_checkpoint_is_documented() -> None:
+    text = section("checkpoint-<tick>.bin")
+    for record in (Head, Position, RunState):
+        for field in record.__struct_fields__:
+            assert f"`{field}`" in text, field
+
+
+def test_every_source_and_every_field_of_a_post_is_documented() -> None:
+    text = section("journal.prism")
+    assert all(f"`{source}`" in text for source in Source)
+    assert f"[{', '.join(PostView.__struct_fields__)}]" in text.replace("\n", " ")
+
+
+def test_how_far_a_run_may_be_ahead_of_its_disk_is_documented() -> None:
+    assert f"{PENDING_MAX} ticks ahead of its disk" in PAGE.replace("\n   ", " ")
+
+
+def test_the_hash_of_the_settings_can_be_worked_out_as_documented(embedded: Path) -> None:
+    header = read_run(embedded)[0]
+    canonical = json.dumps(header["config"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert sha256(canonical.encode()).hexdigest() == header["config_sha256"]
+
+
+def test_every_wave_of_a_tick_is_in_the_order_of_agents(embedded: Path) -> None:
+    for answers in read_run(embedded)[1]:
+        agents = [answer[2] for answer in answers]
+        falls = sum(before >= after for before, after in pairwise(agents))
+        assert falls <= 1  # a social tick has two waves

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from actors.core.errors import DamagedError, JournalError
+from actors.core.frames import ORIGIN, Damage, encode_frame, link_of
+from actors.persistence.journal import JOURNAL, MAGIC, TickFrame, header_of, read_header, read_ticks
+from prism.config import Config
+from tests.actors.persistence.files import empty_run, frames, run_of
+from tests.crash.disk import SimulatedDisk
+
+
+def replaced(disk: SimulatedDisk, data: bytes) -> SimulatedDisk:
+    disk.truncate(JOURNAL, 0)
+    disk.append(JOURNAL, data)
+    return disk
+
+
+def headed(header: object) -> SimulatedDisk:
+    payload = msgspec.msgpack.encode(header)
+    return replaced(empty_run(), MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
+
+
+def test_the_header_is_read_back() -> None:
+    header, end = read_header(empty_run())
+    written = header_of(Config(), {"friends.txt": "ab" * 32}, agents=3, version="9.9")
+    assert msgspec.json.encode(header, order="sorted") == msgspec.json.encode(written, order="sorted")
+    assert end == empty_run().size(JOURNAL)
+
+
+def test_a_longer_run_has_the_same_header() -> None:
+    longer = msgspec.convert({"simulation": {"rounds": 99, "ticks": 7}}, Config)
+    assert header_of(longer, {}, 3, "1") == header_of(Config(), {}, 3, "1")
+
+
+def test_another_setting_is_another_header() -> None:
+    other = msgspec.convert({"feed": {"size": 7}}, Config)
+    assert header_of(other, {}, 3, "1").config_sha256 != header_of(Config(), {}, 3, "1").config_sha256
+
+
+def test_a_journal_is_put_in_place_whole() -> None:
+    disk = empty_run()
+    draft = f".{JOURNAL}.tmp"
+    assert disk.operations[-4:] == [("append", draft), ("sync", draft), ("rename", draft), ("sync_directory", "")]
+
+
+def test_every_tick_is_read_back_with_its_place() -> None:
+    disk, written = run_of(5)
+    found = list(read_ticks(disk, read_header(disk)[1]))
+    assert [(each.tick, each.link, each.end) for each in found if isinstance(each, TickFrame)] == [
+        (tick, each.link, each.end) for tick, each in enumerate(written)
+    ]
+
+
+def test_reading_can_begin_anywhere_given_the_link_before() -> None:
+    disk, written = run_of(5)
+    found = list(read_ticks(disk, written[2].end, tick=3, link=written[2].link))
+    assert [each.tick for each in found if isinstance(each, TickFrame)] == [3, 4]
+
+
+def test_a_frame_larger_than_a_block_is_read() -> None:
+    disk = empty_run()
+    payload = msgspec.msgpack.encode([0, [[2, 0, 0, "x" * 3_000_000]]])
+    disk.append(JOURNAL, encode_frame(link_of(ORIGIN, payload), payload))
+    (found,) = read_ticks(disk, read_header(disk)[1])
+    assert isinstance(found, TickFrame)
+    assert found.payload == payload
+
+
+def test_a_missing_frame_breaks_the_chain() -> None:
+    disk, written = run_of(4)
+    first = read_header(disk)[1]
+    data = disk.visible(JOURNAL)
+    replaced(disk, data[: written[0].end] + data[written[1].end :])
+    *whole, damage = read_ticks(disk, first)
+    assert len(whole) == 1
+    assert damage == Damage(written[0].end, "a frame does not follow from the one before it")
+
+
+def test_a_frame_twice_breaks_the_chain() -> None:
+    disk, written = run_of(2)
+    disk.append(JOURNAL, written[1].frame)
+    *_, damage = read_ticks(disk, read_header(disk)[1])
+    assert isinstance(damage, Damage)
+    assert damage.offset == written[1].end
+
+
+def test_another_tick_than_expected_is_damage_even_with_the_right_link() -> None:
+    disk, written = run_of(1)
+    payload = msgspec.msgpack.encode([7, []])
+    disk.append(JOURNAL, encode_frame(link_of(written[0].link, payload), payload))
+    *_, damage = read_ticks(disk, read_header(disk)[1])
+    assert damage == Damage(written[0].end, "a frame holds tick 7, where tick 1 was expected")
+
+
+def test_a_frame_that_holds_no_tick_is_damage() -> None:
+    disk = empty_run()
+    payload = msgspec.msgpack.encode("no tick")
+    disk.append(JOURNAL, encode_frame(link_of(ORIGIN, payload), payload))
+    (damage,) = read_ticks(disk, read_header(disk)[1])
+    assert isinstance(damage, Damage)
+    assert "tick None" in damage.problem
+
+
+def test_no_journal_is_one_clear_line() -> None:
+    with pytest.raises(JournalError, match="nothing was run here; use `prism run`"):
+        read_header(SimulatedDisk())
+
+
+@pytest.mark.parametrize("data", [b"", b"PRISM", b"something else entirely, and long enough to hold a head"])
+def test_a_file_of_another_kind_is_refused(data: bytes) -> None:
+    with pytest.raises(DamagedError, match="it does not begin with"):
+        read_header(replaced(empty_run(), data))
+
+
+def test_every_torn_header_is_refused() -> None:
+    disk = empty_run()
+    data = disk.visible(JOURNAL)
+    for end in range(len(data)):
+        with pytest.raises(DamagedError):
+            read_header(replaced(disk, data[:end]))
+
+
+@pytest.mark.parametrize("version", [0, 2, 99])
+def test_another_format_is_refused_by_its_number(version: int) -> None:
+    header = msgspec.to_builtins(header_of(Config(), {}, 3, "1")) | {"format": version}
+    with pytest.raises(JournalError, match=rf"has format {version}, and this version of PRISM reads 1"):
+        read_header(headed(header))
+
+
+def test_a_header_of_a_format_to_come_is_refused_by_its_number() -> None:
+    with pytest.raises(JournalError, match="has format 3, and this version of PRISM reads 1"):
+        read_header(headed({"format": 3, "everything": "else"}))
+
+
+HEADER = msgspec.msgpack.encode(header_of(Config(), {"friends.txt": "ab" * 32}, agents=3, version="9.9"))
+
+
+def with_byte(place: int, byte: int) -> bytes:
+    """A header in which one byte is another."""
+    return HEADER[:place] + bytes([byte]) + HEADER[place + 1 :]
+
+
+@given(st.binary(max_size=60) | st.builds(with_byte, st.integers(0, len(HEADER) - 1), st.integers(0, 255)))
+@example(b"")
+@example(b"\x93")
+@example(b"\xa1\xff")
+@example(b"\x91" * 100_000)
+@example(b"\x81\x90\xc0")
+@example(b"\xd7\xff" + b"\xff" * 8)
+def test_a_frame_of_anything_else_where_the_header_should_be_is_refused_in_one_line(payload: bytes) -> None:
+    disk = replaced(empty_run(), MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
+    told = ""
+    try:
+        header, _ = read_header(disk)
+    except JournalError as error:
+        told = str(error)
+    assert (told.startswith(f"{JOURNAL}: ") and "\n" not in told) or header.format == 1
+
+
+@pytest.mark.parametrize("header", [{"format": 1}, {"format": 1, "seed": "a text"}, {"format": "new"}, [1], None])
+def test_a_header_that_names_no_other_format_is_damaged(header: object) -> None:
+    with pytest.raises(DamagedError, match=r"damaged at byte 8: its header cannot be read: .*; without its header"):
+        read_header(headed(header))
+
+
+@given(st.binary(max_size=60))
+@example(b"\x92\x00" + b"\x91" * 100_000)
+@example(b"\x92\x00\xa1\xff")
+def test_a_frame_of_anything_else_where_a_tick_should_be_is_damage(payload: bytes) -> None:
+    disk = empty_run()
+    disk.append(JOURNAL, encode_frame(link_of(ORIGIN, payload), payload))
+    (found,) = read_ticks(disk, read_header(disk)[1])
+    if isinstance(found, TickFrame):
+        assert (found.tick, found.payload) == (0, payload)
+    else:
+        assert found.problem.startswith("a frame holds tick ")
+
+
+def test_frames_of_two_runs_of_other_answers_never_follow_each_other() -> None:
+    disk, written = run_of(2)
+    payload = msgspec.msgpack.encode([2, []])
+    other = link_of(frames(1)[0].link, payload)
+    disk.append(JOURNAL, encode_frame(other, payload))
+    *_, damage = read_ticks(disk, read_header(disk)[1])
+    assert isinstance(damage, Damage)
+    assert damage.offset == written[1].end

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.core.frames import ORIGIN, Damage, encode_frame
+from actors.core.messages import Decided
+from actors.persistence.oracle_log import ANSWERS, MAGIC, KnownAnswers, encode_answer, read_answers, whole_length
+from tests.actors.persistence.files import decided, empty_run, question
+from tests.crash.disk import SimulatedDisk
+
+
+def logged(*answers: Decided) -> SimulatedDisk:
+    disk = empty_run()
+    for answer in answers:
+        disk.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
+    return disk
+
+
+def known(disk: SimulatedDisk) -> KnownAnswers:
+    return KnownAnswers(disk, len(MAGIC), disk.size(ANSWERS))
+
+
+def test_answers_are_read_back_in_the_order_of_their_arrival() -> None:
+    answers = [decided(3, 1), decided(1, 0), decided(2, 7)]
+    found = [record[0] for record in read_answers(logged(*answers), len(MAGIC)) if not isinstance(record, Damage)]
+    assert found == answers
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=30), st.integers(0, 2**32))
+def test_every_question_finds_its_answers_whatever_the_order(names: list[tuple[int, int]], seed: int) -> None:
+    answers = [decided(tick, agent, f"state {number}") for number, (tick, agent) in enumerate(names)]
+    answers_known = known(logged(*answers))
+    asked = list(names)
+    Random(seed).shuffle(asked)
+    taken = [answers_known.take(question(*name)) for name in asked]
+    assert sorted(map(repr, taken)) == sorted(map(repr, answers))
+    assert answers_known.take(question(0, 0)) is None
+    newest = max((tick for tick, _ in names), default=-1)
+    assert answers_known.is_used_up(newest + 1)
+    assert not names or not answers_known.is_used_up(newest)
+
+
+def test_an_answer_is_known_once() -> None:
+    answers_known = known(logged(decided(4, 2)))
+    assert answers_known.take(question(4, 2)) == decided(4, 2)
+    assert answers_known.take(question(4, 2)) is None
+
+
+def test_two_answers_to_one_name_come_in_their_order() -> None:
+    answers_known = known(logged(decided(4, 2, "red"), decided(4, 2, "green")))
+    assert [answers_known.take(question(4, 2)) for _ in range(3)] == [
+        decided(4, 2, "red"),
+        decided(4, 2, "green"),
+        None,
+    ]
+
+
+def test_a_question_that_was_never_answered_has_no_answer() -> None:
+    assert known(logged(decided(4, 2))).take(question(4, 1)) is None
+
+
+def test_the_log_is_used_up_for_questions_later_than_all_that_it_answers() -> None:
+    answers_known = known(logged(decided(4, 1), decided(5, 2)))
+    assert not answers_known.is_used_up(9)  # what has not been read may be of any tick
+    answers_known.take(question(5, 2))
+    assert not answers_known.is_used_up(5)  # taken, but a crash may come before anybody has it
+    assert answers_known.is_used_up(6)
+
+
+def test_no_answer_is_taken_from_behind_the_whole_records() -> None:
+    disk = logged(decided(4, 1))
+    end = disk.size(ANSWERS)
+    disk.append(ANSWERS, encode_answer(msgspec.msgpack.encode(decided(4, 2))))
+    answers_known = KnownAnswers(disk, len(MAGIC), end)
+    assert answers_known.take(question(4, 2)) is None
+    assert answers_known.take(question(4, 1)) == decided(4, 1)
+
+
+def test_a_torn_answer_ends_the_whole_records() -> None:
+    disk = logged(decided(4, 1))
+    end = disk.size(ANSWERS)
+    disk.append(ANSWERS, encode_answer(msgspec.msgpack.encode(decided(4, 2)))[:-1])
+    length, damage = whole_length(disk, len(MAGIC))
+    assert length == end
+    assert damage is not None
+    assert damage.is_end
+
+
+def test_a_frame_that_holds_no_answer_is_damage() -> None:
+    disk = logged(decided(4, 1))
+    end = disk.size(ANSWERS)
+    disk.append(ANSWERS, encode_frame(ORIGIN, msgspec.msgpack.encode([2, "an update"])))
+    length, damage = whole_length(disk, len(MAGIC))
+    assert (length, damage and damage.offset) == (end, end)
+    assert damage is not None
+    assert "holds no answer" in damage.problem

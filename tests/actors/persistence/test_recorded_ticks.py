@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+
+from actors.core.errors import DivergedError
+from actors.core.frames import RunningDigest, tick_payload
+from actors.core.messages import LATE
+from actors.persistence.journal import JOURNAL, read_header
+from actors.persistence.recorded_ticks import History, difference
+from prism.agents import Source, Update
+from tests.actors.persistence.files import empty_run, history_of, question, run_of, update
+
+encode = msgspec.msgpack.encode
+
+
+def payload(*answers: bytes) -> bytes:
+    return tick_payload(4, answers)
+
+
+def test_a_run_without_ticks_has_no_history() -> None:
+    history = history_of(empty_run())
+    assert not history.compare(0, b"any frame")
+
+
+def test_what_comes_out_the_same_is_compared_tick_by_tick() -> None:
+    disk, written = run_of(4)
+    history = history_of(disk)
+    assert [history.compare(tick, each.frame) for tick, each in enumerate(written)] == [True] * 4
+    assert not history.compare(4, b"a new one")
+
+
+def test_it_can_begin_behind_a_checkpoint() -> None:
+    disk, written = run_of(4)
+    end = written[-1].end
+    history = History(disk, tick=2, start=written[1].end, link=written[1].link, end=end, ticks=4)
+    assert history.compare(2, written[2].frame)
+    assert history.compare(3, written[3].frame)
+    assert not history.compare(4, b"a new one")
+
+
+def test_it_ends_where_it_is_told_to() -> None:
+    disk, written = run_of(4)
+    history = History(disk, start=read_header(disk)[1], end=written[1].end, ticks=2)
+    assert history.compare(0, written[0].frame)
+    assert history.compare(1, written[1].frame)
+    assert not history.compare(2, b"a new one")
+
+
+def test_what_comes_out_otherwise_is_refused_with_tick_agent_and_field() -> None:
+    disk, written = run_of(2)
+    history = history_of(disk)
+    history.compare(0, written[0].frame)
+    digest = RunningDigest()
+    digest.link = written[0].link
+    frame = digest.add(1, [update(1, 0), update(1, 1, "amber"), encode(question(1, 2))])
+    with pytest.raises(DivergedError) as caught:
+        history.compare(1, frame)
+    assert caught.value.tick == 1
+    assert caught.value.difference == "agent 1: to_state is 'red' in the journal and 'amber' in the new run"
+    assert "tick 1 came out differently than in the journal" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "made", "told"),
+    [
+        ([update(4, 0)], [update(4, 0, "red")], "agent 0: to_state is 'green' in the journal and 'red' in the new run"),
+        (
+            [update(4, 0), update(4, 6)],
+            [update(4, 0), update(4, 6, source="fallback", reason="deadline")],
+            "agent 6: source is 'rule' in the journal and 'fallback' in the new run",
+        ),
+        (
+            [encode(question(4, 2))],
+            [update(4, 2)],
+            "agent 2: the journal has Question to 'clock', the new run Update to 'clock'",
+        ),
+        ([update(4, 1)], [update(4, 3)], "agent 1 answers in the journal where agent 3 does in the new run"),
+        ([update(4, 1), update(4, 2)], [update(4, 1)], "agent 2 answers only in the journal, with Update to 'clock'"),
+        (
+            [update(4, 1)],
+            [update(4, 1), encode(question(4, 2))],
+            "agent 2 answers only in the new run, with Question to 'clock'",
+        ),
+        (
+            [encode([2, 4, 1, "clock", "red"])],
+            [encode([2, 4, 1, "clock", "red", "green"])],
+            "agent 1: its answer has 5 fields in the journal and 6 in the new run",
+        ),
+        (
+            [encode([2, 4, 1, "clock", "red", "green", "rule", 0.0])],
+            [encode([2, 4, 1, "clock", "red", "green", "rule", -0.0])],
+            "agent 1: effect is 0.0 in the journal and -0.0 in the new run",
+        ),
+        (
+            [encode([2, 4, 1, "clock", "red", "green", "rule", [math.nan, 1]])],
+            [encode([2, 4, 1, "clock", "red", "green", "rule", [math.nan, 1.0]])],
+            "agent 1: effect is [nan, 1] in the journal and [nan, 1.0] in the new run",
+        ),
+        ([encode([2, 4, 1])], [b"\x93\x02\x04\xcc\x01"], "the values are the same, and encoded otherwise"),
+    ],
+)
+def test_the_first_difference_is_told_in_words(recorded: list[bytes], made: list[bytes], told: str) -> None:
+    assert difference(payload(*recorded), payload(*made)) == told
+
+
+def test_every_field_of_an_update_is_told_by_its_name() -> None:
+    before = Update[None](4, 0, "clock", "red", "green", "rule", None, "")
+    for name, value in (("trigger", "x"), ("from_state", "x"), ("effect", 3), ("reason", "x")):
+        after = msgspec.structs.replace(before, **{name: value})
+        assert difference(payload(encode(before)), payload(encode(after))).startswith(f"agent 0: {name} is ")
+
+
+def test_who_was_late_in_a_recorded_tick_is_known() -> None:
+    disk = empty_run()
+    digest = RunningDigest()
+    late = update(0, 1, source=Source.TIMEOUT, reason=LATE)
+    deadline = update(0, 2, source=Source.TIMEOUT, reason="deadline")
+    disk.append(JOURNAL, digest.add(0, [update(0, 0), late, deadline, encode(question(0, 3))]))
+    history = history_of(disk)
+    assert history.late(0) == frozenset({1})
+    assert history.late(1) is None  # which has not been run before

@@ -1,0 +1,218 @@
+"""A world and its actors put down between any two ticks and taken up again go on as if nothing had happened."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.core.errors import JournalError
+from actors.core.frames import ORIGIN
+from actors.core.state import RunState
+from actors.persistence.checkpoint import Checkpoint, Position
+from actors.runs.checkpointing import restore
+from actors.runtime.simulation import Simulation
+from prism.columns import Column, Columns, pack
+from prism.config import Config
+from prism.social.chart import SOCIAL_CHART
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.statechart import Statechart
+from tests.actors.oracles import SlowOracle
+from tests.actors.social_runs import SMALL, simulation, with_oracle, with_run, with_simulation
+from tests.actors.traffic_lights import FaultError
+from tests.schedules import run_scheduled
+
+TICKS = SMALL.simulation.length
+EVENTFUL = with_run(SMALL, restart_intensity=1, restart_period_ticks=20)
+"""Whoever crashes twice within twenty ticks is out for good."""
+
+
+class Taken(NamedTuple):
+    """What there is between two ticks: the digest, what the actors hold, and the world's columns."""
+
+    digest: str
+    state: RunState
+    columns: list[Column]
+
+
+class Life:
+    """A simulation from where it is put down to its end, and what there was after each of its ticks.
+
+    Args:
+        schedule: of its tasks, and of how long the oracle takes.
+        crashes: every so many people crash when they see a post; 0 for none.
+        longest_s: the oracle's longest answer; a tick takes a second, in virtual time.
+    """
+
+    def __init__(
+        self, config: Config, schedule: int, *, crashes: int = 0, longest_s: float = 0.0, start: Taken | None = None
+    ) -> None:
+        config = with_run(config, tick_s=1) if longest_s else config
+        domain = SocialDomain(
+            config, build_population(config.population, config.simulation.seed), chart_with_crashes(crashes)
+        )
+        oracle = SlowOracle(domain.oracle(), schedule, longest_s) if longest_s else None
+        self.simulation = Simulation(config, domain, oracle)
+        if start is not None:
+            columns = Columns(start.columns)
+            self.simulation.restore(start.state, columns)
+            assert columns.unread == []
+        self.taken: dict[int, Taken] = {}
+        run_scheduled(schedule, self._run)
+
+    async def _run(self) -> None:
+        await self._take()
+        await self.simulation.run(between=self._take)
+
+    async def _take(self) -> None:
+        engine = self.simulation.engine
+        self.taken[engine.tick] = Taken(engine.digest.hexdigest(), *await self.simulation.checkpoint())
+
+
+def chart_with_crashes(every: int) -> Statechart[Any]:
+    """The social chart, with a fault in it if there is to be one."""
+    if not every:
+        return SOCIAL_CHART
+
+    def crash(agent: Any, _: Any) -> None:
+        if agent.agent_id % every == 0:
+            raise FaultError
+
+    rows = [
+        msgspec.structs.replace(row, action=crash) if row.trigger == "sees_post" else row
+        for row in SOCIAL_CHART.transitions
+    ]
+    return Statechart(states=SOCIAL_CHART.states, initial=SOCIAL_CHART.initial, transitions=rows)
+
+
+def assert_goes_on(whole: Life, resumed: Life, tick: int) -> None:
+    """That a life taken up at this tick is the rest of the whole one."""
+    assert list(resumed.taken) == list(range(tick, TICKS + 1))
+    for later, taken in resumed.taken.items():
+        assert taken.digest == whole.taken[later].digest
+        assert taken.columns == whole.taken[later].columns
+        assert taken.state.tally == whole.taken[later].state.tally
+        assert taken.state.supervisor == whole.taken[later].state.supervisor
+        assert [due for due, _ in taken.state.engine.asked] == [due for due, _ in whole.taken[later].state.engine.asked]
+
+
+def test_the_runs_have_everything_that_could_be_lost() -> None:
+    whole = Life(with_oracle(EVENTFUL, lookahead_ticks=4), 0, crashes=9, longest_s=6.0)
+    states = [taken.state for taken in whole.taken.values()]
+    names = {column.name for taken in whole.taken.values() for column in taken.columns if len(column.data) > 1}
+    assert {"sessions", "current", "pending", "deliberating", "quarantined", "timelines", "seen", "posts"} <= names
+    assert any(state.engine.asked for state in states)
+    assert any(state.engine.decided for state in states)
+    assert states[-1].supervisor.quarantined
+    assert states[-1].supervisor.crashes > 3
+
+
+@pytest.mark.parametrize("lookahead", [0, 4])
+def test_it_goes_on_from_every_tick(lookahead: int) -> None:
+    config = with_oracle(EVENTFUL, lookahead_ticks=lookahead)
+    whole = Life(config, 0, crashes=9)
+    for tick in range(TICKS + 1):
+        assert_goes_on(whole, Life(config, tick, crashes=9, start=whole.taken[tick]), tick)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    schedules=st.tuples(st.integers(0, 2**16), st.integers(0, 2**16)),
+    tick=st.integers(0, TICKS),
+    lookahead=st.sampled_from([0, 1, 4]),
+    crashes=st.sampled_from([0, 7]),
+    longest_s=st.sampled_from([0.0, 3.0, 9.0]),
+)
+def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
+    seed: int, schedules: tuple[int, int], tick: int, lookahead: int, crashes: int, longest_s: float
+) -> None:
+    config = with_simulation(with_oracle(EVENTFUL, lookahead_ticks=lookahead), seed=seed)
+    before, after = schedules
+    whole = Life(config, before, crashes=crashes, longest_s=longest_s)
+    resumed = Life(config, after, crashes=crashes, longest_s=longest_s, start=whole.taken[tick])
+    assert_goes_on(whole, resumed, tick)
+
+
+def test_it_can_be_put_down_again_and_again() -> None:
+    config = with_oracle(EVENTFUL, lookahead_ticks=4)
+    whole = life = Life(config, 0, crashes=9, longest_s=6.0)
+    for tick in range(3, TICKS + 1, 3):
+        life = Life(config, tick, crashes=9, longest_s=6.0, start=life.taken[tick])
+        assert_goes_on(whole, life, tick)
+
+
+def test_what_the_actors_hold_survives_its_encoding() -> None:
+    whole = Life(with_oracle(EVENTFUL, lookahead_ticks=4), 3, crashes=9, longest_s=6.0)
+    for taken in whole.taken.values():
+        assert msgspec.msgpack.decode(msgspec.msgpack.encode(taken.state), type=RunState) == taken.state
+
+
+def test_what_the_actors_hold_is_taken_over_as_it_is() -> None:
+    config = with_oracle(EVENTFUL, lookahead_ticks=4)
+    whole = Life(config, 3, crashes=9, longest_s=6.0)
+    for tick, taken in whole.taken.items():
+        first = Life(config, 3, crashes=9, longest_s=6.0, start=taken).taken[tick]
+        assert first.state == taken.state
+
+
+async def test_what_was_taken_does_not_change_while_the_run_goes_on() -> None:
+    """It is encoded in a thread, while the next ticks run and agents go on crashing."""
+    config = with_oracle(EVENTFUL, lookahead_ticks=4)
+    population = build_population(config.population, config.simulation.seed)
+    simulation = Simulation(config, SocialDomain(config, population, chart_with_crashes(9)))
+    taken: list[tuple[RunState, bytes]] = []
+
+    async def take() -> None:
+        state, _ = await simulation.checkpoint()
+        taken.append((state, msgspec.msgpack.encode(state)))
+
+    await simulation.run(between=take)
+    assert taken[-1][0].supervisor.crashes > taken[5][0].supervisor.crashes
+    assert all(msgspec.msgpack.encode(state) == then for state, then in taken)
+
+
+@pytest.mark.parametrize("when_spent", ["fallback", "stop"])
+def test_a_spend_cap_counts_on(when_spent: str) -> None:
+    oracle = msgspec.structs.replace(SMALL.oracle, max_calls=40, when_spent=when_spent)
+    config = msgspec.structs.replace(SMALL, oracle=oracle)
+    whole = Life(config, 0)
+    assert whole.taken[max(whole.taken)].state.oracle.calls == 40
+    tick = next(tick for tick, taken in whole.taken.items() if taken.state.oracle.calls >= 20)
+    resumed = Life(config, 1, start=whole.taken[tick])
+    assert resumed.simulation.oracle.statistics.calls == 40
+    assert resumed.simulation.is_spent == whole.simulation.is_spent == (when_spent == "stop")
+
+
+def test_a_longer_run_goes_on_where_a_shorter_one_ended() -> None:
+    whole = Life(SMALL, 0)
+    shorter = Life(with_simulation(SMALL, rounds=2), 1)
+    end = max(shorter.taken)
+    assert_goes_on(whole, Life(SMALL, 2, start=shorter.taken[end]), end)
+
+
+def test_a_column_that_is_missing_is_an_error() -> None:
+    whole = Life(SMALL, 0)
+    taken = whole.taken[10]
+    for left_out in {column.name for column in taken.columns}:
+        columns = [column for column in taken.columns if column.name != left_out]
+        with pytest.raises(KeyError, match=left_out):
+            Life(SMALL, 0, start=taken._replace(columns=columns))
+
+
+@pytest.mark.parametrize("change", ["missing", "unknown", "other values"])
+def test_the_world_of_another_version_is_one_clear_line(change: str) -> None:
+    state, columns = Life(SMALL, schedule=1).taken[TICKS][1:]
+    kept = [column for column in columns if column.name != "shown"]
+    changed = {
+        "missing": kept,
+        "unknown": [*columns, *pack("moods", [1, 2])],
+        "other values": [*kept, *pack("shown", ["one", "two"])],
+    }[change]
+    position = Position(tick=TICKS, journal_bytes=0, link=ORIGIN, answers_bytes=0)
+    with pytest.raises(JournalError, match=r"0036\.bin: holds the world of another version, which (can|has)"):
+        restore(simulation(), Checkpoint(position=position, state=state, columns=changed))

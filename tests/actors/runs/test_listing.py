@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, read_header
+from actors.runs.listing import Standing, run_line, runs_in
+from actors.runs.lock import locked
+from tests.actors.persistence.test_independent_reader import summary_of
+
+
+@pytest.fixture
+def run(embedded: Path, tmp_path: Path) -> Path:
+    """A copy of a run, to be changed."""
+    return Path(shutil.copytree(embedded, tmp_path / "run"))
+
+
+def cut(run: Path, size: int) -> None:
+    """Leave this many bytes of the journal, and neither checkpoint nor summary."""
+    with (run / JOURNAL).open("r+b") as file:
+        file.truncate(size)
+    for path in run.glob("checkpoint-*.bin"):
+        path.unlink()
+    (run / "summary.json").unlink()
+
+
+def test_a_run_with_all_its_ticks_is_done(run: Path) -> None:
+    line, summary = run_line(run), summary_of(run)
+    assert (line.standing, line.is_resumable) == (Standing.DONE, False)
+    assert (line.ticks, line.length, line.agents) == (summary["ticks"], summary["ticks"], summary["agents"])
+    assert line.digest == summary["digest"]
+    assert (line.holder, line.parent) == (None, None)
+
+
+def test_the_digest_does_not_depend_on_a_checkpoint(run: Path) -> None:
+    digest = run_line(run).digest
+    for path in run.glob("checkpoint-*.bin"):
+        path.write_bytes(b"damaged")
+    assert run_line(run).digest == digest
+    for path in run.glob("checkpoint-*.bin"):
+        path.unlink()
+    assert run_line(run).digest == digest
+
+
+def test_a_checkpoint_that_is_removed_meanwhile_is_no_damage(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.runs.listing.checkpoints", lambda _: ["checkpoint-000000000001.bin"])
+    assert run_line(run).standing is Standing.DONE
+
+
+def test_a_run_without_a_summary_has_crashed_and_can_be_resumed(run: Path) -> None:
+    cut(run, (run / JOURNAL).stat().st_size - 5)
+    line = run_line(run)
+    assert (line.standing, line.is_resumable) == (Standing.CRASHED, True)
+    assert line.ticks == line.length - 1
+
+
+def test_a_run_without_a_tick_can_be_resumed(run: Path) -> None:
+    cut(run, read_header(RealDisk(run))[1])
+    line = run_line(run)
+    assert (line.standing, line.ticks, line.is_resumable) == (Standing.CRASHED, 0, True)
+
+
+def test_a_run_that_is_to_be_longer_is_stopped(run: Path) -> None:
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace("ticks: null", "ticks: 100"))
+    line = run_line(run)
+    assert (line.standing, line.length, line.is_resumable) == (Standing.STOPPED, 100, True)
+
+
+def test_a_run_at_work_is_running_and_cannot_be_resumed(run: Path) -> None:
+    with locked(run):
+        line = run_line(run)
+    assert (line.standing, line.is_resumable) == (Standing.RUNNING, False)
+    assert line.holder is not None
+
+
+@pytest.mark.parametrize("name", [JOURNAL, "config.yaml", "manifest.json"])
+def test_a_run_with_an_unreadable_file_is_damaged(run: Path, name: str) -> None:
+    (run / name).write_bytes(b"\xff\xfe nothing of the kind")
+    line = run_line(run)
+    assert (line.standing, line.is_resumable) == (Standing.DAMAGED, False)
+
+
+def test_listing_changes_nothing(run: Path) -> None:
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    runs_in(run.parent)
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_the_runs_of_a_directory_are_listed_by_name_and_others_left_out(run: Path) -> None:
+    shutil.copytree(run, run.parent / "another")
+    (run.parent / "notes").mkdir()
+    (run.parent / "file.txt").write_text("no run")
+    assert [line.path.name for line in runs_in(run.parent)] == ["another", "run"]
+    assert [line.path.name for line in runs_in(run)] == ["run"]

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from tests.paths import ROOT
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actors.core.errors import RunDirectoryError, RunLockedError
+from actors.runs.lock import LOCK, holder_of, locked
+
+HOLD = """
+import sys; from pathlib import Path; from actors.runs.lock import locked
+with locked(Path(sys.argv[1])):
+    print(1, flush=True); input()
+"""
+"""Holds the lock of the directory it is given, says so, and waits."""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> subprocess.Popen[bytes]:
+    """Another process that holds the lock."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"1\n"
+    return holder
+
+
+def end(holder: subprocess.Popen[bytes]) -> None:
+    holder.communicate(b"\n")
+
+
+def test_nobody_holds_the_lock_of_a_new_directory(tmp_path: Path) -> None:
+    assert holder_of(tmp_path) is None
+
+
+def test_whoever_holds_it_is_known_by_name(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
+    holder = holder_of(tmp_path)
+    end(elsewhere)
+    assert holder is not None
+    assert holder.startswith(f"process {elsewhere.pid} on ")
+    assert holder_of(tmp_path) is None
+
+
+def test_a_second_process_is_refused(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
+    with pytest.raises(RunLockedError, match=f"is in use by process {elsewhere.pid} on "), locked(tmp_path):
+        pytest.fail("two at once")
+    end(elsewhere)
+    with locked(tmp_path):
+        assert (tmp_path / LOCK).read_text().startswith(f"process {os.getpid()} on ")
+
+
+def test_a_process_that_was_killed_holds_nothing(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
+    elsewhere.kill()
+    end(elsewhere)
+    assert (tmp_path / LOCK).read_text() == "" or f"process {elsewhere.pid}" in (tmp_path / LOCK).read_text()
+    assert holder_of(tmp_path) is None
+    with locked(tmp_path):
+        pass
+
+
+def test_it_is_let_go_of_when_an_error_ends_the_block(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="an error"), locked(tmp_path):
+        raise ValueError("an error")
+    assert holder_of(tmp_path) is None
+
+
+def test_looking_at_a_lock_does_not_take_it(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        assert holder_of(tmp_path) is not None
+        assert holder_of(tmp_path) is not None
+    with locked(tmp_path):
+        pass
+
+
+def test_a_file_system_without_locks_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlockable(_: int, __: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", unlockable)
+    with pytest.raises(RunDirectoryError, match=r"run\.lock: cannot be locked: No locks available"), locked(tmp_path):
+        pytest.fail("nobody was kept out")
+
+
+def test_a_directory_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
+    with (
+        pytest.raises(RunDirectoryError, match=r"run\.lock: cannot be opened: No such file"),
+        locked(tmp_path / "none"),
+    ):
+        pytest.fail("there is nothing to lock")

@@ -1,0 +1,154 @@
+"""One configuration and one seed are one digest, whatever order the tasks run in and however long an answer takes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+
+from actors.runtime.simulation import Simulation
+from prism.statechart import Oracle
+from tests.actors.oracles import SlowOracle
+from tests.actors.social_runs import SMALL, digest_of, run, simulation, with_oracle, with_run, with_simulation
+from tests.paths import ROOT
+from tests.schedules import run_scheduled
+
+PRINT_DIGEST = "from tests.actors.social_runs import digest_of; print(digest_of())"
+
+
+def slow(oracle: Oracle[Any], seed: int) -> Oracle[Any]:
+    return SlowOracle(oracle, seed, longest_s=20.0)
+
+
+def test_the_small_run_asks_enough_to_prove_something() -> None:
+    done = run_scheduled(0, run)
+    assert done.tally.questions > 50
+    assert done.tally.activations > 400
+    assert len(done.tally.states_visited()) == 8
+
+
+def test_two_runs_are_equal() -> None:
+    assert digest_of() == digest_of()
+
+
+def test_plain_asyncio_gives_the_same_digest() -> None:
+    assert anyio.run(run).engine.digest.hexdigest() == digest_of()
+
+
+def test_another_seed_is_another_run() -> None:
+    assert len({digest_of(with_simulation(seed=seed)) for seed in range(5)}) == 5
+
+
+@pytest.mark.timeout(180)  # a loaded machine takes its time over 200 runs
+@pytest.mark.parametrize(("lookahead", "schedules"), [(4, 200), (0, 25), (1, 25)])
+def test_every_schedule_gives_the_same_digest(lookahead: int, schedules: int) -> None:
+    config = with_oracle(lookahead_ticks=lookahead)
+    assert {digest_of(config, schedule=seed) for seed in range(schedules)} == {digest_of(config)}
+
+
+def test_lookahead_is_a_part_of_the_model() -> None:
+    assert len({digest_of(with_oracle(lookahead_ticks=ticks)) for ticks in (0, 1, 4)}) == 3
+
+
+def test_the_order_of_hashes_does_not_matter() -> None:
+    digests = [
+        subprocess.run(
+            [sys.executable, "-c", PRINT_DIGEST],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("0", "1", "4242")
+    ]
+    assert set(digests) == {digest_of()}
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 1000])
+def test_the_capacity_of_mailboxes_does_not_matter(capacity: int) -> None:
+    config = with_run(mailbox_capacity=capacity)
+    assert {digest_of(config, schedule=seed) for seed in range(5)} == {digest_of()}
+
+
+@pytest.mark.parametrize("settings", [{"max_concurrency": 1}, {"max_concurrency": 64}, {"queue_size": 1}])
+def test_the_oracles_concurrency_and_queue_do_not_matter(settings: dict[str, float]) -> None:
+    ask = partial(slow, seed=1)
+    assert {digest_of(with_oracle(SMALL, **settings), schedule=seed, ask=ask) for seed in range(5)} == {digest_of()}
+
+
+@pytest.mark.parametrize("rate", [0.1, 3.0, 1000.0])
+def test_the_oracles_rate_does_not_matter(rate: float) -> None:
+    assert {digest_of(with_oracle(rate_per_s=rate), schedule=seed) for seed in range(5)} == {digest_of()}
+
+
+@pytest.mark.parametrize("lookahead", [0, 1, 4])
+def test_how_long_an_answer_takes_does_not_matter(lookahead: int) -> None:
+    config = with_oracle(lookahead_ticks=lookahead)
+    digests = {digest_of(config, schedule=seed, ask=partial(slow, seed=seed)) for seed in range(10)}
+    assert digests == {digest_of(config)}
+
+
+def test_watching_a_run_does_not_change_it() -> None:
+    async def watched() -> Simulation:
+        made = simulation()
+
+        def watch(tick: int) -> None:
+            assert made.progress().tick == tick
+
+        await made.run(watch)
+        return made
+
+    assert run_scheduled(0, watched).engine.digest.hexdigest() == digest_of()
+
+
+class Stopped:
+    """A run that is told to stop at some instant of some tick: while its triggers are being answered, or after it."""
+
+    def __init__(self, tick: int, pauses: int) -> None:
+        self.tick = tick
+        self.pauses = pauses
+        self.simulation = simulation()
+
+    async def run(self) -> Simulation:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._stop)
+            await self.simulation.run()
+            tasks.cancel_scope.cancel()
+        return self.simulation
+
+    async def _stop(self) -> None:
+        while self.simulation.engine.tick < self.tick:
+            await anyio.lowlevel.checkpoint()
+        for _ in range(self.pauses):
+            await anyio.lowlevel.checkpoint()
+        self.simulation.stop()
+
+
+@pytest.mark.parametrize("tick", [1, 7, 20])
+def test_a_stopped_run_finishes_its_tick_and_equals_a_run_of_as_many_ticks(tick: int) -> None:
+    for schedule in range(8):
+        stopped = run_scheduled(schedule, Stopped(tick, pauses=schedule).run)
+        ticks = stopped.engine.tick
+        assert tick <= ticks < stopped.ticks
+        whole = simulation(SMALL)
+        whole.ticks = ticks
+        run_scheduled(schedule, whole.run)
+        assert whole.engine.tick == ticks
+        assert stopped.engine.digest.hexdigest() == whole.engine.digest.hexdigest()
+
+
+async def test_a_run_that_fails_leaves_the_garbage_collector_as_it_was() -> None:
+    def fail(tick: int) -> None:
+        raise ValueError(f"tick {tick}")
+
+    with pytest.raises(ExceptionGroup):
+        await simulation().run(fail)
+    assert gc.get_freeze_count() == 0
+    assert gc.isenabled()

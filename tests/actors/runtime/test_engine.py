@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from actors.core.errors import BarrierError, MailboxClosedError
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec
+from actors.core.ports import Unrecorded
+from actors.runtime.counters import Tally
+from actors.runtime.engine import EngineActor
+from actors.runtime.simulation import Simulation
+from prism.agents import Question, Trigger, Update
+from prism.config import Config, OracleConfig, RunConfig, SimulationConfig
+from tests.actors.oracles import ScriptedOracle, after, never
+from tests.actors.traffic_lights import CrossingRun, config
+from tests.domains import Crossing, TrafficDomain, traffic_chart
+from tests.schedules import in_schedules
+
+pytestmark = pytest.mark.usefixtures("logged")
+
+
+class Engine:
+    """An engine with mailboxes whose agents and oracle the test plays itself."""
+
+    def __init__(self, lights: int, world: Crossing | None = None) -> None:
+        self.world = world or Crossing(lights)
+        self.codec = Codec(int, int)
+        self.agents: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", 1) for number in range(lights)]
+        self.oracle: Mailbox[bytes] = Mailbox("oracle", 1)
+        self.tally = Tally(traffic_chart(), lights)
+        self.actor = EngineActor(self.world, self.codec, self.agents, self.oracle, config=config(), tally=self.tally)
+
+    async def trigger(self, agent: int) -> Trigger[int]:
+        await self.agents[agent].ready()
+        encoded = self.agents[agent].take()
+        assert encoded is not None
+        trigger: Trigger[int] = self.codec.trigger(encoded)
+        return trigger
+
+    def answer(self, answer: Update[int] | Question[int]) -> None:
+        assert self.actor.inbox.put(self.codec.encode(answer))
+
+
+class Stillness(Crossing):
+    """A world in which nothing ever happens."""
+
+    def triggers(self, tick: int) -> list[Trigger[int]]:
+        return []
+
+
+@in_schedules(30)
+async def test_answers_are_applied_in_the_order_of_agents_whatever_order_they_come_in() -> None:
+    engine = Engine(4)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(engine.actor.run, 1)
+        for agent in (2, 0, 3, 1):
+            trigger = await engine.trigger(agent)
+            engine.answer(Update(trigger.tick, agent, trigger.name, "red", "green", "rule", 5))
+            await anyio.sleep(1)
+    assert [update.agent for update in engine.world.updates] == [0, 1, 2, 3]
+
+
+@in_schedules(10)
+async def test_a_tick_is_committed_only_when_every_agent_has_answered() -> None:
+    engine, committed = Engine(2), list[int]()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(engine.actor.run, 1, committed.append)
+        for agent in range(2):
+            await engine.trigger(agent)
+        engine.answer(Update(0, 0, "clock", "red", "green", "rule"))
+        await anyio.sleep(60)
+        assert (committed, engine.world.updates) == ([], [])
+        engine.answer(Update(0, 1, "clock", "red", "green", "rule"))
+    assert committed == [1]
+
+
+@in_schedules(10)
+async def test_an_answer_to_another_tick_is_an_error_that_names_agent_and_ticks() -> None:
+    engine = Engine(1)
+    engine.answer(Update(7, 0, "clock", "red", "green", "rule"))
+    with pytest.raises(BarrierError, match="agent 0 answered for tick 7, the engine is in tick 0"):
+        await engine.actor.run(1)
+
+
+@in_schedules(10)
+async def test_a_trigger_for_an_agent_that_takes_no_more_is_an_error_and_no_hang() -> None:
+    engine = Engine(1)
+    engine.agents[0].close()
+    with pytest.raises(MailboxClosedError, match="'agent 0' is closed"):
+        await engine.actor.run(1)
+
+
+@in_schedules(20)
+@pytest.mark.parametrize("lookahead", [0, 1, 2, 5])
+async def test_a_decision_takes_effect_as_many_ticks_after_its_question_as_configured(lookahead: int) -> None:
+    run = await CrossingRun(config(ticks=12, lookahead=lookahead), TrafficDomain(1)).run()
+    assert run.story(0)[:4] == [
+        (0, "green", "rule"),
+        (1, "amber", "rule"),
+        (2 + lookahead, "green", "oracle"),
+        (3 + lookahead, "amber", "rule"),
+    ]
+
+
+@in_schedules(20)
+async def test_the_clock_goes_on_while_an_agent_deliberates_and_waits_only_for_a_late_answer() -> None:
+    times: list[float] = [0.0]
+    run = CrossingRun(config(ticks=8, lookahead=3), TrafficDomain(1), ScriptedOracle(after(10.0)))
+    await run.simulation.run(lambda _: times.append(anyio.current_time()))
+    assert [times[tick] for tick in (3, 5, 6)] == [0.0, 0.0, 10.0]
+
+
+@in_schedules(20)
+async def test_in_real_time_the_clock_does_not_wait_and_records_what_is_late() -> None:
+    settings = Config(
+        simulation=SimulationConfig(rounds=1, ticks_per_round=6),
+        oracle=OracleConfig(lookahead_ticks=2, mode="realtime", deadline_s=100.0),
+        run=RunConfig(tick_s=1.0),
+    )
+    run = await CrossingRun(settings, TrafficDomain(1), ScriptedOracle(never)).run()
+    assert run.story(0)[2:] == [(4, "red", "timeout"), (5, "green", "rule")]
+    assert run.updates(0)[2].reason == "late"
+    assert (run.simulation.engine.open.late, anyio.current_time()) == (1, 6.0)
+
+
+@in_schedules(20)
+async def test_an_oracle_that_never_answers_ends_in_recorded_timeouts_and_no_hang() -> None:
+    run = await CrossingRun(oracle=ScriptedOracle(never)).run()
+    sources = [update.source for update in run.world.updates]
+    assert "timeout" in sources
+    assert "oracle" not in sources
+
+
+@in_schedules(20)
+async def test_questions_that_the_oracles_full_mailbox_refuses_are_asked_later() -> None:
+    settings = Config(
+        simulation=SimulationConfig(rounds=1, ticks_per_round=8),
+        oracle=OracleConfig(lookahead_ticks=1, queue_size=1, max_concurrency=1),
+        run=RunConfig(mailbox_capacity=1),
+    )
+    run = await CrossingRun(settings, TrafficDomain(20), ScriptedOracle(after(0.5))).run()
+    assert [run.story(light) for light in range(20)] == [run.story(0)] * 20
+    assert run.story(0)[2] == (3, "green", "oracle")
+
+
+@in_schedules(10)
+async def test_a_stop_is_heard_while_nothing_happens() -> None:
+    engine = Engine(1, Stillness(1))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(engine.actor.run, 100_000)
+        await anyio.lowlevel.checkpoint()
+        engine.actor.stop()
+    assert engine.actor.tick < 100_000
+
+
+@in_schedules(10)
+async def test_a_run_that_is_stopped_before_it_starts_does_nothing() -> None:
+    run = CrossingRun()
+    run.simulation.stop()
+    await run.run()
+    assert (run.simulation.engine.tick, run.world.updates) == (0, [])
+
+
+@in_schedules(20)
+async def test_the_runtime_runs_a_domain_it_has_never_heard_of() -> None:
+    run = await CrossingRun(config(ticks=6, lookahead=1), TrafficDomain(3)).run()
+    assert run.simulation.tally.agents_by_state() == {"red": 0, "green": 0, "amber": 3}
+    assert [update.effect for update in run.updates(0)] == [0, 1, 3, 4]
+
+
+class Past(Unrecorded):
+    """The first five ticks were run before."""
+
+    def is_recorded(self, tick: int) -> bool:
+        return tick < 5
+
+
+@in_schedules(10)
+async def test_a_stop_waits_until_what_was_run_before_is_done_again() -> None:
+    stopped = Simulation(config(ticks=12), TrafficDomain(), record=Past())
+    stopped.stop()
+    await stopped.run()
+    assert stopped.engine.tick == 5
+
+
+@in_schedules(10)
+async def test_only_ticks_that_were_not_run_before_are_paced() -> None:
+    settings = config(ticks=8, tick_s=2)
+    begun = anyio.current_time()
+    await Simulation(settings, TrafficDomain(), record=Past()).run()
+    assert anyio.current_time() - begun == pytest.approx(3 * 2.0)

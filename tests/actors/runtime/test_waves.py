@@ -1,0 +1,204 @@
+"""A tick that goes on until nothing more happens in it, answers with content, and no doing without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum, unique
+from typing import Any, ClassVar
+
+import anyio
+import pytest
+from structlog.typing import EventDict
+
+from actors.runtime.simulation import Simulation
+from prism.agents import Question, StatefulAgent, Trigger, Update, turn
+from prism.columns import Column, Columns, pack
+from prism.config import Config, OracleConfig, SimulationConfig
+from prism.domain import World
+from prism.errors import OracleFailedError
+from prism.llm.port import LanguageModel
+from prism.rng import uniform
+from prism.statechart import Answer, Oracle, Statechart, Transition
+from tests.schedules import in_schedules, run_scheduled
+
+
+@unique
+class Bid(StrEnum):
+    IDLE = "idle"
+    OFFERED = "offered"
+
+
+class Bidder(StatefulAgent[Bid]):
+    """Offers what the oracle says, and pays the price at which it is told to."""
+
+    states: ClassVar[type[Bid]] = Bid
+    open_triggers = frozenset({"bid"})
+
+    def __init__(self, agent_id: int, state: Bid, *, tick: int = 0) -> None:
+        super().__init__(agent_id, state, tick=tick, max_history_depth=0)
+        self.said = ""
+
+    def answered(self, trigger: str, content: str) -> None:
+        self.said = f"{trigger} {content}"
+
+    def effect(self) -> str:
+        return self.said
+
+
+def note(bidder: Bidder, context: Any) -> None:
+    """There is something to tell."""
+
+
+CHART = Statechart(
+    states=Bid,
+    initial=Bid.IDLE,
+    transitions=(
+        Transition("bid", Bid.IDLE, Bid.OFFERED, lambda *_: True, note, oracle=True),
+        Transition("pay", Bid.OFFERED, Bid.IDLE, action=note),
+    ),
+)
+
+
+class Auction(World):
+    """All bid at once, then pay one after the other, each one more than the one before."""
+
+    def __init__(self, size: int) -> None:
+        self.states = [Bid.IDLE] * size
+        self.price = 0
+        self.log: list[tuple[int, int, str, object]] = []
+
+    def triggers(self, tick: int) -> list[Trigger[int]]:
+        return [Trigger(tick, agent, "bid", self.price) for agent in range(len(self.states))]
+
+    def reactions(self, tick: int) -> list[Trigger[int]]:
+        offers = [agent for agent, state in enumerate(self.states) if state is Bid.OFFERED]
+        return [Trigger(tick, offers[0], "pay", self.price)] if offers else []
+
+    def apply(self, update: Update[str]) -> None:
+        self.states[update.agent] = Bid(update.to_state)
+        self.price += update.trigger == "pay"
+        self.log.append((update.tick, update.agent, update.trigger, update.effect))
+
+    def deliberates(self, question: Question[int]) -> None:
+        """Nobody is away for longer than the tick."""
+
+    def totals(self) -> dict[str, Any]:
+        return {"price": self.price}
+
+    def columns(self) -> Iterator[Column]:
+        yield from pack("states", self.states)
+
+    def restore(self, columns: Columns) -> None:
+        self.states = columns.values("states", Bid)
+
+
+class Broker(Oracle[Bid]):
+    """Names a price, after a while; fails in the tick it is told to."""
+
+    falls_back = False
+
+    def __init__(self, fails_in: int = -1) -> None:
+        self._fails_in = fails_in
+
+    async def ask(self, agent: Any, current_state: Bid, trigger: str, options: Any, context: Any = None) -> Bid:
+        return (await self.answer(agent, current_state, trigger, options, context)).state  # type: ignore[return-value]
+
+    async def answer(self, agent: Any, current_state: Bid, trigger: str, options: Any, context: Any = None) -> Answer:
+        await anyio.sleep(uniform(1, agent.agent_id, agent.tick, 99))
+        if agent.tick == self._fails_in and agent.agent_id == 1:
+            raise TimeoutError
+        return Answer(options[0], f"{agent.agent_id} at {context}")
+
+
+class AuctionDomain:
+    context_type: Any = int
+    effect_type: Any = str
+    priority = 0
+    chart = CHART
+    checkpoint_every_ticks = 1
+
+    def __init__(self, oracle: Broker, size: int = 3) -> None:
+        self.size = size
+        self.world = Auction(size)
+        self._oracle = oracle
+
+    def agent(self, agent_id: int) -> Bidder:
+        return Bidder(agent_id, self.world.states[agent_id])
+
+    def asker(self, question: Question[int]) -> Bidder:
+        return Bidder(question.agent, Bid(question.state), tick=question.tick)
+
+    def oracle(self, model: LanguageModel | None = None) -> Oracle[Bid]:
+        return self._oracle
+
+
+def auction(ticks: int = 2, oracle: Broker | None = None, **settings: Any) -> Simulation:
+    config = Config(
+        simulation=SimulationConfig(rounds=ticks, ticks_per_round=4, ticks=ticks),
+        oracle=OracleConfig(lookahead_ticks=0, **settings),
+    )
+    return Simulation(config, AuctionDomain(oracle or Broker()))
+
+
+def test_an_open_trigger_is_asked_about_even_with_one_option() -> None:
+    answer = turn(CHART, Bidder(0, Bid.IDLE), Trigger(0, 0, "bid", 7))
+    assert answer == Question(0, 0, "bid", "idle", ("offered",), 7)
+
+
+@in_schedules(30)
+async def test_a_tick_goes_on_until_there_are_no_reactions_each_after_the_one_before_is_applied() -> None:
+    done = auction()
+    await done.run()
+    pays = [(0, 0, "pay"), (0, 1, "pay"), (0, 2, "pay"), (1, 0, "pay"), (1, 1, "pay"), (1, 2, "pay")]
+    assert [entry[:3] for entry in done.domain.world.log if entry[2] == "pay"] == pays  # type: ignore[attr-defined]
+    assert done.domain.world.totals() == {"price": 6}
+    assert done.tally.activations == 12
+
+
+@in_schedules(30)
+async def test_what_an_answer_says_beyond_the_option_reaches_the_agent_and_its_update() -> None:
+    done = auction(ticks=1)
+    await done.run()
+    bids = [entry for entry in done.domain.world.log if entry[2] == "bid"]  # type: ignore[attr-defined]
+    assert bids == [(0, agent, "bid", f"bid {agent} at 0") for agent in range(3)]
+
+
+def test_waves_come_out_the_same_in_every_schedule() -> None:
+    async def digest() -> str:
+        done = auction(ticks=4)
+        await done.run()
+        return done.engine.digest.hexdigest()
+
+    assert len({run_scheduled(seed, digest) for seed in range(50)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [({}, "timeout"), ({"deadline_s": 1e-6}, "deadline"), ({"max_calls": 4}, "spent")],
+)
+def test_without_an_answer_the_run_ends_where_there_is_no_doing_without(
+    settings: dict[str, Any], reason: str, logged: list[EventDict]
+) -> None:
+    failed = auction(oracle=Broker(fails_in=1), **settings)
+
+    async def run() -> OracleFailedError:
+        with pytest.raises(ExceptionGroup) as caught:
+            await failed.run()
+        error: BaseException = caught.value
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        assert isinstance(error, OracleFailedError)
+        return error
+
+    error = run_scheduled(3, run)
+    assert error.failure == reason
+    assert failed.engine.tick == (0 if reason == "deadline" else 1)
+    assert f"in tick {failed.engine.tick}: {reason}" in str(error)
+    assert not logged
+
+
+@in_schedules(10)
+async def test_where_there_is_no_doing_without_an_answer_the_queue_does_not_count_towards_the_deadline() -> None:
+    done = auction(ticks=1, max_concurrency=1, deadline_s=1.0)
+    await done.run()
+    assert done.engine.tick == 1

@@ -1,0 +1,64 @@
+"""Small social simulations, whole and in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from actors.runtime.simulation import Simulation
+from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, SimulationConfig
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.statechart import Oracle
+from tests.schedules import run_scheduled
+
+SMALL = Config(
+    simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=12),
+    population=PopulationConfig(
+        size=32, posts_per_session=0.5, ambiguity=0.5, activity=ActivityConfig(mean=0.9, sigma=0.2)
+    ),
+    oracle=OracleConfig(deadline_s=1e6),
+)
+"""Thirty-two lively and undecided people for three rounds, and an oracle that is never late."""
+
+Ask = Callable[[Oracle[Any]], Oracle[Any]]
+
+
+def with_oracle(config: Config = SMALL, **settings: float) -> Config:
+    """The configuration with some settings of its oracle replaced."""
+    return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, **settings))
+
+
+def with_run(config: Config = SMALL, **settings: int) -> Config:
+    """The configuration with some settings of its run replaced."""
+    return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, **settings))
+
+
+def with_simulation(config: Config = SMALL, **settings: int) -> Config:
+    """The configuration with some settings of its simulation replaced."""
+    return msgspec.structs.replace(config, simulation=msgspec.structs.replace(config.simulation, **settings))
+
+
+def simulation(config: Config = SMALL, ask: Ask = lambda oracle: oracle) -> Simulation:
+    """A simulation that is ready to run.
+
+    Args:
+        ask: wraps the domain's oracle.
+    """
+    domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
+    return Simulation(config, domain, ask(domain.oracle()))
+
+
+async def run(config: Config = SMALL, ask: Ask = lambda oracle: oracle) -> Simulation:
+    """A simulation that has run."""
+    made = simulation(config, ask)
+    await made.run()
+    return made
+
+
+def digest_of(config: Config = SMALL, *, schedule: int = 0, ask: Ask = lambda oracle: oracle) -> str:
+    """The digest of a run in one schedule."""
+    return run_scheduled(schedule, partial(run, config, ask)).engine.digest.hexdigest()

@@ -1,0 +1,69 @@
+"""Whole simulations of traffic lights, with faults to order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from actors.runtime.simulation import Simulation
+from prism.agents import Update
+from prism.config import Config, OracleConfig, RunConfig, SimulationConfig
+from prism.statechart import Oracle
+from tests.domains import Crossing, TrafficDomain, TrafficLight, traffic_chart
+
+Faults = Callable[[TrafficLight], bool]
+
+
+class FaultError(Exception):
+    """A fault to order."""
+
+
+def faulty(faults: Faults) -> Callable[[TrafficLight, Any], bool]:
+    """A guard or action that raises for the lights and ticks it is told to."""
+
+    def act(light: TrafficLight, context: Any) -> bool:
+        if faults(light):
+            raise FaultError(f"light {light.agent_id} in tick {light.tick}")
+        return True
+
+    return act
+
+
+def config(ticks: int = 12, lookahead: int = 2, **run: int) -> Config:
+    return Config(
+        simulation=SimulationConfig(rounds=1, ticks_per_round=ticks),
+        oracle=OracleConfig(lookahead_ticks=lookahead),
+        run=msgspec.convert(run, RunConfig),
+    )
+
+
+class CrossingRun:
+    """A simulation of some traffic lights, and what became of each."""
+
+    def __init__(
+        self, settings: Config | None = None, domain: TrafficDomain | None = None, oracle: Oracle[Any] | None = None
+    ) -> None:
+        self.domain = domain or TrafficDomain()
+        self.world: Crossing = self.domain.world
+        self.simulation = Simulation(settings or config(), self.domain, oracle)
+
+    async def run(self) -> CrossingRun:
+        await self.simulation.run()
+        return self
+
+    @property
+    def digest(self) -> str:
+        return self.simulation.engine.digest.hexdigest()
+
+    def updates(self, agent: int) -> list[Update[int]]:
+        return [update for update in self.world.updates if update.agent == agent]
+
+    def story(self, agent: int) -> list[tuple[int, str, str]]:
+        """`(tick, state, source)` after each of a light's turns."""
+        return [(update.tick, str(update.to_state), update.source) for update in self.updates(agent)]
+
+
+def with_faulty_action(faults: Faults, size: int = 3) -> TrafficDomain:
+    return TrafficDomain(size, traffic_chart(action=faulty(faults)))

@@ -1,0 +1,147 @@
+"""A run in real processes that are killed with SIGKILL: each life goes on where the one before was ended."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from actors.core.frames import Damage
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, read_header, read_ticks
+from actors.runs.directory import SUMMARY
+from actors.runs.rounds_csv import ROUNDS
+from tests.paths import ROOT
+
+CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95")
+"""What a summary has from the clock."""
+
+
+class Moment(StrEnum):
+    """What a process was about when it was killed, as its files tell."""
+
+    UNBORN = "before the journal was there"
+    STARTING = "starting, no tick of its own yet"
+    TICKS = "ticks"
+    TORN = "ticks, with half a frame written"
+    CHECKPOINT = "writing a checkpoint"
+    REPLACING = "replacing another file"
+    ENDING = "after the last tick"
+
+
+def prism(*arguments: str) -> subprocess.Popen[str]:
+    """The command line in a process of its own, with this source."""
+    command = [sys.executable, "-m", "actors.cli", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ends(process: subprocess.Popen[str], within_s: float = 120.0) -> str:
+    """What a process printed that ended well.
+
+    Raises:
+        AssertionError: it ended otherwise.
+    """
+    out, err = process.communicate(timeout=within_s)
+    assert process.returncode == 0, f"{process.args!r}: exit {process.returncode}: {err}"
+    return out
+
+
+def is_killed(process: subprocess.Popen[str], after_s: float) -> bool:
+    """Whether the process could be killed after this time; False if it had ended well by then."""
+    try:
+        process.wait(after_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return True
+    ends(process)
+    return False
+
+
+def whole_ticks(run: Path) -> tuple[int, Damage | None]:
+    """Whole ticks in the journal, and what follows them if it is no frame."""
+    disk, ticks = RealDisk(run), 0
+    for frame in read_ticks(disk, read_header(disk)[1]):
+        if isinstance(frame, Damage):
+            return ticks, frame
+        ticks += 1
+    return ticks, None
+
+
+def moment(run: Path, ticks_before: int, length: int) -> Moment:
+    """What the process was about that has been killed.
+
+    Args:
+        ticks_before: whole ticks in the journal when it began.
+        length: ticks of the whole run.
+    """
+    if not (run / JOURNAL).exists():
+        return Moment.UNBORN
+    drafts = [path.name for path in run.glob(".*.tmp")]
+    ticks, damage = whole_ticks(run)
+    if any(name.startswith(".checkpoint-") for name in drafts):
+        return Moment.CHECKPOINT
+    if drafts:
+        return Moment.REPLACING
+    if damage is not None:
+        return Moment.TORN
+    if ticks >= length:
+        return Moment.ENDING
+    return Moment.STARTING if ticks == ticks_before else Moment.TICKS
+
+
+class Mortal:
+    """A run that is killed again and again.
+
+    Args:
+        config: its configuration file.
+        run: its directory.
+        options: of `prism run`.
+    """
+
+    def __init__(self, config: Path, run: Path, options: Sequence[str] = ()) -> None:
+        self.run = run
+        self._begin = ["run", str(config), "--quiet", "--out", str(run), *options]
+
+    @property
+    def ticks(self) -> int:
+        """Whole ticks in its journal; 0 without one."""
+        return whole_ticks(self.run)[0] if (self.run / JOURNAL).exists() else 0
+
+    def start(self) -> subprocess.Popen[str]:
+        """A process that goes on with it, or begins it where it has no journal yet."""
+        if (self.run / JOURNAL).exists():
+            return prism("resume", str(self.run), "--quiet")
+        return prism(*self._begin)
+
+    def live(self, random: Random, longest_s: float, length: int) -> Moment | None:
+        """One life, killed within this time; None if it had ended before."""
+        before = self.ticks
+        if not is_killed(self.start(), random.uniform(0.0, longest_s)):
+            return None
+        return moment(self.run, before, length)
+
+    def end(self) -> None:
+        """A life that is not killed."""
+        ends(self.start())
+
+
+def outcome(run: Path) -> dict[str, Any]:
+    """What has to be the same however often a run was killed: journal and series to the byte, and the summary."""
+    summary = json.loads((run / SUMMARY).read_text())
+    return {
+        JOURNAL: (run / JOURNAL).read_bytes(),
+        ROUNDS: (run / ROUNDS).read_bytes(),
+        SUMMARY: {key: value for key, value in summary.items() if key not in CHANGING},
+    }
+
+
+def differences(run: Path, reference: Path) -> list[str]:
+    """The files in which two runs differ."""
+    one, other = outcome(run), outcome(reference)
+    return [name for name in one if one[name] != other[name]]
