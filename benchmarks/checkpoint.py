@@ -17,12 +17,12 @@ import anyio
 import msgspec
 import numpy as np
 
-from actors.factory.domains import Built
+from actors.factory.domains import BuiltDomain
 from actors.persistence.checkpoint import checkpoints
 from actors.persistence.disk import RealDisk
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer
-from actors.runs.create import begin
+from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runtime.simulation import Simulation
 from prism.config import Config
@@ -65,9 +65,9 @@ async def _checkpoint(domain: SocialDomain, directory: Path) -> dict[str, float]
     simulation = Simulation(domain.config, domain)
     gc.collect()
     gc.freeze()  # as it is while a simulation runs
-    run = begin(RunDirectory(directory), domain.config, Built(domain, {}))
+    run = create_run(RunDirectory(directory), domain.config, BuiltDomain(domain, {}))
     disk = RealDisk(directory)
-    store = RunStore(disk, run.history, keeps_answers=False)
+    store = RunStore(disk, run.recorded, keeps_answers=False)
     simulation.engine.tick = 12
     gaps: list[float] = []
 

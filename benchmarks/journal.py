@@ -25,16 +25,16 @@ from typing import Any
 import anyio
 import msgspec
 
-from actors.factory.domains import Built, build_domain
+from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint import checkpoints
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import restore
-from actors.runs.create import begin
+from actors.runs.create import create_run
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.execute import Spectator, execute
+from actors.runs.execute import Display, execute
 from actors.runs.resume import read_resolved
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation
@@ -60,9 +60,9 @@ async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost
     if directory is None:
         simulation = Simulation(config, domain)
         return await _ticks(simulation, simulation.run)
-    run = begin(RunDirectory(directory), config, Built(domain, {}))
+    run = create_run(RunDirectory(directory), config, BuiltDomain(domain, {}))
     disk = RealDisk(directory, syncs=config.run.sync)
-    store = RunStore(disk, run.history, keeps_answers=False)
+    store = RunStore(disk, run.recorded, keeps_answers=False)
     simulation = Simulation(config, domain, record=store)
 
     async def recorded(on_tick: Callable[[int], None]) -> None:
@@ -73,7 +73,7 @@ async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost
 
     cost = await _ticks(simulation, recorded)
     disk.close()
-    return msgspec.structs.replace(cost, bytes=(store.statistics.journal_bytes - run.history.start) / simulation.ticks)
+    return msgspec.structs.replace(cost, bytes=(store.statistics.journal_bytes - run.recorded.start) / simulation.ticks)
 
 
 async def _ticks(simulation: Simulation, run: Callable[..., Any]) -> Cost:
@@ -81,7 +81,7 @@ async def _ticks(simulation: Simulation, run: Callable[..., Any]) -> Cost:
     await run(lambda _: moments.append(perf_counter()))
     elapsed = perf_counter() - moments[WARM_UP_TICKS - 1]
     return Cost(
-        elapsed / (len(moments) - WARM_UP_TICKS), updates=sum(simulation.tally.rows.values()) / simulation.ticks
+        elapsed / (len(moments) - WARM_UP_TICKS), updates=sum(simulation.counters.rows.values()) / simulation.ticks
     )
 
 
@@ -124,8 +124,8 @@ def measure_resume(sizes: Sizes, parent: Path) -> None:
         simulation={"rounds": 1, "ticks": 36}, population={"size": sizes.people}, run={"checkpoint_every_ticks": 0}
     )
     with tempfile.TemporaryDirectory(dir=parent) as directory:
-        run = begin(RunDirectory(Path(directory)), settings, build_domain(settings))
-        anyio.run(execute, run, Spectator())
+        run = create_run(RunDirectory(Path(directory)), settings, build_domain(settings))
+        anyio.run(execute, run, Display())
         disk = RealDisk(Path(directory))
         name = checkpoints(disk)[0]
         print(f"\nresume of {sizes.people:,} people: journal {disk.size(JOURNAL):,} B, {name} {disk.size(name):,} B")

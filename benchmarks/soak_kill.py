@@ -24,7 +24,7 @@ from random import Random
 from time import perf_counter
 
 from tests.durability.live_oracle import LIVE, LiveWitness
-from tests.durability.process_runs import Moment, Mortal, differences, prism
+from tests.durability.process_runs import KillableRun, Moment, differences, prism
 from tests.durability.process_runs import ends as ended
 from tests.ollama_server import Latency, OllamaServer, Settings
 
@@ -39,7 +39,7 @@ GOES_ON = 0.85
 """How likely a resumed run is killed again."""
 
 
-class Toll:
+class KillCounts:
     """Counts the dead until there are enough."""
 
     def __init__(self, kills: int) -> None:
@@ -49,7 +49,7 @@ class Toll:
         self.most = 0
         """Kills of the run that was killed most often."""
 
-    def lives(self, mortal: Mortal, random: Random, longest_s: float, length: int) -> Iterator[Moment]:
+    def lives(self, mortal: KillableRun, random: Random, longest_s: float, length: int) -> Iterator[Moment]:
         """What one run was about each time it was killed, until it may end."""
         killed = 0
         while self.left and (not killed or random.random() < GOES_ON):
@@ -69,13 +69,13 @@ class Toll:
         return "\n".join(["| killed | times |", "|---|---|", *rows, f"| in all | {self.moments.total()} |"])
 
 
-def embedded(config: Path, place: Path, toll: Toll, random: Random) -> list[str]:
+def embedded(config: Path, place: Path, counts: KillCounts, random: Random) -> list[str]:
     """Kill runs with the embedded oracle; what is wrong with the first that differs from one left alone."""
     reference, run = place / "reference", place / "run"
     length, wall_s = _alone(config, reference)
-    while toll.left:
-        mortal = Mortal(config, run)
-        for _ in toll.lives(mortal, random, 1.1 * wall_s, length):
+    while counts.left:
+        mortal = KillableRun(config, run)
+        for _ in counts.lives(mortal, random, 1.1 * wall_s, length):
             pass
         mortal.end()
         if problems := differences(run, reference):
@@ -84,17 +84,17 @@ def embedded(config: Path, place: Path, toll: Toll, random: Random) -> list[str]
     return []
 
 
-def live(place: Path, toll: Toll, random: Random, rounds: int = 8) -> list[str]:
+def live(place: Path, counts: KillCounts, random: Random, rounds: int = 8) -> list[str]:
     """Kill runs with a live oracle; what is wrong with the first that forgets, asks again or does not replay."""
     run, asked, answered = place / "run", 0, 0
     with OllamaServer(Settings(slots=8, live=True)) as server:
         config = place / "live.yaml"
         config.write_text(LIVE.format(host=server.url, rounds=rounds))
         length, wall_s = _alone(config, place / "reference", server)
-        while toll.left:
-            mortal, witness = Mortal(config, run), LiveWitness(run, server)
+        while counts.left:
+            mortal, witness = KillableRun(config, run), LiveWitness(run, server)
             before = witness.calls
-            for _ in toll.lives(mortal, random, 1.1 * wall_s, length):
+            for _ in counts.lives(mortal, random, 1.1 * wall_s, length):
                 _reseed(server, random)
                 if problems := witness.looks():
                     return problems
@@ -114,7 +114,7 @@ def _alone(config: Path, run: Path, server: OllamaServer | None = None) -> tuple
     """Ticks and seconds of a run that nobody kills."""
     if server is not None:
         _reseed(server, Random(0))
-    begun, mortal = perf_counter(), Mortal(config, run)
+    begun, mortal = perf_counter(), KillableRun(config, run)
     mortal.end()
     return mortal.ticks, perf_counter() - begun
 
@@ -133,17 +133,17 @@ def main() -> None:
     parser.add_argument("--live", action="store_true", help="with an oracle that answers differently every time")
     parser.add_argument("--seed", type=int, default=1, help="of the moments (%(default)s)")
     options = parser.parse_args()
-    place, toll, random = Path(tempfile.mkdtemp(prefix="soak-kill-")), Toll(options.kills), Random(options.seed)
+    place, counts, random = Path(tempfile.mkdtemp(prefix="soak-kill-")), KillCounts(options.kills), Random(options.seed)
     begun = perf_counter()
     if options.live:
-        problems = live(place, toll, random)
+        problems = live(place, counts, random)
     else:
         config = options.config.resolve() if options.config else place / "small.yaml"
         if options.config is None:
             config.write_text(SMALL)
-        problems = embedded(config, place, toll, random)
-    print(toll.report())
-    print(f"\n{toll.runs} runs, one of them killed {toll.most} times; {perf_counter() - begun:.0f} s")
+        problems = embedded(config, place, counts, random)
+    print(counts.report())
+    print(f"\n{counts.runs} runs, one of them killed {counts.most} times; {perf_counter() - begun:.0f} s")
     if problems:
         sys.exit("\n".join([f"NOT THE SAME, seed {options.seed}, files left in {place}:", *problems]))
     shutil.rmtree(place)

@@ -56,14 +56,14 @@ class Outcome(NamedTuple):
     alerts: Mapping[tuple[str, str], int] | None
 
 
-class Verdict(NamedTuple):
+class Answer(NamedTuple):
     """The report, and the one thing that fails a soak which went well otherwise."""
 
     text: str
     memory_rises: bool
 
 
-def judge(observations: Sequence[Observation], outcome: Outcome, options: argparse.Namespace) -> Verdict:
+def judge(observations: Sequence[Observation], outcome: Outcome, options: argparse.Namespace) -> Answer:
     """What the observations after the warm-up come to.
 
     Raises:
@@ -99,7 +99,7 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
         "Slopes: least squares on block means, variance after Newey & West with prewhitening (benchmarks/trend.py).",
         f"The memory {'RISES' if memory.rises else 'does not rise by more than chance'}.",
     ]
-    return Verdict("\n".join(lines) + "\n", memory.rises)
+    return Answer("\n".join(lines) + "\n", memory.rises)
 
 
 def warmed(observations: Sequence[Observation], warm_up: float) -> Sequence[Observation]:

@@ -11,11 +11,11 @@ import anyio
 import click
 
 from actors.cli.options import OUT, QUIET, RUN, SET, TICKS
-from actors.cli.run_command import carry_out, has_gone_on, showing
+from actors.cli.run_command import has_new_ticks, run_and_report, showing
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
 from actors.runs.lock import locked
-from actors.runs.resume import reopen
+from actors.runs.resume import resume_run
 from prism.errors import OracleUnavailableError
 
 
@@ -55,10 +55,10 @@ def fork(  # noqa: PLR0913  # one for each option
         if prepare:
             click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
             return
-        run, _ = reopen(child.path)
+        run, _ = resume_run(child.path)
         try:
-            carry_out(run, quiet=quiet)
+            run_and_report(run, quiet=quiet)
         except OracleUnavailableError:
-            if not has_gone_on(run):
+            if not has_new_ticks(run):
                 child.discard()
             raise

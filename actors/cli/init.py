@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.templates import STARTERS
+from actors.cli.templates import TEMPLATES
 from actors.core.errors import RunDirectoryError
 
 FILE_NAME = "prism.yaml"
@@ -16,10 +16,10 @@ FILE_NAME = "prism.yaml"
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--domain",
-    type=click.Choice(list(STARTERS)),
-    default=next(iter(STARTERS)),
+    type=click.Choice(list(TEMPLATES)),
+    default=next(iter(TEMPLATES)),
     show_default=True,
-    help=f"What is simulated. {'; '.join(f'{name}: {each.about}' for name, each in STARTERS.items())}.",
+    help=f"What is simulated. {'; '.join(f'{name}: {each.about}' for name, each in TEMPLATES.items())}.",
 )
 def init(directory: Path, domain: str) -> None:
     """Write DIR/prism.yaml: every setting with its value, its range and what it means.
@@ -30,7 +30,7 @@ def init(directory: Path, domain: str) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(STARTERS[domain].text())
+            file.write(TEMPLATES[domain].text())
     except FileExistsError:
         taken = path if path.exists() else directory
         raise RunDirectoryError(f"{taken}: exists already and was left as it is") from None

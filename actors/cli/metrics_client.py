@@ -25,7 +25,7 @@ TIMEOUT_S = 5.0
 ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
-class Reader:
+class MetricsClient:
     """Reads a run's metrics, wherever they are now.
 
     Args:

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.progress_bar import Bar
+from actors.cli.progress_bar import ProgressBar
 from actors.runtime.simulation import Progress
 
 REFRESH_S = 0.25
@@ -122,7 +122,7 @@ def way(tick: int, ticks: int, *more: str) -> RenderableType:
     """How far a run is of all its ticks, as a bar and in numbers, and what else is to be said on that line."""
     head = Table.grid(padding=(0, 2))
     said = ", ".join((f"tick {tick:,} of {ticks:,} ({share(tick, ticks)})", *more))
-    head.add_row(Bar(tick, ticks, style="green"), Text(said, style="bold"))
+    head.add_row(ProgressBar(tick, ticks, style="green"), Text(said, style="bold"))
     return head
 
 
@@ -131,7 +131,7 @@ def states(counts: Mapping[str, float]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     most = max(1.0, *counts.values())
     for state, count in counts.items():
-        table.add_row(Bar(count, most, has_track=False), Text(f"{count:>9,.0f}", justify="right"), state)
+        table.add_row(ProgressBar(count, most, has_track=False), Text(f"{count:>9,.0f}", justify="right"), state)
     return table
 
 

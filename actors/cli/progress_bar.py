@@ -11,7 +11,7 @@ SIGNS, ASCII_SIGNS = ("━", "·"), ("=", ".")
 """For what is done, and for what is not."""
 
 
-class Bar:
+class ProgressBar:
     """A line of signs, the first of them for what is done.
 
     Args:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.progress import duration
-from actors.cli.sparkline import Paths, read_paths
+from actors.cli.sparkline import Sparklines, read_paths
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
 from prism.llm import OracleStatistics
@@ -50,7 +50,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
     paths = read_paths(Path(directory, ROUNDS), levels)
     parts.append(_world({name: value for name, value in summary.world.items() if name not in paths}))
     if paths:
-        parts.append(Paths(paths))
+        parts.append(Sparklines(paths))
     parts.extend((Text(), _footer(summary, directory)))
     return Group(*parts)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from actors.cli.options import QUIET, RUN, SET, TICKS
-from actors.cli.run_command import carry_out
+from actors.cli.run_command import run_and_report
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
-from actors.runs.resume import reopen
+from actors.runs.resume import resume_run
 
 
 @click.command()
@@ -35,11 +35,11 @@ def resume(path: Path, ticks: int | None, overrides: Sequence[str], *, force: bo
     """
     RunDirectory(path).manifest()
     with locked(path):
-        run, notes = reopen(path, ticks=ticks, overrides=overrides, force=force)
+        run, notes = resume_run(path, ticks=ticks, overrides=overrides, force=force)
         for note in notes:
             click.echo(f"prism: {note}", err=True)
         if run.is_done:
-            told = f"{path}: has all its {run.history.ticks:,} ticks; --ticks N makes it longer"
+            told = f"{path}: has all its {run.recorded.ticks:,} ticks; --ticks N makes it longer"
             click.echo(run.digest if quiet else told)
         else:
-            carry_out(run, quiet=quiet)
+            run_and_report(run, quiet=quiet)

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from actors.cli.options import OUT, QUIET, TICKS, read_config, with_settings
-from actors.cli.run_command import carry_out
+from actors.cli.run_command import run_and_report
 from actors.core.errors import ActorError
 from actors.factory.domains import build_domain
 from actors.metrics.observation import observation
-from actors.runs.create import begin
+from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
 from prism.errors import OracleUnavailableError
@@ -51,7 +51,7 @@ def run(config: Path, overrides: Sequence[str], ticks: int | None, out: Path | N
         directory = RunDirectory.create(out, config.stem)
         with locked(directory.path):
             try:
-                carry_out(begin(directory, settings, built), quiet=quiet, observed=observed)
+                run_and_report(create_run(directory, settings, built), quiet=quiet, observed=observed)
             except (OracleUnavailableError, ActorError):
                 directory.discard_unless_begun()
                 raise

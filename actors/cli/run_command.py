@@ -20,7 +20,7 @@ from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import SUMMARY
-from actors.runs.execute import SPEND_CAP, Run, Spectator, execute
+from actors.runs.execute import SPEND_CAP, Display, Run, execute
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Progress, Simulation
@@ -31,13 +31,13 @@ EXIT_SPENT = 4
 T = TypeVar("T")
 
 
-class Terminal(Spectator):
+class Terminal(Display):
     """Shows a run on the terminal."""
 
     def begins(self, run: Run, oracle: str) -> None:
         """Say what is run."""
-        again = run.history.ticks - run.history.tick
-        where = f", from tick {run.history.ticks:,}" if run.history.ticks else ""
+        again = run.recorded.ticks - run.recorded.tick
+        where = f", from tick {run.recorded.ticks:,}" if run.recorded.ticks else ""
         where += f" ({again:,} ticks are done again first)" if again else ""
         click.echo(
             f"prism: {run.domain.size:,} agents, {run.config.simulation.length:,} ticks{where}, "
@@ -50,7 +50,7 @@ class Terminal(Spectator):
         await show_progress(read)
 
 
-def carry_out(run: Run, *, quiet: bool, observed: Observation | None = None) -> None:
+def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None) -> None:
     """Run, write the summary, show it, and exit as its end demands. The caller holds the run's lock.
 
     Args:
@@ -65,7 +65,7 @@ def carry_out(run: Run, *, quiet: bool, observed: Observation | None = None) -> 
         observer = around.enter_context(observed.observing(directory.path.resolve().name))
         around.enter_context(directory.announcing(observed.address))
         try:
-            summary = anyio.run(execute, run, Spectator() if quiet else Terminal(), observer, logs)
+            summary = anyio.run(execute, run, Display() if quiet else Terminal(), observer, logs)
         except OracleFailedError as error:
             if error.failure == "spent":
                 with suppress(ActorError):  # on a full disk it looks like a crash, and goes on all the same
@@ -86,9 +86,9 @@ def carry_out(run: Run, *, quiet: bool, observed: Observation | None = None) -> 
         sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
 
 
-def has_gone_on(run: Run) -> bool:
+def has_new_ticks(run: Run) -> bool:
     """Whether the journal has more than it had when the run was opened."""
-    return RealDisk(run.directory.path).size(JOURNAL) > run.history.end
+    return RealDisk(run.directory.path).size(JOURNAL) > run.recorded.end
 
 
 def _say_how_to_go_on(summary: Summary, path: Path) -> None:

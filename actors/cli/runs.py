@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from actors.core.errors import RunDirectoryError
-from actors.runs.listing import RunLine, runs_in
+from actors.runs.listing import ListedRun, runs_in
 
 WIDEST = 10_000
 """Columns that a table may take where nobody reads it on a terminal."""
@@ -43,7 +43,7 @@ def runs(root: Path) -> None:
         Console(width=width, markup=False, emoji=False).print(table)
 
 
-def _table(lines: list[RunLine]) -> Table:
+def _table(lines: list[ListedRun]) -> Table:
     """A row for each run; nothing in it is shortened."""
     table = Table(box=None, pad_edge=False)
     for title in ("run", "state", "resumable", "ticks", "of", "agents", "digest", "note"):
@@ -62,7 +62,7 @@ def _table(lines: list[RunLine]) -> Table:
     return table
 
 
-def _block(line: RunLine) -> str:
+def _block(line: ListedRun) -> str:
     """The same of one run, where a row would not fit."""
     rows = [
         str(line.path),
@@ -74,7 +74,7 @@ def _block(line: RunLine) -> str:
     return "\n".join(filter(None, rows))
 
 
-def _note(line: RunLine) -> str:
+def _note(line: ListedRun) -> str:
     """Who is at work in it, and where it comes from."""
     notes = [line.holder, f"fork of {line.parent}" if line.parent else None]
     return ", ".join(filter(None, notes))

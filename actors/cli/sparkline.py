@@ -29,7 +29,7 @@ def read_paths(series: Path, names: Iterable[str]) -> dict[str, list[float]]:
         return {}
 
 
-class Paths:
+class Sparklines:
     """A table: each number after the first round and after the last, its extremes, and how it moved between them.
 
     Args:

@@ -12,7 +12,7 @@ from prism.config import starter_yaml
 LINE = re.compile(r"( *)(\w+):(?: (.*))?")
 
 
-class Starter(msgspec.Struct, frozen=True, kw_only=True):
+class Template(msgspec.Struct, frozen=True, kw_only=True):
     """How the file for a domain differs from the file with all settings at their defaults.
 
     Args:
@@ -49,9 +49,9 @@ class Starter(msgspec.Struct, frozen=True, kw_only=True):
         return f"{indent}# not the default, {default}: {why}\n{indent}{name}: {value}"
 
 
-STARTERS = {
-    "social": Starter(about="1,000 people on a feed, every setting at its default"),
-    "economy": Starter(
+TEMPLATES = {
+    "social": Template(about="1,000 people on a feed, every setting at its default"),
+    "economy": Template(
         about="five nations that set an interest rate together, for forty quarters",
         head="""\
 # An economy: five nations that set one interest rate together, a quarter a tick, for ten years. It needs no server:

@@ -15,7 +15,7 @@ from actors.cli.progress import LINE_EVERY_S
 from actors.core.errors import WatchError
 
 if TYPE_CHECKING:
-    from actors.cli.metrics_client import Reader
+    from actors.cli.metrics_client import MetricsClient
 
 EVERY_S = 1.0
 WINDOW_S = 10.0
@@ -36,10 +36,10 @@ def watch(run: str, *, once: bool, user: str | None, ca: Path | None) -> None:
     started with metrics.enabled=true. Ctrl-C ends the watch, not the run.
     """
     # Imported here, because an HTTP client takes 0.2 s to import and every command comes by this module.
-    from actors.cli.metrics_client import Reader  # noqa: PLC0415
+    from actors.cli.metrics_client import MetricsClient  # noqa: PLC0415
     from actors.cli.watch_view import view  # noqa: PLC0415
 
-    reader = Reader(run, user, ca)
+    reader = MetricsClient(run, user, ca)
     if once:
         try:
             Console().print(view(reader.interval(EVERY_S)))
@@ -55,7 +55,7 @@ def watch(run: str, *, once: bool, user: str | None, ca: Path | None) -> None:
         return
 
 
-def _live(reader: Reader) -> None:
+def _live(reader: MetricsClient) -> None:
     from actors.cli.watch_view import line, view  # noqa: PLC0415
 
     console = Console()

@@ -25,7 +25,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     decided: tuple[bytes, ...] = ()
 
 
-class TallyState(msgspec.Struct, frozen=True, kw_only=True):
+class CountersState(msgspec.Struct, frozen=True, kw_only=True):
     """The counts that a checkpoint keeps."""
 
     rows: tuple[tuple[tuple[str, str, str, str], int], ...] = ()
@@ -59,7 +59,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     engine: EngineState = EngineState()
-    tally: TallyState = TallyState()
+    counters: CountersState = CountersState()
     supervisor: SupervisorState = SupervisorState()
     oracle: OracleState = OracleState()
     guards: dict[str, int] = {}

@@ -14,31 +14,31 @@ from prism.economy.series import parse_series
 from prism.social.domain import SocialDomain
 
 
-class Built(NamedTuple):
+class BuiltDomain(NamedTuple):
     """A domain ready to run, and `{input file as written: SHA-256}`."""
 
     domain: Domain
     inputs: dict[str, str]
 
 
-def _social(config: Config) -> Built:
+def _social(config: Config) -> BuiltDomain:
     population, inputs = load_population(config.population, config.simulation.seed)
-    return Built(SocialDomain(config, population), inputs)
+    return BuiltDomain(SocialDomain(config, population), inputs)
 
 
-def _economy(config: Config) -> Built:
+def _economy(config: Config) -> BuiltDomain:
     initial = config.economy.initial
     if initial.path is None:
-        return Built(EconomyDomain(config, initial_state(initial)), {})
+        return BuiltDomain(EconomyDomain(config, initial_state(initial)), {})
     source = read_input(initial.path)
     series = parse_series(source.data, source.name)
-    return Built(EconomyDomain(config, initial_state(initial, series)), {source.name: source.sha256})
+    return BuiltDomain(EconomyDomain(config, initial_state(initial, series)), {source.name: source.sha256})
 
 
-DOMAINS: dict[str, Callable[[Config], Built]] = {"social": _social, "economy": _economy}
+DOMAINS: dict[str, Callable[[Config], BuiltDomain]] = {"social": _social, "economy": _economy}
 
 
-def build_domain(config: Config) -> Built:
+def build_domain(config: Config) -> BuiltDomain:
     """The domain that the configuration names, with its input files read.
 
     Raises:

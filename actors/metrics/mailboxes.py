@@ -52,7 +52,7 @@ SHARE = 1_000
 """Mailboxes looked at in one step, which takes less than a millisecond."""
 
 
-class MailboxSweep:
+class MailboxTotals:
     """Figures of many mailboxes, as old as the step in which each was last looked at.
 
     Up to 1,000 mailboxes they are exact; of a million, which take 1,000 steps, they are minutes old.

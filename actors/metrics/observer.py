@@ -24,7 +24,7 @@ from actors.metrics.instruments import (
     TICK,
     TIMED,
 )
-from actors.metrics.mailboxes import MailboxSweep, TimedMailbox
+from actors.metrics.mailboxes import MailboxTotals, TimedMailbox
 from actors.metrics.snapshot import Labels, Snapshot
 from prism.measure import Measure
 
@@ -52,7 +52,7 @@ class Metrics(Observer):
         self._active = False
         self._run: RunView | None = None
         self._measures: tuple[Measure, ...] = ()
-        self._sweep = MailboxSweep(())
+        self._sweep = MailboxTotals(())
         self._mailboxes: dict[str, Mailbox[bytes]] = {}
         self._journal_bytes = self._journal_ticks = 0
         self._checkpoint_s = 0.0
@@ -68,7 +68,7 @@ class Metrics(Observer):
     def watches(self, run: RunView) -> None:
         """Publish what there is to see of it before it runs."""
         self._run = run
-        self._sweep = MailboxSweep(run.mailboxes)
+        self._sweep = MailboxTotals(run.mailboxes)
         self._publish(at_tick_end=True)
 
     async def run(self) -> None:

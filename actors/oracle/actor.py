@@ -22,8 +22,8 @@ from actors.core.messages import Codec, Decided, QuestionName
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission
-from actors.oracle.call import Verdict, consult
-from actors.oracle.queue import FairQueue, Waiting
+from actors.oracle.call import Answer, call_oracle
+from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.statistics import OracleStatistics
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig
@@ -70,10 +70,10 @@ class OracleActor:
         self._has_keys = type(oracle).key is not Oracle.key
         self._priority = priority
         self._observer = observer or Observer()
-        self._waiting: FairQueue[Waiting] = FairQueue()
-        self._open: dict[tuple[int, int, str], Waiting] = {}
+        self._waiting: FairQueue[WaitingQuestion] = FairQueue()
+        self._open: dict[tuple[int, int, str], WaitingQuestion] = {}
         """`{(agent, tick, trigger): its question}` from arrival until its answer is sent; survives a crash."""
-        self._followers: dict[Hashable, list[Waiting]] = {}
+        self._followers: dict[Hashable, list[WaitingQuestion]] = {}
         """`{key of a question under way: the identical ones that wait for its answer}`."""
         self._calling = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -129,7 +129,7 @@ class OracleActor:
     async def _admit(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
         """Queue what has arrived; past the queue's size, stop reading, so that the mailbox fills and says no."""
         now = anyio.current_time()
-        arrived = [Waiting(self._codec.question(encoded), now) for encoded in batch]
+        arrived = [WaitingQuestion(self._codec.question(encoded), now) for encoded in batch]
         # They are open before the domain or the oracle looks at any: a crash over one must not lose the others.
         self._open.update({each.name: each for each in arrived})
         self._start(arrived, calls)
@@ -137,7 +137,7 @@ class OracleActor:
             self._room = asyncio.Event()
             await self._room.wait()
 
-    def _start(self, arrived: list[Waiting], calls: anyio.abc.TaskGroup) -> None:
+    def _start(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
         """Send again what was answered before, replay what is on a tape, and queue what has to be asked."""
         for waiting in arrived:
             decided = waiting.decided  # by an actor that crashed before it was sent: it is in the log, so it stands
@@ -151,21 +151,21 @@ class OracleActor:
                 self._queue(waiting)
         self._pump(calls)
 
-    async def _send(self, waiting: Waiting, decided: Decided) -> None:
+    async def _send(self, waiting: WaitingQuestion, decided: Decided) -> None:
         self._open[waiting.name] = waiting._replace(decided=decided)
         await self._engine.send(self._codec.encode(decided))
         self._close(waiting)
 
-    async def _replay(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
+    async def _replay(self, waiting: WaitingQuestion, calls: anyio.abc.TaskGroup) -> None:
         question = waiting.question
         forgone = await self.oracle.forgone(self._codec.encode(question))
         if forgone is not None:
-            verdict = Verdict(question.options[0], *forgone)
+            answer = Answer(question.options[0], *forgone)
         else:
-            verdict = await consult(self.oracle, self._asker(question), question, math.inf)
-        await self._deliver(waiting, verdict, calls)
+            answer = await call_oracle(self.oracle, self._asker(question), question, math.inf)
+        await self._deliver(waiting, answer, calls)
 
-    def _queue(self, waiting: Waiting) -> None:
+    def _queue(self, waiting: WaitingQuestion) -> None:
         """Wait for a turn, or for the answer to an identical question, where one answer may serve both."""
         question = waiting.question
         if self._has_keys:
@@ -206,41 +206,41 @@ class OracleActor:
         self._timer = asyncio.get_running_loop().call_later(delay_s, self._pump, calls)
         self.admission.hold_back()
 
-    async def _call(self, waiting: Waiting, calls: anyio.abc.TaskGroup) -> None:
+    async def _call(self, waiting: WaitingQuestion, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and tell everything that learns from how it went."""
         begun, under_way = anyio.current_time(), self._calling
         within_s = self.admission.expires(waiting, begun) - begun
         self._observer.asked(begun - waiting.arrived)
-        verdict = await consult(self.oracle, self._asker(waiting.question), waiting.question, within_s)
+        answer = await call_oracle(self.oracle, self._asker(waiting.question), waiting.question, within_s)
         now = anyio.current_time()
-        self._observer.answered(verdict.reason, now - begun, waiting.question.tick)
+        self._observer.answered(answer.reason, now - begun, waiting.question.tick)
         self._calling -= 1
-        self.admission.ended(verdict, within_s, under_way, now)
-        await self._deliver(waiting, verdict, calls)
+        self.admission.ended(answer, within_s, under_way, now)
+        await self._deliver(waiting, answer, calls)
 
-    async def _deliver(self, waiting: Waiting, verdict: Verdict, calls: anyio.abc.TaskGroup) -> None:
+    async def _deliver(self, waiting: WaitingQuestion, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
         """Hand the engine the answer to a question and to those identical to it, and go on."""
-        if verdict.source in FALLBACKS and not self.oracle.falls_back:
+        if answer.source in FALLBACKS and not self.oracle.falls_back:
             agent, tick, trigger = waiting.name
-            raise OracleFailedError(agent, tick, trigger, verdict.reason, verdict.detail)
+            raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail)
         followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
-        if verdict.source == Source.TIMEOUT:
+        if answer.source == Source.TIMEOUT:
             for follower in followers:  # they came later, so they may still have time
                 self._queue(follower)
             followers = []
         now = anyio.current_time()
         for asked in (waiting, *followers):
             question = asked.question
-            answer = asked.answer(verdict, now)
-            self.statistics.noted(answer, now, verdict.detail)
-            if verdict.reason:
-                await self.oracle.forgo(self._codec.encode(question), verdict.source, verdict.reason)
-            self._open[asked.name] = asked._replace(decided=answer)
-            await self._answers.keep(self._codec.encode(answer))
-            await self._send(asked, answer)
+            decided = asked.decide(answer, now)
+            self.statistics.noted(decided, now, answer.detail)
+            if answer.reason:
+                await self.oracle.forgo(self._codec.encode(question), answer.source, answer.reason)
+            self._open[asked.name] = asked._replace(decided=decided)
+            await self._answers.keep(self._codec.encode(decided))
+            await self._send(asked, decided)
         self._pump(calls)
 
-    def _close(self, waiting: Waiting) -> None:
+    def _close(self, waiting: WaitingQuestion) -> None:
         """A question is answered. One of the same name may have been asked since the answer was sent."""
         name = waiting.name
         self.statistics.settled(name)

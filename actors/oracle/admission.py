@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from actors.oracle.call import Verdict, fallback
+from actors.oracle.call import Answer, fallback
 from actors.oracle.circuit_breaker import CircuitBreaker
 from actors.oracle.concurrency_limit import AdaptiveLimit, ConcurrencyLimit, FixedLimit
-from actors.oracle.queue import Waiting
+from actors.oracle.queue import WaitingQuestion
 from actors.oracle.rate_limit import TokenBucket
 from prism.agents import Source
 from prism.config import OracleConfig
@@ -51,7 +51,7 @@ class Admission:
         self._has_waited = False
         """Whether the next call has waited for the rate, and for nothing else."""
 
-    def refusal(self, waiting: Waiting, now: float) -> Verdict | None:
+    def refusal(self, waiting: WaitingQuestion, now: float) -> Answer | None:
         """The fallback of a question that may not be asked: too late, the backend is down, or the money is spent."""
         if self.expires(waiting, now) <= now:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
@@ -64,7 +64,7 @@ class Admission:
         self._is_spent = True
         return fallback(waiting.question, Source.FALLBACK, "spent")
 
-    def expires(self, waiting: Waiting, now: float) -> float:
+    def expires(self, waiting: WaitingQuestion, now: float) -> float:
         """When a question is given up."""
         return (waiting.arrived if self._counts_waiting else now) + self._deadline_s
 
@@ -90,14 +90,14 @@ class Admission:
         self._bucket.take(now, waited=waited)
         self.breaker.begun()
 
-    def ended(self, verdict: Verdict, within_s: float, under_way: int, now: float) -> None:
+    def ended(self, answer: Answer, within_s: float, under_way: int, now: float) -> None:
         """A call has ended.
 
         Args:
             within_s: the time it was given.
             under_way: calls that were, itself included, when it started.
         """
-        failure = verdict.reason or None
+        failure = answer.reason or None
         if failure == "deadline" and within_s < self._deadline_s / 2:
             failure = "waited"  # it had waited so long that little time was left, which says nothing of the backend
         self.breaker.ended(failure, now)

@@ -12,7 +12,7 @@ from prism.errors import OracleError, OracleUnavailableError
 from prism.statechart import Oracle
 
 
-class Verdict(NamedTuple):
+class Answer(NamedTuple):
     """The settled choice.
 
     Args:
@@ -30,12 +30,14 @@ class Verdict(NamedTuple):
     content: str = ""
 
 
-def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Verdict:
+def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
     """The first option, which is what the chart's rules would have done, or the most passive of the options."""
-    return Verdict(question.options[0], source, reason, detail)
+    return Answer(question.options[0], source, reason, detail)
 
 
-async def consult(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], within_s: float) -> Verdict:
+async def call_oracle(
+    oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], within_s: float
+) -> Answer:
     """The oracle's answer, or the fallback with the reason why there is none.
 
     Args:
@@ -55,7 +57,7 @@ async def consult(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Ques
                 raise
             return fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
         if state in options:
-            return Verdict(state, oracle.source, content=content)
+            return Answer(state, oracle.source, content=content)
         return fallback(question, Source.FALLBACK, "not_an_option", repr(state))
     return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
 

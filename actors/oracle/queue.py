@@ -7,11 +7,11 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from actors.core.messages import Decided, QuestionName
-from actors.oracle.call import Verdict
+from actors.oracle.call import Answer
 from prism.agents import Question
 
 
-class Waiting(NamedTuple):
+class WaitingQuestion(NamedTuple):
     """A question that has arrived, what identical questions have in common, and its answer while that is being sent."""
 
     question: Question[Any]
@@ -24,17 +24,17 @@ class Waiting(NamedTuple):
         """The agent, tick and trigger that it is known by."""
         return self.question.agent, self.question.tick, self.question.trigger
 
-    def answer(self, verdict: Verdict, now: float) -> Decided:
+    def decide(self, answer: Answer, now: float) -> Decided:
         """What the engine is told."""
         question = self.question
         return Decided(
             question.tick,
             question.agent,
             question.trigger,
-            verdict.state,
-            verdict.source,
-            verdict.reason,
-            verdict.content,
+            answer.state,
+            answer.source,
+            answer.reason,
+            answer.content,
             now - self.arrived,
         )
 

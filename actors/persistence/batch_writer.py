@@ -13,7 +13,7 @@ import msgspec
 from anyio import to_thread
 
 from actors.core.errors import JournalError
-from actors.persistence.checkpoint_writer import Draft
+from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
@@ -132,7 +132,7 @@ class RunWriter:
             self._disk.sync_directory()  # or a power cut might keep a checkpoint's name and lose theirs
             self._named.update(lines)
 
-    def end(self, draft: Draft) -> None:
+    def end(self, draft: CheckpointWriter) -> None:
         """Put a checkpoint in place, or remove one that was given up."""
         if not draft.is_whole:
             draft.remove(self._disk)

@@ -26,7 +26,7 @@ frame for each piece it would fall behind."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Draft:
+class CheckpointWriter:
     """A checkpoint that is being made. As a context manager it ends with the block, whole unless that raises.
 
     Args:
@@ -52,7 +52,7 @@ class Draft:
         self._is_begun = False
         self._added = anyio.Event()
 
-    def __enter__(self) -> Draft:
+    def __enter__(self) -> CheckpointWriter:
         return self
 
     def __exit__(
@@ -108,7 +108,7 @@ class Draft:
 
 def write_checkpoint(disk: Disk, checkpoint: Checkpoint, keep: int = 2) -> None:
     """Put a whole checkpoint in place, and remove all but the latest `keep`."""
-    with Draft(checkpoint.position, checkpoint.state) as draft:
+    with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
         for column in checkpoint.columns:
             draft.add(column)
     draft.write(disk)

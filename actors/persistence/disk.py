@@ -135,7 +135,7 @@ class RealDisk(Disk):
             os.close(descriptor)
 
 
-def put_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
+def write_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
     """Write a file so that a crash leaves the old one or the new one, never half of it."""
     draft = f".{name}.tmp"
     with suppress(FileNotFoundError):

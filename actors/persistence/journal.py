@@ -14,7 +14,7 @@ import msgspec
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, UNREADABLE, Damage, Frame, encode_frame, link_of, read_frame
-from actors.persistence.disk import Disk, put_whole
+from actors.persistence.disk import Disk, write_whole
 from prism.config import Config
 
 JOURNAL = "journal.prism"
@@ -86,7 +86,7 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
 def create_journal(disk: Disk, header: Header) -> None:
     """Begin a journal: afterwards it is there with its whole header, or not at all."""
     payload = msgspec.msgpack.encode(header, order="deterministic")
-    put_whole(disk, JOURNAL, [MAGIC + encode_frame(link_of(ORIGIN, payload), payload)])
+    write_whole(disk, JOURNAL, [MAGIC + encode_frame(link_of(ORIGIN, payload), payload)])
 
 
 def read_header(disk: Disk) -> tuple[Header, int]:

@@ -14,7 +14,7 @@ import msgspec
 
 from actors.core.frames import ORIGIN, UNREADABLE, Damage, encode_frame
 from actors.core.messages import Decided
-from actors.persistence.disk import Disk, put_whole
+from actors.persistence.disk import Disk, write_whole
 from actors.persistence.journal import read_frames
 from prism.agents import Question
 
@@ -43,7 +43,7 @@ def read_answers(disk: Disk, offset: int) -> Iterator[tuple[Decided, int] | Dama
             return
 
 
-class KnownAnswers:
+class RecordedAnswers:
     """The answers of an earlier life, read as they are needed: questions come up again in about the same order.
 
     Args:
@@ -88,7 +88,7 @@ class KnownAnswers:
 
 def create_answers(disk: Disk) -> None:
     """Begin an empty log."""
-    put_whole(disk, ANSWERS, [MAGIC])
+    write_whole(disk, ANSWERS, [MAGIC])
 
 
 def whole_length(disk: Disk, offset: int) -> tuple[int, Damage | None]:

@@ -21,7 +21,7 @@ _AGENT = 2
 """The place of the agent in every answer: behind the tag and the tick."""
 
 
-class History:
+class RecordedTicks:
     """The recorded ticks from a place in the journal on, read as they are needed.
 
     Args:

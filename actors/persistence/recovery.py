@@ -15,7 +15,7 @@ from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL, Header, read_header, read_ticks, reading
 from actors.persistence.oracle_log import ANSWERS, create_answers, whole_length
 from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
-from actors.persistence.recorded_ticks import History
+from actors.persistence.recorded_ticks import RecordedTicks
 
 REMEDY = "`prism verify` shows all of it; `prism resume --force` cuts the journal there and runs the rest again"
 REMEDY_OF_ANSWERS = "`prism verify` shows all of it; `prism resume --force` cuts the log there and asks again"
@@ -32,7 +32,7 @@ class Recovered(NamedTuple):
     """
 
     header: Header
-    history: History
+    recorded: RecordedTicks
     digest: str
     checkpoint: Checkpoint | None
     notes: list[str]
@@ -83,8 +83,8 @@ def _recover(disk: Disk, *, mend: bool, before: int | None, force: bool) -> Reco
             disk.remove(checkpoint.name)
     durable = max((checkpoint.position.answers_end for checkpoint in candidates), default=0)
     answers_end = _mend_answers(disk, notes, durable, mend=mend, force=force)
-    history = _history(disk, first, ends, answers_end, chosen)
-    return Recovered(header, history, digest_of(ends.link), chosen, notes, passed_over)
+    recorded = _recorded_ticks(disk, first, ends, answers_end, chosen)
+    return Recovered(header, recorded, digest_of(ends.link), chosen, notes, passed_over)
 
 
 def _is_no_crash(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
@@ -152,9 +152,11 @@ def _mend_answers(disk: Disk, notes: list[str], durable: int, *, mend: bool, for
     return end
 
 
-def _history(disk: Disk, first: int, ends: _Ends, answers_end: int, checkpoint: Checkpoint | None) -> History:
+def _recorded_ticks(
+    disk: Disk, first: int, ends: _Ends, answers_end: int, checkpoint: Checkpoint | None
+) -> RecordedTicks:
     if checkpoint is None:
-        return History(
+        return RecordedTicks(
             disk,
             start=first,
             end=ends.end,
@@ -163,7 +165,7 @@ def _history(disk: Disk, first: int, ends: _Ends, answers_end: int, checkpoint: 
             answers_end=answers_end,
         )
     at = checkpoint.position
-    return History(
+    return RecordedTicks(
         disk,
         tick=at.tick,
         start=at.journal_bytes,

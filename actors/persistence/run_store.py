@@ -23,10 +23,10 @@ from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
 from actors.persistence.batch_writer import Batch, Execute, Marks, RunWriter, StoreStatistics, in_thread, not_written
 from actors.persistence.checkpoint import Position
-from actors.persistence.checkpoint_writer import Draft
+from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
-from actors.persistence.oracle_log import ANSWERS, KnownAnswers, encode_answer
-from actors.persistence.recorded_ticks import History
+from actors.persistence.oracle_log import ANSWERS, RecordedAnswers, encode_answer
+from actors.persistence.recorded_ticks import RecordedTicks
 from prism.agents import Question
 
 PENDING_MAX = 64
@@ -38,7 +38,7 @@ class RunStore(Record):
 
     Args:
         disk: where they are.
-        history: what is there already: it is done again and compared before anything new is written.
+        recorded: what is there already: it is done again and compared before anything new is written.
         keeps_answers: False for an oracle that computes its answers, and would compute the same ones again.
         settled_after: ticks after which a question's answer must have been kept; None where it need not have been.
         keep: checkpoints that are kept.
@@ -49,7 +49,7 @@ class RunStore(Record):
     def __init__(  # noqa: PLR0913  # what it writes, and how, each of them once
         self,
         disk: Disk,
-        history: History,
+        recorded: RecordedTicks,
         *,
         keeps_answers: bool,
         settled_after: int | None = None,
@@ -57,26 +57,26 @@ class RunStore(Record):
         execute: Execute = in_thread,
         observer: Observer | None = None,
     ) -> None:
-        self.statistics = StoreStatistics(history.end, history.ticks)
+        self.statistics = StoreStatistics(recorded.end, recorded.ticks)
         self._disk = disk
-        self._history = history
+        self._recorded = recorded
         self._execute = execute
         self._observer = observer or Observer()
-        self._observer.resumed(history.end, history.ticks)
+        self._observer.resumed(recorded.end, recorded.ticks)
         self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, keep=keep)
         self._settled_after = settled_after
         self._keeps_answers = keeps_answers
-        self._known = KnownAnswers(disk, history.answers_from, history.answers_end)
+        self._known = RecordedAnswers(disk, recorded.answers_from, recorded.answers_end)
         self._batch, self._writing = Batch(), Batch()
         self._taken = self._done = 0
         """Batches that were begun, and that are written."""
-        self._draft: Draft | None = None
+        self._draft: CheckpointWriter | None = None
         """The next checkpoint."""
         self._is_checkpointing = False
         self._settles = False
         """Whether all of the next batch has to be on the medium before it counts as written."""
-        self._frame_end, self._answers_bytes = history.start, history.answers_end
-        self._marks = Marks(history.tick, history.answers_from)
+        self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
+        self._marks = Marks(recorded.tick, recorded.answers_from)
         self._changed, self._written = anyio.Event(), anyio.Event()
         self._ends = self._is_over = False
         self._error: OSError | None = None
@@ -122,7 +122,7 @@ class RunStore(Record):
             self._done += 1
         self._tell()
 
-    async def _write_checkpoint(self, draft: Draft) -> None:
+    async def _write_checkpoint(self, draft: CheckpointWriter) -> None:
         """Write a checkpoint while it is being made, and put it in place when all that it relies on is."""
         while await draft.more() and self._error is None:
             await self._attempt(partial(draft.write, self._disk))
@@ -149,11 +149,11 @@ class RunStore(Record):
 
     def is_recorded(self, tick: int) -> bool:
         """Whether this tick was run before."""
-        return tick < self._history.ticks
+        return tick < self._recorded.ticks
 
     def late(self, tick: int) -> frozenset[int] | None:
         """Whose decisions came too late in this tick when it was first run; None if this is the first time."""
-        return self._history.late(tick)
+        return self._recorded.late(tick)
 
     def known(self, question: Question[Any]) -> Decided | None:
         """The answer that came in an earlier life.
@@ -164,7 +164,7 @@ class RunStore(Record):
         decided = self._known.take(question)
         if decided is None and self._settled_after is not None:
             settled = question.tick + self._settled_after
-            if settled < self._history.ticks:
+            if settled < self._recorded.ticks:
                 raise JournalError(
                     f"{ANSWERS}: has no answer to agent {question.agent}'s {question.trigger!r} of tick "
                     f"{question.tick}, on which tick {settled} of the journal depends; a part of it is lost"
@@ -186,7 +186,7 @@ class RunStore(Record):
         """Compare the frame with what is there, or have it written where there is none."""
         self._check()
         self._frame_end += len(frame)
-        if not self._history.compare(tick, frame):
+        if not self._recorded.compare(tick, frame):
             self._batch.frames.append(frame)
             self._changed.set()
             await self._until(lambda: len(self._batch.frames) + len(self._writing.frames) <= PENDING_MAX)
@@ -204,11 +204,11 @@ class RunStore(Record):
             tick=tick,
             journal_bytes=self._frame_end,
             link=link,
-            answers_bytes=self._marks.length_at(oldest_asked) if used_up else self._history.answers_from,
+            answers_bytes=self._marks.length_at(oldest_asked) if used_up else self._recorded.answers_from,
             answers_end=self._answers_bytes,
         )
 
-    def checkpoint(self, draft: Draft) -> None:
+    def checkpoint(self, draft: CheckpointWriter) -> None:
         """Have a checkpoint written as it is made, and put in place after everything before it.
 
         One that still waits for an earlier one is left out.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from actors.persistence.checkpoint import Checkpoint, Position, columns_of
-from actors.persistence.checkpoint_writer import Draft
+from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.core.errors import JournalError
 from actors.runtime.simulation import Simulation
 from actors.persistence.run_store import RunStore
@@ -42,7 +42,7 @@ class Checkpointer:
         if tick == self._latest:
             return
         self._latest = tick
-        draft = Draft(position_of(self._simulation, self._store), self._simulation.state())
+        draft = CheckpointWriter(position_of(self._simulation, self._store), self._simulation.state())
         with draft, quick_turns():
             self._store.checkpoint(draft)
             await self._simulation.copy(draft.add)

@@ -34,7 +34,7 @@ BRANCH_OFF = "Put it back, or branch off with `prism fork`."
 _UNSEEN = object()
 
 
-def refuse_unless_same(
+def refuse_unless_compatible(
     path: Path, header: Header, manifest: Manifest, config: Config, inputs: dict[str, str], *, force: bool
 ) -> Manifest:
     """The manifest of the run as it goes on, if it may.

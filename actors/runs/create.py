@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from actors.persistence.oracle_log import create_answers
 from actors.persistence.disk import RealDisk
-from actors.factory.domains import Built
+from actors.factory.domains import BuiltDomain
 from actors.runs.execute import Run
 from actors.persistence.journal import create_journal, header_of
 from actors.runs.manifest import manifest_of
@@ -15,7 +15,7 @@ from actors.runs.directory import RunDirectory
 from prism.config import Config
 
 
-def begin(directory: RunDirectory, config: Config, built: Built) -> Run:
+def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> Run:
     """Write the configuration, the manifest and the head of the journal into an empty directory.
 
     Raises:
@@ -34,7 +34,7 @@ def begin(directory: RunDirectory, config: Config, built: Built) -> Run:
         config=config,
         manifest=manifest,
         domain=built.domain,
-        history=recovered.history,
+        recorded=recovered.recorded,
         digest=recovered.digest,
         lookahead_ticks=config.oracle.lookahead_ticks,
     )

@@ -40,7 +40,7 @@ WRITTEN_BEFORE_THE_START = (
 )
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 
-UNBORN = {LOCK, CONFIG, MANIFEST, ANSWERS, *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL))}
+UNSTARTED_FILES = {LOCK, CONFIG, MANIFEST, ANSWERS, *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL))}
 """What there can be of a run whose journal does not exist yet; its lock is the first of them."""
 
 
@@ -71,16 +71,16 @@ class RunDirectory:
             occupied = any(out.iterdir())
         except OSError as error:
             raise unusable(error, f"{out}: cannot be made a run directory") from None
-        if occupied and not ((out / LOCK).exists() and cls(out).is_unborn):
+        if occupied and not ((out / LOCK).exists() and cls(out).is_unstarted):
             raise RunDirectoryError(f"{out}: is not empty; a run needs a directory of its own")
         return cls(out)
 
     @property
-    def is_unborn(self) -> bool:
+    def is_unstarted(self) -> bool:
         """Whether nothing is here but what a run writes before its journal is there."""
         answers = self.path / ANSWERS
         has_answers = answers.is_file() and answers.stat().st_size > len(ANSWERS_MAGIC)
-        return not has_answers and {path.name for path in self.path.iterdir()} <= UNBORN
+        return not has_answers and {path.name for path in self.path.iterdir()} <= UNSTARTED_FILES
 
     @property
     def log(self) -> Path:

@@ -17,13 +17,13 @@ from actors.runtime.gc_pause import collector_paused
 from actors.persistence.disk import Disk, RealDisk
 from actors.runtime.engine import nothing
 from actors.core.errors import first_of
-from actors.persistence.recorded_ticks import History
+from actors.persistence.recorded_ticks import RecordedTicks
 from actors.logs.setup import LogContext
 from actors.runs.manifest import Manifest
 from actors.core.ports import Observer
 from actors.runs.directory import RunDirectory
 from actors.persistence.batch_writer import Execute, in_thread
-from actors.runs.rounds_csv import RoundSeries, cut_series
+from actors.runs.rounds_csv import RoundsWriter, cut_series
 from actors.runs.signals import StopOnSignal
 from actors.runtime.simulation import Progress, Simulation
 from actors.persistence.run_store import RunStore
@@ -44,7 +44,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         manifest: what it is made of, as of now.
-        history: what its journal holds from the checkpoint on, to be done again and compared.
+        recorded: what its journal holds from the checkpoint on, to be done again and compared.
         digest: of all that its journal holds.
         checkpoint: where it goes on; None at tick 0.
         lacks_rows: whether rounds that are over have no row.
@@ -55,7 +55,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     manifest: Manifest
     domain: Domain
-    history: History
+    recorded: RecordedTicks
     digest: str
     checkpoint: Checkpoint | None = None
     lacks_rows: bool = False
@@ -65,11 +65,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def is_done(self) -> bool:
         """Whether it has all its ticks, their rows and their summary, so that there is nothing left to do."""
         summary = self.directory.summary() or {}
-        is_told = (summary.get("ticks"), summary.get("digest")) == (self.history.ticks, self.digest)
-        return self.history.ticks == self.config.simulation.length and is_told and not self.lacks_rows
+        is_told = (summary.get("ticks"), summary.get("digest")) == (self.recorded.ticks, self.digest)
+        return self.recorded.ticks == self.config.simulation.length and is_told and not self.lacks_rows
 
 
-class Spectator:
+class Display:
     """Who watches a run. This one sees nothing; the command line shows progress."""
 
     def begins(self, run: Run, oracle: str) -> None:
@@ -80,7 +80,7 @@ class Spectator:
 
 
 async def execute(
-    run: Run, spectator: Spectator, observer: Observer | None = None, logs: LogContext | None = None
+    run: Run, spectator: Display, observer: Observer | None = None, logs: LogContext | None = None
 ) -> Summary:
     """Run to the end, or to the first signal, and leave everything on disk that a resumed run needs.
 
@@ -108,7 +108,7 @@ def _note(run: Run, oracle: str) -> None:
     run.directory.write_manifest(msgspec.structs.replace(run.manifest, oracle=oracle))
 
 
-async def _run(run: Run, oracle: Oracle[Any], spectator: Spectator, observer: Observer, logs: LogContext) -> Summary:
+async def _run(run: Run, oracle: Oracle[Any], spectator: Display, observer: Observer, logs: LogContext) -> Summary:
     async def drive(
         simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
     ) -> str | None:
@@ -120,7 +120,7 @@ async def _run(run: Run, oracle: Oracle[Any], spectator: Spectator, observer: Ob
     try:
         with run.directory.writing():
             has_rows = await to_thread.run_sync(
-                cut_series, disk, run.history.tick, run.config.simulation.ticks_per_round
+                cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round
             )
         simulation, stopped_by = await carry_on(run, oracle, disk, drive, has_rows=has_rows, observer=observer)
     finally:
@@ -149,7 +149,7 @@ async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
     settings = run.config
     store = RunStore(
         disk,
-        run.history,
+        run.recorded,
         keeps_answers=oracle.waits or is_capped(settings.oracle),
         settled_after=run.lookahead_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
         keep=settings.run.checkpoints_kept,
@@ -160,7 +160,7 @@ async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
         simulation = Simulation(settings, run.domain, oracle, store, observer)
         restore(simulation, run.checkpoint)
     checkpointer = Checkpointer(simulation, store, interval(settings, run.domain))
-    series = RoundSeries(store, simulation, is_new=not has_rows)
+    series = RoundsWriter(store, simulation, is_new=not has_rows)
     async with anyio.create_task_group() as files:
         files.start_soon(store.run)
         try:
@@ -179,7 +179,7 @@ def is_capped(config: OracleConfig) -> bool:
 
 async def simulate(
     simulation: Simulation,
-    spectator: Spectator,
+    spectator: Display,
     on_tick: Callable[[int], None] = lambda _: None,
     between: Callable[[], Awaitable[None]] = nothing,
 ) -> str | None:

@@ -11,11 +11,11 @@ import msgspec
 from actors.persistence.oracle_log import ANSWERS, MAGIC, create_answers, encode_answer, read_answers
 from actors.runs.checkpointing import checkpoint_of
 from actors.persistence.disk import RealDisk
-from actors.factory.domains import Built, build_domain
+from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.core.errors import ForkRefusedError
 from actors.core.frames import Damage
-from actors.persistence.recorded_ticks import History
+from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.journal import JOURNAL, create_journal, header_of, read_header, read_ticks
 from actors.runs.manifest import Fork, manifest_of
 from actors.runs.resume import read_resolved
@@ -82,7 +82,7 @@ def _config_of_fork(parent: RunDirectory, overrides: Sequence[str], ticks: int |
     return config
 
 
-def _refuse_other_inputs(parent: RunDirectory, built: Built) -> None:
+def _refuse_other_inputs(parent: RunDirectory, built: BuiltDomain) -> None:
     before = parent.manifest().inputs
     changed = [
         f"{name}: has changed since" for name, sha256 in built.inputs.items() if before.get(name, sha256) != sha256
@@ -91,7 +91,7 @@ def _refuse_other_inputs(parent: RunDirectory, built: Built) -> None:
         raise ForkRefusedError(parent.path, changed, "Put it back.")
 
 
-def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: Simulation, built: Built) -> None:
+def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: Simulation, built: BuiltDomain) -> None:
     """The manifest, and the configurations of all who came before."""
     name = f"config-until-{tick}.yaml"
     forks = parent.manifest().forks
@@ -104,7 +104,7 @@ def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: 
     child.write_manifest(msgspec.structs.replace(manifest_of(past.config, built.inputs), forks=(*kept, origin)))
 
 
-async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: Built) -> None:
+async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: BuiltDomain) -> None:
     """The journal up to the fork, the answers to questions asked before it, and a checkpoint at it."""
     source, target = RealDisk(parent.path), RealDisk(child.path)
     try:
@@ -124,7 +124,7 @@ async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, futu
         for offset in range(first, end, _COPY_BLOCK):
             target.append(JOURNAL, source.read(JOURNAL, offset, min(_COPY_BLOCK, end - offset)))
         target.sync(JOURNAL)
-        at = History(
+        at = RecordedTicks(
             target,
             tick=tick,
             start=begun + end - first,

@@ -20,7 +20,7 @@ from prism.errors import ConfigError
 
 
 @unique
-class Standing(StrEnum):
+class RunStatus(StrEnum):
     """How a run stands.
 
     `running`: a process is at work in it. `done` and `stopped`: it ended so. `crashed`: it ended otherwise.
@@ -34,7 +34,7 @@ class Standing(StrEnum):
     DAMAGED = "damaged"
 
 
-class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run.
 
     Args:
@@ -46,7 +46,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     path: Path
-    standing: Standing
+    standing: RunStatus
     ticks: int
     length: int
     agents: int
@@ -56,7 +56,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
 
 
-def runs_in(root: Path) -> list[RunLine]:
+def runs_in(root: Path) -> list[ListedRun]:
     """The runs right below a directory, by name; or the one that it is."""
     if (root / MANIFEST).is_file():
         return [run_line(root)]
@@ -68,7 +68,7 @@ def _is_backtest(path: Path) -> bool:
     return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
 
 
-def run_line(path: Path) -> RunLine:
+def run_line(path: Path) -> ListedRun:
     """How one run stands. Reads the journal from the latest checkpoint on, and changes nothing."""
     directory, holder = RunDirectory(path), holder_of(path)
     try:
@@ -76,9 +76,9 @@ def run_line(path: Path) -> RunLine:
         manifest = directory.manifest()
         agents, ticks, digest = _journal(path)
     except (ActorError, ConfigError, OSError):
-        return RunLine(
+        return ListedRun(
             path=path,
-            standing=Standing.DAMAGED,
+            standing=RunStatus.DAMAGED,
             ticks=0,
             length=0,
             agents=0,
@@ -88,19 +88,19 @@ def run_line(path: Path) -> RunLine:
         )
     summary = directory.summary()
     if holder is not None:
-        standing = Standing.RUNNING
+        standing = RunStatus.RUNNING
     elif summary is not None and summary.get("ticks") == ticks:  # else it tells of the run before it went on
-        standing = Standing.DONE if ticks >= length else Standing.STOPPED
+        standing = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
     else:
-        standing = Standing.STOPPED if manifest.spent_at == ticks else Standing.CRASHED
-    return RunLine(
+        standing = RunStatus.STOPPED if manifest.spent_at == ticks else RunStatus.CRASHED
+    return ListedRun(
         path=path,
         standing=standing,
         ticks=ticks,
         length=length,
         agents=agents,
         digest=digest,
-        is_resumable=standing in {Standing.STOPPED, Standing.CRASHED},
+        is_resumable=standing in {RunStatus.STOPPED, RunStatus.CRASHED},
         holder=holder,
         parent=manifest.forks[-1].parent if manifest.forks else None,
     )

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from actors.persistence.oracle_log import ANSWERS, KnownAnswers
+from actors.persistence.oracle_log import ANSWERS, RecordedAnswers
 from actors.persistence.disk import RealDisk
 from actors.factory.domains import build_domain
 from actors.core.errors import JournalError, first_of
-from actors.persistence.recorded_ticks import History
+from actors.persistence.recorded_ticks import RecordedTicks
 from actors.core.messages import Decided
 from actors.core.ports import Record
 from actors.persistence.recovery import recover
 from actors.runs.resume import read_resolved
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.compatibility import refuse_unless_same
+from actors.runs.compatibility import refuse_unless_compatible
 from actors.runtime.simulation import Simulation
 from prism.agents import Question
 from prism.columns import Columns
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     config: Config
 
 
-class Absent(Oracle[Any]):
+class AbsentOracle(Oracle[Any]):
     """Stands where the model was: whatever was answered is on record.
 
     Args:
@@ -68,13 +68,13 @@ class Replay(Record):
         known: the answers; what is not among them is computed again.
     """
 
-    def __init__(self, history: History, known: KnownAnswers) -> None:
-        self._history = history
+    def __init__(self, recorded: RecordedTicks, known: RecordedAnswers) -> None:
+        self._recorded = recorded
         self._known = known
 
     def late(self, tick: int) -> frozenset[int] | None:
         """Whose decisions came too late in this tick."""
-        return self._history.late(tick)
+        return self._recorded.late(tick)
 
     def known(self, question: Question[Any]) -> Decided | None:
         """The recorded answer."""
@@ -85,7 +85,7 @@ class Replay(Record):
 
     async def commit(self, tick: int, frame: bytes) -> None:
         """Compare."""
-        if not self._history.compare(tick, frame):
+        if not self._recorded.compare(tick, frame):
             raise JournalError(f"tick {tick} is not in the journal")
 
 
@@ -106,15 +106,15 @@ async def replay(
     manifest = directory.manifest()
     disk = RealDisk(directory.path)
     recovered = recover(disk, mend=False, before=0)
-    history = recovered.history
-    ticks = history.ticks if until is None else until
-    if ticks > history.ticks:
-        raise JournalError(f"{directory.path}: has {history.ticks:,} ticks, not {ticks:,}")
+    recorded = recovered.recorded
+    ticks = recorded.ticks if until is None else until
+    if ticks > recorded.ticks:
+        raise JournalError(f"{directory.path}: has {recorded.ticks:,} ticks, not {ticks:,}")
     config = read_resolved(directory.path / CONFIG)
     # Before it looks as if the run could not be repeated: other code is what a replay is there to judge, no obstacle.
     built = build_domain(config)
-    refuse_unless_same(directory.path, recovered.header, manifest, config, built.inputs, force=True)
-    record = Replay(history, KnownAnswers(disk, history.answers_from, history.answers_end))
+    refuse_unless_compatible(directory.path, recovered.header, manifest, config, built.inputs, force=True)
+    record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end))
     simulation: Simulation | None = None
     for part in parts_of(directory, config, ticks):
         domain = built.domain if part.config is config else build_domain(part.config).domain
@@ -140,7 +140,7 @@ async def _continued(
     """A simulation that goes on where another stands, with the configuration of the next part, to its end."""
     oracle = None
     if part.config.oracle.backend != "choice":
-        oracle = Absent(may_be_late=part.config.oracle.mode == "realtime")
+        oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")
     simulation = Simulation(part.config, domain, oracle, record)
     simulation.ticks = part.until
     if before is not None:

@@ -17,20 +17,20 @@ from actors.persistence.journal import JOURNAL, read_header
 from actors.runs.manifest import Manifest
 from actors.persistence.recovery import recover
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.compatibility import refuse_unless_same
+from actors.runs.compatibility import refuse_unless_compatible
 from actors.runs.rounds_csv import ROUNDS, covered_ticks
 from prism.config import Config, load_config
 from prism.errors import ConfigError
 
 
-class Reopened(NamedTuple):
+class ResumedRun(NamedTuple):
     """A run ready to go on, and what was mended in its files, a sentence each."""
 
     run: Run
     notes: list[str]
 
 
-def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), force: bool = False) -> Reopened:
+def resume_run(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), force: bool = False) -> ResumedRun:
     """A run that goes on where its files end. The caller holds its lock.
 
     Args:
@@ -50,40 +50,40 @@ def reopen(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (
     config = read_resolved(path / CONFIG, [*overrides, *length])
     disk = RealDisk(path, syncs=config.run.sync)
     domain, inputs = build_domain(config)
-    manifest = refuse_unless_same(path, read_header(disk)[0], manifest, config, inputs, force=force)
+    manifest = refuse_unless_compatible(path, read_header(disk)[0], manifest, config, inputs, force=force)
     # A fork's past cannot be done again with its own settings, so its rows are taken as they are.
     covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
     recovered = recover(disk, before=covered, force=force)
-    history, checkpoint, notes = recovered.history, recovered.checkpoint, recovered.notes
+    recorded, checkpoint, notes = recovered.recorded, recovered.checkpoint, recovered.notes
     disk.close()
     if recovered.passed_over:
         at = 0 if checkpoint is None else checkpoint.position.tick
         notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
-    if history.ticks > config.simulation.length:
+    if recorded.ticks > config.simulation.length:
         raise ResumeRefusedError(
             path,
-            [f"it has {history.ticks:,} ticks already, and was to end after {config.simulation.length:,}"],
-            f"Ask for --ticks {history.ticks} or more.",
+            [f"it has {recorded.ticks:,} ticks already, and was to end after {config.simulation.length:,}"],
+            f"Ask for --ticks {recorded.ticks} or more.",
         )
     _refuse_without_fork(path, manifest, checkpoint)
-    _refuse_spent(directory, config, history.ticks)
+    _refuse_spent(directory, config, recorded.ticks)
     run = Run(
         directory=directory,
         config=config,
-        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, history.ticks), spent_at=None),
+        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, recorded.ticks), spent_at=None),
         domain=domain,
-        history=history,
+        recorded=recorded,
         digest=recovered.digest,
         checkpoint=checkpoint,
-        lacks_rows=covered is not None and covered < history.ticks,
+        lacks_rows=covered is not None and covered < recorded.ticks,
         lookahead_ticks=longest_lookahead(directory, config),
     )
-    return Reopened(run, notes)
+    return ResumedRun(run, notes)
 
 
 def _refuse_without_journal(directory: RunDirectory) -> None:
     path = directory.path
-    if directory.is_unborn:
+    if directory.is_unstarted:
         raise RunDirectoryError(
             f"{path}: nothing was run here, it was ended before its journal was there; "
             f"begin it again with: prism run CONFIG --out {path}"

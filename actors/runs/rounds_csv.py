@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from actors.persistence.disk import Disk, put_whole
+from actors.persistence.disk import Disk, write_whole
 from actors.runtime.simulation import Simulation
 from actors.persistence.run_store import RunStore
 
 ROUNDS = "rounds.csv"
 
 
-class RoundSeries:
+class RoundsWriter:
     """Appends a row to a CSV file after each round. Every whole number but `round` and `tick` counts from the start.
 
     The columns are the same for every row: activations, transitions, questions, transitions by what settled them, and
@@ -37,15 +37,15 @@ class RoundSeries:
             self._store.line(ROUNDS, ",".join(map(str, self._row().values())))
 
     def _row(self) -> dict[str, float]:
-        simulation, tally = self._simulation, self._simulation.tally
+        simulation, counters = self._simulation, self._simulation.counters
         totals = simulation.domain.world.totals()
         return {
             "round": simulation.engine.tick // self._ticks_per_round,
             "tick": simulation.engine.tick,
-            "activations": tally.activations,
-            "transitions": tally.transitions,
-            "questions": tally.questions,
-            **tally.decisions_by_source(),
+            "activations": counters.activations,
+            "transitions": counters.transitions,
+            "questions": counters.questions,
+            **counters.decisions_by_source(),
             **{name: value for name, value in totals.items() if isinstance(value, int | float)},
         }
 
@@ -108,7 +108,7 @@ def read_rows(disk: Disk, ticks_per_round: int, until: int = sys.maxsize) -> Row
 
 def write_rows(disk: Disk, rows: Rows) -> None:
     """Put a file of these rows in place."""
-    put_whole(disk, ROUNDS, [rows.header, *rows.rows])
+    write_whole(disk, ROUNDS, [rows.header, *rows.rows])
 
 
 def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:

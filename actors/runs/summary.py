@@ -73,8 +73,8 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         wall_s: how long it took.
         stopped_by: the signal that ended it early, if one did.
     """
-    tally, oracle = simulation.tally, simulation.oracle.statistics
-    decisions = tally.decisions_by_source()
+    counters, oracle = simulation.counters, simulation.oracle.statistics
+    decisions = counters.decisions_by_source()
     asked = sum(count for source, count in decisions.items() if source in DECIDED)
     latencies = sorted(oracle.latencies_s)
     ticks = simulation.engine.tick
@@ -86,17 +86,17 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         agents=simulation.domain.size,
         ticks=ticks,
         rounds=ticks // simulation.config.simulation.ticks_per_round,
-        activations=tally.activations,
-        transitions=tally.transitions,
-        agents_by_state=tally.agents_by_state(),
-        states_visited=tally.states_visited(),
-        transitions_by_trigger=tally.transitions_by_trigger(),
+        activations=counters.activations,
+        transitions=counters.transitions,
+        agents_by_state=counters.agents_by_state(),
+        states_visited=counters.states_visited(),
+        transitions_by_trigger=counters.transitions_by_trigger(),
         decisions_by_source=decisions,
-        unmoved_by_source=tally.unmoved_by_source(),
-        oracle_questions=tally.questions,
+        unmoved_by_source=counters.unmoved_by_source(),
+        oracle_questions=counters.questions,
         oracle_calls=oracle.calls,
         oracle_coalesced=oracle.coalesced,
-        oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, tally.activations),
+        oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, counters.activations),
         fallback_share=_ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked),
         fallbacks_by_reason=dict(sorted((oracle.fallbacks + Counter(late=simulation.engine.open.late)).items())),
         crashes=simulation.supervisor.intensity.crashes,

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from actors.core.state import TallyState
+from actors.core.state import CountersState
 from prism.agents import MOVED, Question, Source, Update
 from prism.statechart import Statechart
 
 _key = attrgetter("from_state", "to_state", "trigger", "source")
 
 
-class Tally:
+class Counters:
     """What happened so far.
 
     Args:
@@ -44,11 +44,11 @@ class Tally:
         """Count an agent that went to ask the oracle."""
         self.questions += 1
 
-    def state(self) -> TallyState:
+    def state(self) -> CountersState:
         """The counts so far."""
-        return TallyState(rows=tuple(self.rows.items()), activations=self.activations, questions=self.questions)
+        return CountersState(rows=tuple(self.rows.items()), activations=self.activations, questions=self.questions)
 
-    def restore(self, state: TallyState) -> None:
+    def restore(self, state: CountersState) -> None:
         """Count on from there."""
         self.rows = Counter(dict(state.rows))
         self.activations, self.questions = state.activations, state.questions

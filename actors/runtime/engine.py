@@ -24,8 +24,8 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.ports import Observer, Recorder, Unrecorded
 from actors.core.state import EngineState
-from actors.runtime.counters import Tally
-from actors.runtime.open_questions import Deliberations
+from actors.runtime.counters import Counters
+from actors.runtime.open_questions import OpenQuestions
 from prism.agents import Question, Trigger, Update
 from prism.config import Config
 from prism.domain import World
@@ -50,7 +50,7 @@ class EngineActor:
         agents: the agents' mailboxes, by number.
         oracle: the oracle's mailbox.
         config: lookahead, mode and pace.
-        tally: counts what is committed.
+        counters: counts what is committed.
         recorder: keeps what is committed.
         observer: is told of every tick.
     """
@@ -63,7 +63,7 @@ class EngineActor:
         oracle: Mailbox[bytes],
         *,
         config: Config,
-        tally: Tally,
+        counters: Counters,
         recorder: Recorder | None = None,
         observer: Observer | None = None,
     ) -> None:
@@ -73,14 +73,14 @@ class EngineActor:
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
         """Where the oracle answers. Apart, because the engine never waits for both at once."""
         self.digest = RunningDigest()
-        self.tally = tally
+        self.counters = counters
         self.tick = 0
         """Ticks committed so far, which is the number of the next one."""
         self._recorder = recorder or Unrecorded()
         self._world = world
         self._codec = codec
         self._agents = agents
-        self.open = Deliberations(codec, oracle)
+        self.open = OpenQuestions(codec, oracle)
         """The questions that the oracle has yet to answer, or whose answer has yet to take effect."""
         self._lookahead = config.oracle.lookahead_ticks
         self._waits = config.oracle.mode == "pace"
@@ -151,7 +151,7 @@ class EngineActor:
         """
         triggers = self._world.triggers(tick)
         while True:
-            self.tally.triggered(len(triggers))
+            self.counters.triggered(len(triggers))
             await self._exchange(tick, triggers)
             if due := self.open.due(tick):  # without lookahead, what was asked in this wave
                 await self._decisions_of(due, tick)
@@ -215,13 +215,13 @@ class EngineActor:
                 updates.append(answer)
             else:
                 self._ask(answer, encoded)
-        self.tally.add(updates)
+        self.counters.add(updates)
         self._frame.extend([encoded for _, encoded, _ in answers])
         self.open.offer()
 
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)
-        self.tally.question(question)
+        self.counters.question(question)
         due = question.tick + self._lookahead
         self.open.begin(question, due)
         if due < self._end:  # or no tick is left in which an answer could take effect

@@ -11,7 +11,7 @@ from actors.core.messages import LATE, Codec, Decided, QuestionName
 from prism.agents import Decision, Question, Source, Trigger
 
 
-class Deliberations:
+class OpenQuestions:
     """Open questions, one an agent at most.
 
     Args:

@@ -25,7 +25,7 @@ from actors.core.ports import Observer, Record
 from actors.core.snapshot import RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
-from actors.runtime.counters import Tally
+from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.snapshot import fallbacks_by_reason, tokens_of, transitions_by_pair
@@ -82,14 +82,14 @@ class Simulation:
         self.mailboxes: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
         """The agents', by number."""
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
-        self.tally = Tally(domain.chart, domain.size)
+        self.counters = Counters(domain.chart, domain.size)
         self.engine = EngineActor(
             domain.world,
             codec,
             self.mailboxes,
             self._questions,
             config=config,
-            tally=self.tally,
+            counters=self.counters,
             recorder=record,
             observer=self._observer,
         )
@@ -117,7 +117,7 @@ class Simulation:
         """Go on from a checkpoint instead of tick 0. Called before `run`."""
         self.domain.world.restore(columns)
         self.engine.restore(state.engine)
-        self.tally.restore(state.tally)
+        self.counters.restore(state.counters)
         self.supervisor.restore(state.supervisor)
         self.oracle.statistics.restore(state.oracle)
         self._guards_before = dict(state.guards)
@@ -126,7 +126,7 @@ class Simulation:
         """What the actors hold between two ticks."""
         return RunState(
             engine=self.engine.state(),
-            tally=self.tally.state(),
+            counters=self.counters.state(),
             supervisor=self.supervisor.state(),
             oracle=self.oracle.state(self.engine.open.is_open),
             guards=self.guard_errors(),
@@ -146,18 +146,18 @@ class Simulation:
 
     def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
         """Return the state of the run now, for `RunView`. It costs about 0.1 ms, whatever the number of agents."""
-        engine, tally, oracle = self.engine, self.tally, self.oracle
+        engine, counters, oracle = self.engine, self.counters, self.oracle
         return RunSnapshot(
             tick=engine.tick,
             ticks=self.ticks,
             round=engine.tick // self.config.simulation.ticks_per_round,
             population=self.domain.size,
-            agents=tally.agents_by_state(),
-            transitions=transitions_by_pair(self.domain.chart, tally.rows),
-            decisions=tally.decisions_by_source(),
-            unmoved=tally.unmoved_by_source(),
-            updates=sum(tally.rows.values()),
-            questions=tally.questions,
+            agents=counters.agents_by_state(),
+            transitions=transitions_by_pair(self.domain.chart, counters.rows),
+            decisions=counters.decisions_by_source(),
+            unmoved=counters.unmoved_by_source(),
+            updates=sum(counters.rows.values()),
+            questions=counters.questions,
             unanswered=engine.unanswered,
             quarantined=self.supervisor.quarantined,
             oracle_restarts=self.supervisor.service_restarts,
@@ -228,8 +228,8 @@ class Simulation:
         return Progress(
             tick=self.engine.tick,
             ticks=self.ticks,
-            agents_by_state=self.tally.agents_by_state(),
-            transitions=self.tally.transitions,
+            agents_by_state=self.counters.agents_by_state(),
+            transitions=self.counters.transitions,
             oracle_queue=self.oracle.queue_depth,
             oracle_in_flight=self.oracle.in_flight,
             oracle_latency_s_p50=percentile(latencies, 0.50),

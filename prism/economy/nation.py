@@ -81,7 +81,7 @@ class Nation(StatefulAgent[PolicyState]):
         """
         self._answer = msgspec.json.decode(content, type=OUTCOMES[trigger])
 
-    def carry_out(self) -> None:
+    def run_and_report(self) -> None:
         """Make the latest answer the effect of this turn."""
         self._outcome, self._answer = self._answer, None
 

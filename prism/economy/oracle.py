@@ -86,7 +86,7 @@ class EconomyModelOracle(CouncilOracle, AskingOracle[PolicyState]):
 
     def __init__(self, model: LanguageModel, config: LLMConfig, assemble: Assemble) -> None:
         super().__init__(model)
-        make = partial(LLMClient, model, seed=config.seed, tally=self.tally)
+        make = partial(LLMClient, model, seed=config.seed, counters=self.counters)
         if self.replays:  # the wait before a second attempt is for a server, and there is none
             make = partial(make, sleep=_at_once)
         self._council = assemble(lambda component: make(component=component))

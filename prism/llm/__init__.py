@@ -18,7 +18,7 @@ from prism.llm.port import (
     Message,
 )
 from prism.llm.schema import schema_of
-from prism.llm.tally import OUTCOMES, OracleStatistics, Outcome
+from prism.llm.statistics import OUTCOMES, OracleStatistics, Outcome
 from prism.llm.tape import Tape, TapeError, TapeMissError
 from prism.llm.taped import TapedModel
 

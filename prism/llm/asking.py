@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from prism.llm.port import LanguageModel
 from prism.llm.records import Forgone
-from prism.llm.tally import OracleStatistics, Tally
+from prism.llm.statistics import CallCounters, OracleStatistics
 from prism.llm.taped import TapedModel
 from prism.statechart.oracle import Oracle
 from prism.statechart.states import S
 
 
 class AskingOracle(Oracle[S]):
-    """An oracle that asks a language model. A subclass says what, and counts what becomes of each call in `tally`.
+    """An oracle that asks a language model. A subclass says what, and counts what becomes of each call in `counters`.
 
     Args:
         model: who is asked; a `TapedModel` has a tape.
@@ -20,18 +20,18 @@ class AskingOracle(Oracle[S]):
     source = "llm"
 
     def __init__(self, model: LanguageModel) -> None:
-        self.tally = Tally()
+        self.counters = CallCounters()
         self._model = model
         self._tape = model if isinstance(model, TapedModel) else None
 
     @property
     def tokens(self) -> int:
         """Tokens read and written by the model so far."""
-        return self.tally.tokens
+        return self.counters.tokens
 
     def statistics(self) -> OracleStatistics:
         """What became of the calls so far."""
-        return self.tally.statistics()
+        return self.counters.statistics()
 
     @property
     def replays(self) -> bool:

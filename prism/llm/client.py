@@ -15,7 +15,7 @@ from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
-from prism.llm.tally import Tally
+from prism.llm.statistics import CallCounters
 from prism.rng import WORLD, Draw, uniform
 
 __all__ = ["Call", "LLMClient", "LLMFailureException", "backoff_s"]
@@ -66,7 +66,7 @@ class LLMClient:
         max_tokens: the longest answer: reasoning takes more than a decision.
         sleep: waits; tests put one here that does not.
         jitter: the wait before a second attempt, from the seed and the sample number.
-        tally: counts what becomes of each attempt.
+        counters: counts what becomes of each attempt.
     """
 
     def __init__(  # noqa: PLR0913  # all but the first by name, and each with a default
@@ -78,7 +78,7 @@ class LLMClient:
         max_tokens: int = 1024,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[int, int], float] = backoff_s,
-        tally: Tally | None = None,
+        counters: CallCounters | None = None,
     ) -> None:
         if isinstance(model, LLMConfig):
             from prism.llm.ollama import OllamaChatClient  # noqa: PLC0415 - 0.2 s to import, and few runs need it
@@ -91,7 +91,7 @@ class LLMClient:
         self._max_tokens = max_tokens
         self._sleep = sleep
         self._jitter = jitter
-        self._tally = tally or Tally()
+        self._tally = counters or CallCounters()
 
     async def call_with_retry(
         self,

@@ -70,11 +70,11 @@ class ModelOracle(AskingOracle[AgentState]):
             chosen = await self._choose(agent, situation.strip(), options)
             return chosen or await self._complete(agent, f"{rules}{UNTRUSTED}", situation.strip(), options)
         except LLMFailureException as error:
-            self.tally.count(error.reason, error.latency_s)
+            self.counters.count(error.reason, error.latency_s)
             raise
         except anyio.get_cancelled_exc_class():
             # At its deadline, or at the end of the run. The server may have worked on it, and says nothing of that.
-            self.tally.count("cancelled", perf_counter() - begun_s)
+            self.counters.count("cancelled", perf_counter() - begun_s)
             raise
 
     async def _choose(self, agent: Asker, situation: str, options: Sequence[AgentState]) -> AgentState | None:
@@ -90,7 +90,7 @@ class ModelOracle(AskingOracle[AgentState]):
         self._offers_probabilities = found is not None
         if found is None:
             return None
-        self.tally.count("ok", found.latency_s, found.prompt_tokens, found.completion_tokens)
+        self.counters.count("ok", found.latency_s, found.prompt_tokens, found.completion_tokens)
         weights = [found.probabilities[option.value] for option in options]
         return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
 
@@ -108,9 +108,9 @@ class ModelOracle(AskingOracle[AgentState]):
         try:
             chosen = _parse(said.text, options)
         except OracleResponseError:
-            self.tally.count("invalid_response", said.latency_s, said.prompt_tokens, said.completion_tokens)
+            self.counters.count("invalid_response", said.latency_s, said.prompt_tokens, said.completion_tokens)
             raise
-        self.tally.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
+        self.counters.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
         return chosen
 
     def _request_seed(self, agent: Asker) -> int:

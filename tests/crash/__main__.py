@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 
 from tests.crash.scenes import EMBEDDED, LIVE
-from tests.crash.trial import Ordeal, trials
+from tests.crash.trial import CrashTrial, trials
 
 
 def main() -> None:
@@ -16,18 +16,18 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=100_000, help="of the first trial")
     asked = arguments.parse_args()
     for name, scene in (("embedded", EMBEDDED), ("live", LIVE)):
-        for blows in (1, 2, 3, 5):
+        for faults in (1, 2, 3, 5):
             crashes, failures, first = 0, Counter[str](), ""
-            for trial in trials(scene, asked.trials, blows=blows, first_seed=asked.seed):
-                ordeal = Ordeal(scene, trial)
+            for trial in trials(scene, asked.trials, faults=faults, first_seed=asked.seed):
+                crash_trial = CrashTrial(scene, trial)
                 try:
-                    ordeal.run()
+                    crash_trial.run()
                 except Exception as error:  # noqa: BLE001  # whatever it is, it is what this looks for
                     failures[type(error).__name__] += 1
                     first = first or f"{error}, in {trial}"
-                crashes += ordeal.crashes
+                crashes += crash_trial.crashes
             told = f"{dict(failures)}, first {first}" if failures else "no failure"
-            sys.stdout.write(f"{name:8} {asked.trials:7,} runs of {blows} blows: {crashes:7,} crashes, {told}\n")
+            sys.stdout.write(f"{name:8} {asked.trials:7,} runs of {faults} faults: {crashes:7,} crashes, {told}\n")
             sys.stdout.flush()
 
 

@@ -17,7 +17,7 @@ import msgspec
 from actors.persistence.disk import Disk
 from tests.crash.file import Cut, File
 
-__all__ = ["READS", "Crash", "CrashedError", "Cut", "Fault", "SimulatedDisk"]
+__all__ = ["READS", "Crash", "CrashedError", "Cut", "DiskFault", "SimulatedDisk"]
 
 READS = frozenset({"names", "size", "read"})
 
@@ -38,7 +38,7 @@ class Crash(msgspec.Struct, frozen=True, kw_only=True):
     share: float
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+class DiskFault(msgspec.Struct, frozen=True, kw_only=True):
     """An operation fails.
 
     Args:
@@ -61,7 +61,7 @@ class SimulatedDisk(Disk):
         seed: of how much of an append comes through before a disk is full.
     """
 
-    def __init__(self, *, crash: Crash | None = None, fault: Fault | None = None, seed: int = 0) -> None:
+    def __init__(self, *, crash: Crash | None = None, fault: DiskFault | None = None, seed: int = 0) -> None:
         self.crash, self.fault = crash, fault
         self.operations: list[tuple[str, str]] = []
         """`(operation, file)` of all that were begun, those that only read included."""
@@ -194,7 +194,7 @@ class SimulatedDisk(Disk):
         return fault is not None and fault.code == errno.ENOSPC and self._is_due(fault, self._appends)
 
     @staticmethod
-    def _is_due(fault: Fault, number: int) -> bool:
+    def _is_due(fault: DiskFault, number: int) -> bool:
         return number == fault.at or (fault.lasts and number > fault.at)
 
     @contextmanager

@@ -16,12 +16,12 @@ import msgspec
 
 from actors.core.errors import first_of
 from actors.persistence.journal import JOURNAL, create_journal, header_of
-from actors.persistence.oracle_log import KnownAnswers, create_answers
+from actors.persistence.oracle_log import RecordedAnswers, create_answers
 from actors.persistence.recovery import recover
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run, carry_on
 from actors.runs.manifest import manifest_of
-from actors.runs.replay import Absent, Replay
+from actors.runs.replay import AbsentOracle, Replay
 from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
@@ -99,13 +99,13 @@ class Scene:
                 create_journal(disk, header_of(self.config, {}, domain.size, "simulated"))
         recovered = recover(disk)
         with directory.writing():
-            has_rows = cut_series(disk, recovered.history.tick, self.config.simulation.ticks_per_round)
+            has_rows = cut_series(disk, recovered.recorded.tick, self.config.simulation.ticks_per_round)
         run = Run(
             directory=directory,
             config=self.config,
             manifest=MADE_OF,
             domain=domain,
-            history=recovered.history,
+            recorded=recovered.recorded,
             digest=recovered.digest,
             checkpoint=recovered.checkpoint,
             lookahead_ticks=self.config.oracle.lookahead_ticks,
@@ -127,10 +127,10 @@ class Scene:
         Raises:
             PrismError: it comes out differently.
         """
-        history = recover(disk, mend=False, before=0).history
-        known = KnownAnswers(disk, history.answers_from, history.answers_end)
-        absent = Absent(may_be_late=self.is_real_time)
-        simulation = Simulation(self.config, SocialDomain(self.config, POPULATION), absent, Replay(history, known))
+        recorded = recover(disk, mend=False, before=0).recorded
+        known = RecordedAnswers(disk, recorded.answers_from, recorded.answers_end)
+        absent = AbsentOracle(may_be_late=self.is_real_time)
+        simulation = Simulation(self.config, SocialDomain(self.config, POPULATION), absent, Replay(recorded, known))
         run_to_the_end(simulation.run)
 
     @property

@@ -8,7 +8,7 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, REAL_TIME, Scene, with_oracle
-from tests.crash.trial import Blow, Ordeal, Trial, names_of, records, trials
+from tests.crash.trial import CrashTrial, Fault, Trial, names_of, records, trials
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
 
@@ -17,9 +17,9 @@ def crashes_in(scene: Scene, ordeals: list[Trial]) -> int:
     """How many crashes a scene stood."""
     crashes = 0
     for trial in ordeals:
-        ordeal = Ordeal(scene, trial)
-        ordeal.run()
-        crashes += ordeal.crashes
+        crash_trial = CrashTrial(scene, trial)
+        crash_trial.run()
+        crashes += crash_trial.crashes
     return crashes
 
 
@@ -45,17 +45,17 @@ def test_the_fickle_oracle_never_repeats_itself() -> None:
 
 @SCENES
 def test_a_run_stands_one_crash_anywhere(scene: Scene) -> None:
-    assert crashes_in(scene, trials(scene, 300, blows=1)) >= 270
+    assert crashes_in(scene, trials(scene, 300, faults=1)) >= 270
 
 
 @SCENES
 def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene) -> None:
-    assert crashes_in(scene, trials(scene, 200, blows=2)) >= 360
+    assert crashes_in(scene, trials(scene, 200, faults=2)) >= 360
 
 
 @SCENES
 def test_a_run_stands_five_crashes_in_a_row(scene: Scene) -> None:
-    assert crashes_in(scene, trials(scene, 50, blows=5)) >= 190
+    assert crashes_in(scene, trials(scene, 50, faults=5)) >= 190
 
 
 def test_a_run_killed_before_its_journals_name_was_on_the_medium_loses_nothing_later() -> None:
@@ -79,26 +79,26 @@ def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_writ
     ]
     for at in renamed:
         for seed in range(0, 40, 2):
-            blow = Blow(crash=Crash(at=at, share=1.0), cut=Cut.REORDERED)
-            Ordeal(EMBEDDED, Trial(blows=(blow,), seed=seed)).run()
+            fault = Fault(crash=Crash(at=at, share=1.0), cut=Cut.REORDERED)
+            CrashTrial(EMBEDDED, Trial(faults=(fault,), seed=seed)).run()
 
 
 @pytest.mark.parametrize("lookahead", [0, 1])
 def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int) -> None:
     scene = Scene(is_live=True, config=with_oracle(lookahead_ticks=lookahead))
-    assert crashes_in(scene, trials(scene, 50, blows=2)) >= 85
+    assert crashes_in(scene, trials(scene, 50, faults=2)) >= 85
 
 
 def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions() -> None:
     assert b"late" in REAL_TIME.whole.visible(JOURNAL)
-    assert crashes_in(REAL_TIME, trials(REAL_TIME, 100, blows=2)) >= 170
+    assert crashes_in(REAL_TIME, trials(REAL_TIME, 100, faults=2)) >= 170
 
 
 @SCENES
 @pytest.mark.parametrize("cut", list(Cut))
 def test_a_run_that_is_done_stands_a_power_cut_and_does_nothing_more(scene: Scene, cut: Cut) -> None:
     beyond = Crash(at=10_000, share=0.0)
-    ordeal = Ordeal(scene, Trial(blows=(Blow(crash=beyond, cut=cut),), seed=1))
-    disk = ordeal.run()
-    assert ordeal.crashes == 0
+    crash_trial = CrashTrial(scene, Trial(faults=(Fault(crash=beyond, cut=cut),), seed=1))
+    disk = crash_trial.run()
+    assert crash_trial.crashes == 0
     assert not [name for operation, name in disk.operations if operation == "append" and name == JOURNAL]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.persistence.disk import RealDisk, put_whole
-from tests.crash.disk import Crash, CrashedError, Cut, Fault, SimulatedDisk
+from actors.persistence.disk import RealDisk, write_whole
+from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
 
 SEEDS = range(200)
 
@@ -25,7 +25,7 @@ def found(disk: SimulatedDisk, cut: Cut) -> set[bytes]:
 def written() -> SimulatedDisk:
     """A disk with four bytes of `a` on the medium, and four more on their way there in two appends."""
     disk = SimulatedDisk()
-    put_whole(disk, "a", [b"1234"])
+    write_whole(disk, "a", [b"1234"])
     disk.append("a", b"56")
     disk.append("a", b"78")
     return disk
@@ -99,7 +99,7 @@ def test_a_file_put_in_the_place_of_another_is_one_of_the_two() -> None:
 
 def test_a_removed_file_may_come_back() -> None:
     disk = SimulatedDisk()
-    put_whole(disk, "a", [b"1"])
+    write_whole(disk, "a", [b"1"])
     disk.remove("a")
     assert disk.names() == []
     assert found(disk, Cut.TORN) == {b"", b"1"}
@@ -116,7 +116,7 @@ def test_a_crash_does_an_operation_not_at_all_in_part_or_whole_and_nothing_after
 
 
 def test_a_full_disk_takes_a_part_of_an_append_and_all_else() -> None:
-    disk = SimulatedDisk(fault=Fault(at=2, code=errno.ENOSPC, lasts=True))
+    disk = SimulatedDisk(fault=DiskFault(at=2, code=errno.ENOSPC, lasts=True))
     disk.append("a", b"1234")
     with pytest.raises(OSError, match="No space left"):
         disk.append("a", bytes(1000))
@@ -126,7 +126,7 @@ def test_a_full_disk_takes_a_part_of_an_append_and_all_else() -> None:
 
 def test_a_broken_disk_fails_once_or_for_good() -> None:
     for lasts in (False, True):
-        disk = SimulatedDisk(fault=Fault(at=2, lasts=lasts))
+        disk = SimulatedDisk(fault=DiskFault(at=2, lasts=lasts))
         disk.append("a", b"1234")
         with pytest.raises(OSError, match="Input/output error"):
             disk.sync("a")

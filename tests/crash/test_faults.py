@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.crash.disk import Crash, Cut, Fault
+from tests.crash.disk import Crash, Cut, DiskFault
 from tests.crash.scenes import EMBEDDED, LIVE, Scene
-from tests.crash.trial import Blow, Ordeal, Trial
+from tests.crash.trial import CrashTrial, Fault, Trial
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
 FULL, BROKEN = errno.ENOSPC, errno.EIO
@@ -24,16 +24,16 @@ def faults(scene: Scene, code: int) -> range:
 
 
 def assert_stands(
-    scene: Scene, code: int, places: Iterable[int], *, lasts: bool = False, first: tuple[Blow, ...] = ()
+    scene: Scene, code: int, places: Iterable[int], *, lasts: bool = False, first: tuple[Fault, ...] = ()
 ) -> int:
     """Strike a run at each of these operations; how often it ended over that."""
     ended = 0
     for at in places:
-        blow = Blow(fault=Fault(at=at, code=code, lasts=lasts))
-        ordeal = Ordeal(scene, Trial(blows=(*first, blow), seed=2 * at))
-        ordeal.run()
-        assert all(SAYS[code] in line and "\n" not in line for line in ordeal.complaints)
-        ended += len(ordeal.complaints)
+        fault = Fault(fault=DiskFault(at=at, code=code, lasts=lasts))
+        crash_trial = CrashTrial(scene, Trial(faults=(*first, fault), seed=2 * at))
+        crash_trial.run()
+        assert all(SAYS[code] in line and "\n" not in line for line in crash_trial.complaints)
+        ended += len(crash_trial.complaints)
     return ended
 
 
@@ -55,5 +55,5 @@ def test_a_fault_for_good_is_one_line_and_loses_nothing(scene: Scene, code: int)
 @KINDS
 @pytest.mark.parametrize("cut", [Cut.KILLED, Cut.TORN])
 def test_a_fault_while_a_crash_is_mended_is_one_line_and_loses_nothing(code: int, cut: Cut) -> None:
-    crash = Blow(crash=Crash(at=LIVE.whole.changes * 3 // 4, share=0.5), cut=cut)
+    crash = Fault(crash=Crash(at=LIVE.whole.changes * 3 // 4, share=0.5), cut=cut)
     assert assert_stands(LIVE, code, range(1, 50), first=(crash,)) > 15

@@ -24,7 +24,7 @@ from actors.runs.checkpointing import Checkpointer, checkpoint_of
 from actors.runtime.engine import EngineActor
 from tests.crash.disk import Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, Scene
-from tests.crash.trial import Ordeal, trials
+from tests.crash.trial import CrashTrial, trials
 
 Plant = Callable[[pytest.MonkeyPatch], type[SimulatedDisk]]
 
@@ -33,9 +33,9 @@ def losses(scene: Scene, disk_type: type[SimulatedDisk]) -> Iterator[str]:
     """What is said of a product that does harm, trial by trial."""
     # Only flipped bits get past a reader who checks no CRC, and all that is not synced they endanger as well.
     cuts = (Cut.FLIPPED,) if scene.is_live else tuple(Cut)
-    for trial in trials(scene, 1000, blows=2, cuts=cuts):
+    for trial in trials(scene, 1000, faults=2, cuts=cuts):
         try:
-            Ordeal(scene, trial, disk_type, is_strict=False).run()
+            CrashTrial(scene, trial, disk_type, is_strict=False).run()
         except Exception as error:  # noqa: BLE001  # a bug may show as anything
             yield f"{type(error).__name__}: {error}"
 

@@ -12,10 +12,10 @@ import msgspec
 from actors.core.errors import DamagedError, JournalError, RunDirectoryError
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.runs.replay import Absent
+from actors.runs.replay import AbsentOracle
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.verify_files import verify
-from tests.crash.disk import Crash, CrashedError, Cut, Fault, SimulatedDisk
+from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
 from tests.crash.scenes import FickleOracle, Name, Scene
 
 MAGIC_BYTES = 8
@@ -23,11 +23,11 @@ GOLDEN = (5**0.5 - 1) / 2
 """Its multiples, without their whole parts, cover the line from 0 to 1 evenly, however many there are."""
 
 
-class Blow(msgspec.Struct, frozen=True, kw_only=True):
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """What ends a life early: a crash, and what it does to what was not on the medium; or a disk that fails."""
 
     crash: Crash | None = None
-    fault: Fault | None = None
+    fault: DiskFault | None = None
     cut: Cut = Cut.KILLED
 
 
@@ -35,11 +35,11 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """What a run has to stand.
 
     Args:
-        blows: one a life; the last life ends well.
+        faults: one a life; the last life ends well.
         seed: of schedules, answers and what survives.
     """
 
-    blows: tuple[Blow, ...]
+    faults: tuple[Fault, ...]
     seed: int
 
 
@@ -76,7 +76,7 @@ def names_of(log: list[bytes]) -> set[Name]:
     return {(agent, asked, trigger) for _, asked, agent, trigger, *_ in decided}
 
 
-class Ordeal:
+class CrashTrial:
     """A scene under a trial.
 
     Args:
@@ -93,7 +93,7 @@ class Ordeal:
         self.trial = trial
         self.disk = disk_type(seed=trial.seed)
         self.crashes = 0
-        """How many blows fell before the run had ended by itself."""
+        """How many faults fell before the run had ended by itself."""
         self.complaints: list[str] = []
         """What the run said of a disk that fails."""
         self._kept: dict[str, list[bytes]] = {JOURNAL: [], ANSWERS: []}
@@ -110,12 +110,12 @@ class Ordeal:
             LostError: something was lost, invented, asked twice, or not the same.
             PrismError: a life could not begin or go on.
         """
-        for number, blow in enumerate(self.trial.blows):
-            self.disk.crash, self.disk.fault = blow.crash, blow.fault
+        for number, fault in enumerate(self.trial.faults):
+            self.disk.crash, self.disk.fault = fault.crash, fault.fault
             self.crashes += not self._live(number)
-            self._note(is_cut=blow.cut != Cut.KILLED)
-            self.disk = self.disk.surviving(blow.cut, self.trial.seed + number)
-        self._expect(self._live(len(self.trial.blows)), "the last life ends well")
+            self._note(is_cut=fault.cut != Cut.KILLED)
+            self.disk = self.disk.surviving(fault.cut, self.trial.seed + number)
+        self._expect(self._live(len(self.trial.faults)), "the last life ends well")
         self._note(is_cut=False)
         self._judge()
         return self.disk
@@ -181,7 +181,7 @@ class Ordeal:
         disk = SimulatedDisk()
         disk.append(JOURNAL, journal[:MAGIC_BYTES] + records(journal)[0])
         disk.append(ANSWERS, log)
-        self.scene.live(disk, oracle=Absent(may_be_late=False))
+        self.scene.live(disk, oracle=AbsentOracle(may_be_late=False))
         return disk
 
     def _expect_begins(self, frames: list[bytes], with_these: list[bytes], promise: str) -> None:
@@ -193,19 +193,19 @@ class Ordeal:
 
 
 def trials(
-    scene: Scene, count: int, *, blows: int, cuts: Sequence[Cut] = tuple(Cut), first_seed: int = 0
+    scene: Scene, count: int, *, faults: int, cuts: Sequence[Cut] = tuple(Cut), first_seed: int = 0
 ) -> list[Trial]:
     """Trials that between them crash all over an undisturbed run, on a fast disk and on a slow one, in every way.
 
     Args:
-        blows: crashes in each run: the first anywhere, each further one while what is left is mended, or soon after.
+        faults: crashes in each run: the first anywhere, each further one while what is left is mended, or soon after.
         cuts: what a crash may do.
     """
     made = []
     for seed in range(first_seed, first_seed + count):
         random = Random(seed)
         changes = scene.changes[seed % 2]
-        places = [1 + int(changes * (seed * GOLDEN % 1.0)), *(random.randint(1, 30) for _ in range(1, blows))]
+        places = [1 + int(changes * (seed * GOLDEN % 1.0)), *(random.randint(1, 30) for _ in range(1, faults))]
         crashes = [Crash(at=at, share=random.choice([0.0, random.random(), 1.0])) for at in places]
-        made.append(Trial(blows=tuple(Blow(crash=crash, cut=random.choice(cuts)) for crash in crashes), seed=seed))
+        made.append(Trial(faults=tuple(Fault(crash=crash, cut=random.choice(cuts)) for crash in crashes), seed=seed))
     return made

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.soak_report import MIB, Observation, Outcome, Verdict, judge, tick_durations
+from benchmarks.soak_report import MIB, Answer, Observation, Outcome, judge, tick_durations
 from tests.paths import ROOT
 
 OPTIONS = argparse.Namespace(agents=10_000, faults=0.05, warm_up=0.25)
@@ -45,39 +45,39 @@ def observed(
     return found
 
 
-def verdict(memory_mib: Callable[[float], float], outcome: Outcome = WELL) -> Verdict:
+def answer(memory_mib: Callable[[float], float], outcome: Outcome = WELL) -> Answer:
     return judge(observed(memory_mib), outcome, OPTIONS)
 
 
 def test_level_memory_passes() -> None:
-    judged = verdict(lambda _: 200.0)
+    judged = answer(lambda _: 200.0)
     assert not judged.memory_rises
     assert "The memory does not rise by more than chance." in judged.text
 
 
 def test_a_leak_of_a_mebibyte_a_minute_is_found() -> None:
-    judged = verdict(lambda second: 200.0 + second / 60)
+    judged = answer(lambda second: 200.0 + second / 60)
     assert judged.memory_rises
     assert "The memory RISES." in judged.text
     assert "+60" in judged.text  # MiB an hour
 
 
 def test_what_a_run_takes_while_it_warms_up_is_not_held_against_it() -> None:
-    assert not verdict(lambda second: min(200.0, 100.0 + second)).memory_rises
+    assert not answer(lambda second: min(200.0, 100.0 + second)).memory_rises
 
 
 def test_falling_memory_passes() -> None:
-    assert not verdict(lambda second: 200.0 - second / 60).memory_rises
+    assert not answer(lambda second: 200.0 - second / 60).memory_rises
 
 
 def test_the_report_says_what_went_wrong() -> None:
     outcome = Outcome(code=1, is_whole=False, alerts={("PrismRunStalled", "a:1"): 3})
-    text = verdict(lambda _: 200.0, outcome).text
+    text = answer(lambda _: 200.0, outcome).text
     assert "Exit code 1; files DAMAGED. Alerts that fired: PrismRunStalled." in text
 
 
 def test_without_prometheus_the_report_says_that_nobody_watched() -> None:
-    assert "nobody watched" in verdict(lambda _: 200.0, Outcome(143, is_whole=True, alerts=None)).text
+    assert "nobody watched" in answer(lambda _: 200.0, Outcome(143, is_whole=True, alerts=None)).text
 
 
 def test_a_tick_is_as_long_as_the_mean_of_those_since_the_observation_before() -> None:

@@ -25,7 +25,7 @@ CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95")
 class Moment(StrEnum):
     """What a process was about when it was killed, as its files tell."""
 
-    UNBORN = "before the journal was there"
+    UNSTARTED_FILES = "before the journal was there"
     STARTING = "starting, no tick of its own yet"
     TICKS = "ticks"
     TORN = "ticks, with half a frame written"
@@ -81,7 +81,7 @@ def moment(run: Path, ticks_before: int, length: int) -> Moment:
         length: ticks of the whole run.
     """
     if not (run / JOURNAL).exists():
-        return Moment.UNBORN
+        return Moment.UNSTARTED_FILES
     drafts = [path.name for path in run.glob(".*.tmp")]
     ticks, damage = whole_ticks(run)
     if any(name.startswith(".checkpoint-") for name in drafts):
@@ -95,7 +95,7 @@ def moment(run: Path, ticks_before: int, length: int) -> Moment:
     return Moment.STARTING if ticks == ticks_before else Moment.TICKS
 
 
-class Mortal:
+class KillableRun:
     """A run that is killed again and again.
 
     Args:

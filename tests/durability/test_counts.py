@@ -27,7 +27,7 @@ async def snapshots(schedule: int, concurrency: int, broken: Oracle[Any] | None 
         nonlocal open_questions
         state, _ = await simulation.checkpoint()
         undecided = len(state.engine.asked) - len(state.engine.decided)
-        assert state.oracle.answered == state.tally.questions - undecided
+        assert state.oracle.answered == state.counters.questions - undecided
         assert state.oracle.calls + state.oracle.fallbacks.get("breaker_open", 0) == state.oracle.answered
         if broken is not None:
             assert sum(state.oracle.fallbacks.values()) == state.oracle.answered

@@ -14,7 +14,7 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.directory import CONFIG, MANIFEST
 from actors.runs.lock import LOCK
-from benchmarks.soak_kill import SMALL, Toll, embedded, live
+from benchmarks.soak_kill import SMALL, KillCounts, embedded, live
 from tests.command import Prism
 from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences, ends
@@ -24,22 +24,22 @@ from tests.durability.process_runs import prism as process
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_runs_killed_ten_times_end_as_one_that_was_left_alone(tmp_path: Path) -> None:
-    config, toll = tmp_path / "small.yaml", Toll(10)
+    config, counts = tmp_path / "small.yaml", KillCounts(10)
     config.write_text(SMALL)
-    assert embedded(config, tmp_path, toll, Random(3)) == []
-    assert toll.moments.total() == 10
-    assert toll.most > 1, "a resumed run was killed, too"
+    assert embedded(config, tmp_path, counts, Random(3)) == []
+    assert counts.moments.total() == 10
+    assert counts.most > 1, "a resumed run was killed, too"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
-    toll = Toll(4)
-    assert live(tmp_path, toll, Random(2), rounds=3) == []
-    assert toll.moments.total() == 4
+    counts = KillCounts(4)
+    assert live(tmp_path, counts, Random(2), rounds=3) == []
+    assert counts.moments.total() == 4
 
 
-UNBORN = [
+UNSTARTED_FILES = [
     (LOCK,),
     (LOCK, f".{CONFIG}.tmp"),
     (LOCK, CONFIG),
@@ -63,7 +63,7 @@ def unborn(request: pytest.FixtureRequest, embedded: Path, tmp_path: Path) -> Pa
     return path
 
 
-@pytest.mark.parametrize("unborn", UNBORN, indirect=True)
+@pytest.mark.parametrize("unborn", UNSTARTED_FILES, indirect=True)
 def test_what_was_killed_before_its_journal_was_there_is_begun_again_in_its_place(
     unborn: Path, prism: Prism, tmp_path: Path
 ) -> None:
@@ -99,7 +99,7 @@ def test_a_configuration_of_ones_own_is_in_the_way_and_not_overwritten(prism: Pr
 def test_paid_answers_are_in_the_way_though_the_journal_is_gone(live: Path, prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
     for path in live.iterdir():
-        if path.name not in UNBORN[-2]:
+        if path.name not in UNSTARTED_FILES[-2]:
             path.unlink()
     before = (live / ANSWERS).read_bytes()
     resumed = prism("resume", "run")

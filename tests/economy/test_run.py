@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from actors.cli.sparkline import Paths, blocks
+from actors.cli.sparkline import Sparklines, blocks
 from tests.command import Ended, run_prism
 from tests.paths import ROOT
 
@@ -128,6 +128,6 @@ def test_blocks_stand_between_the_lowest_and_the_highest(values: list[float], wi
 @pytest.mark.parametrize("length", [1, 19, 20, 21, 1000])
 def test_a_path_of_any_length_fits_the_terminal(length: int) -> None:
     console = Console(file=io.StringIO(), width=80)
-    console.print(Paths({"total_economic_value": [float(number) for number in range(length)]}))
+    console.print(Sparklines({"total_economic_value": [float(number) for number in range(length)]}))
     assert isinstance(console.file, io.StringIO)
     assert max(len(line.rstrip()) for line in console.file.getvalue().splitlines()) <= 80

@@ -14,7 +14,7 @@ import pytest
 
 from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, ModelOracle
-from prism.llm.tally import Tally
+from prism.llm.statistics import CallCounters
 from prism.statechart import AgentState
 from tests.llm.support import DECISION_REASONS, OPTIONS, Person, failing, serving, until
 from tests.ollama_server import WRONG_STATE, Dialect, Fault, Settings, SystemOne
@@ -177,13 +177,13 @@ async def test_a_model_that_obeys_a_post_still_cannot_leave_the_options(text: st
 
 
 def test_percentiles_are_within_a_fifth_of_the_truth() -> None:
-    tally = Tally()
+    counters = CallCounters()
     for number in range(1, 1001):
-        tally.count("ok", number / 100)
-    tally.count("ok", 1e9)
-    tally.count("timeout", 60.0)
-    found = tally.statistics()
+        counters.count("ok", number / 100)
+    counters.count("ok", 1e9)
+    counters.count("timeout", 60.0)
+    found = counters.statistics()
     assert found.latency_s_p50 == pytest.approx(5.0, rel=0.2)
     assert found.latency_s_p95 == pytest.approx(9.5, rel=0.2)
     assert found.latency_s["timeout"] == 60.0
-    assert Tally().statistics().latency_s_p99 == 0.0
+    assert CallCounters().statistics().latency_s_p99 == 0.0

@@ -58,6 +58,6 @@ async def test_equal_questions_share_a_call_and_its_recorded_answer(tmp_path: Pa
     replayed = await run(chosen, tape, "replay")
     asked = recorded.oracle.statistics
     assert asked.coalesced > 0
-    assert asked.calls + asked.coalesced == recorded.tally.questions
-    assert len(server.calls) < recorded.tally.questions
+    assert asked.calls + asked.coalesced == recorded.counters.questions
+    assert len(server.calls) < recorded.counters.questions
     assert replayed.engine.digest.hexdigest() == recorded.engine.digest.hexdigest()

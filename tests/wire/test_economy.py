@@ -16,7 +16,7 @@ from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header, read_ticks
 from tests.command import Ended, run_prism
-from tests.durability.process_runs import Mortal, differences
+from tests.durability.process_runs import KillableRun, differences
 from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
 
 TURNS = 20
@@ -159,9 +159,9 @@ def test_a_fork_has_the_past_of_its_parent_and_a_future_of_its_own(prism: Prism,
 def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tmp_path: Path) -> None:
     write(tmp_path, "http://127.0.0.1:9", tape="off")
     options = ("--set", "oracle.backend=choice", "--set", "run.tick_s=0.02", "--ticks", "60")
-    undisturbed = Mortal(tmp_path / "economy.yaml", tmp_path / "undisturbed", options)
+    undisturbed = KillableRun(tmp_path / "economy.yaml", tmp_path / "undisturbed", options)
     undisturbed.end()
-    mortal = Mortal(tmp_path / "economy.yaml", tmp_path / "mortal", options)
+    mortal = KillableRun(tmp_path / "economy.yaml", tmp_path / "mortal", options)
     random = Random(4)
     lives = [mortal.live(random, 2.5, 60) for _ in range(6)]
     mortal.end()

@@ -38,7 +38,7 @@ class Outage:
         self.is_over = True
 
     def watch(self, simulation: Simulation) -> None:
-        decided = simulation.tally.decisions_by_source()["llm"]
+        decided = simulation.counters.decisions_by_source()["llm"]
         state = simulation.oracle.admission.breaker.state
         if state is not self.seen[-1]:
             self.seen.append(state)

@@ -7,10 +7,10 @@ import io
 import pytest
 from rich.console import Console
 
-from actors.cli.progress_bar import Bar
+from actors.cli.progress_bar import ProgressBar
 
 
-def drawn(bar: Bar, *, color: bool = False, encoding: str = "utf-8", width: int = 80) -> str:
+def drawn(bar: ProgressBar, *, color: bool = False, encoding: str = "utf-8", width: int = 80) -> str:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=file, width=width, force_terminal=True, no_color=not color, color_system="standard")
     console.print(bar, end="")
@@ -23,16 +23,16 @@ def drawn(bar: Bar, *, color: bool = False, encoding: str = "utf-8", width: int 
     ("part", "signs"), [(0, "····"), (1, "━···"), (3, "━━━·"), (3.99, "━━━·"), (4, "━━━━"), (5, "━━━━"), (-1, "····")]
 )
 def test_what_is_done_and_what_is_not_differ_without_colour(part: float, signs: str) -> None:
-    assert drawn(Bar(part, 4, width=4)) == signs
+    assert drawn(ProgressBar(part, 4, width=4)) == signs
 
 
 def test_with_colour_they_differ_in_colour_too() -> None:
-    assert drawn(Bar(1, 4, width=4), color=True) == "\x1b[36m━\x1b[0m\x1b[90m···\x1b[0m"
+    assert drawn(ProgressBar(1, 4, width=4), color=True) == "\x1b[36m━\x1b[0m\x1b[90m···\x1b[0m"
 
 
 def test_a_terminal_that_knows_no_more_gets_ascii() -> None:
-    assert drawn(Bar(1, 4, width=4), encoding="ascii") == "=..."
+    assert drawn(ProgressBar(1, 4, width=4), encoding="ascii") == "=..."
 
 
 def test_a_bar_is_no_wider_than_the_terminal_and_its_shares_stay() -> None:
-    assert drawn(Bar(1, 2, width=40), width=10) == "━━━━━·····"
+    assert drawn(ProgressBar(1, 2, width=40), width=10) == "━━━━━·····"

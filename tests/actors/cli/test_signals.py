@@ -17,7 +17,7 @@ from tests.actors.cli.conftest import SMALL
 
 UNANSWERED = """
 import anyio
-from actors.runs.execute import Spectator, simulate
+from actors.runs.execute import Display, simulate
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from prism.config import load_config
@@ -31,7 +31,7 @@ class Silent(Oracle):
 config = load_config(None, "-", environment={}, overrides=[
     "population.size=60", "population.activity.mean=1", "population.ambiguity=0.5",
     "oracle.lookahead_ticks=0", "oracle.deadline_s=600"])
-anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), Spectator())
+anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), Display())
 """
 
 

@@ -6,7 +6,7 @@ import anyio
 
 from actors.core.mailbox import Mailbox
 from actors.metrics.histogram import Histogram
-from actors.metrics.mailboxes import SHARE, MailboxSweep, TimedMailbox
+from actors.metrics.mailboxes import SHARE, MailboxTotals, TimedMailbox
 
 
 class Clock:
@@ -78,7 +78,7 @@ def test_a_sweep_sums_up_all_mailboxes_a_share_at_a_time() -> None:
     for box in (boxes[0], boxes[-1]):
         box.put(b"in")
         box.put(b"too many")
-    sweep = MailboxSweep(boxes)
+    sweep = MailboxTotals(boxes)
     seen = []
     for _ in range(3):
         sweep.step()
@@ -88,7 +88,7 @@ def test_a_sweep_sums_up_all_mailboxes_a_share_at_a_time() -> None:
 
 def test_the_next_sweep_starts_over_and_the_sums_never_fall() -> None:
     boxes = [Mailbox[bytes]("box", 1)]
-    sweep = MailboxSweep(boxes)
+    sweep = MailboxTotals(boxes)
     boxes[0].put(b"in")
     for expected in (1, 2, 3):
         boxes[0].put(b"too many")
@@ -97,6 +97,6 @@ def test_the_next_sweep_starts_over_and_the_sums_never_fall() -> None:
 
 
 def test_there_may_be_no_mailboxes_at_all() -> None:
-    sweep = MailboxSweep(())
+    sweep = MailboxTotals(())
     sweep.step()
     assert (sweep.refused, sweep.dropped, sweep.depth_max) == (0, 0, 0)

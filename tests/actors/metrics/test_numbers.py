@@ -11,7 +11,7 @@ from actors.cli.scrape import Scrape
 from actors.core.mailbox import Mailbox
 from actors.core.snapshot import pairs
 from actors.runs.summary import summarise
-from actors.runtime.counters import Tally
+from actors.runtime.counters import Counters
 from prism.agents import Source
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics.support import Watched, finished
@@ -46,9 +46,11 @@ def test_every_message_of_a_run_is_counted_once() -> None:
         return shown.value("prism_messages_total", kind=kind, outcome="delivered")
 
     assert sent("question") > 0
-    assert sent("trigger") == sent("update") + watched.simulation.tally.questions
+    assert sent("trigger") == sent("update") + watched.simulation.counters.questions
     assert sent("decided") == sent("question")
-    assert watched.simulation.engine.inbox.statistics().accepted == sent("update") + watched.simulation.tally.questions
+    assert (
+        watched.simulation.engine.inbox.statistics().accepted == sent("update") + watched.simulation.counters.questions
+    )
 
 
 def test_a_run_is_the_same_watched_or_not() -> None:
@@ -104,8 +106,8 @@ def test_the_journal_and_its_checkpoints_are_counted() -> None:
 
 
 def test_the_states_of_a_million_agents_are_counted_in_less_than_5_ms() -> None:
-    tally = Tally(SOCIAL_CHART, 1_000_000)
-    tally.rows = Counter(
+    counters = Counters(SOCIAL_CHART, 1_000_000)
+    counters.rows = Counter(
         {
             (before, after, f"trigger {number}", source): 1
             for before, after in pairs(SOCIAL_CHART)
@@ -116,7 +118,7 @@ def test_the_states_of_a_million_agents_are_counted_in_less_than_5_ms() -> None:
     durations = []
     for _ in range(5):
         begun = time.perf_counter()
-        counts = tally.agents_by_state()
+        counts = counters.agents_by_state()
         durations.append(time.perf_counter() - begun)
     assert sum(counts.values()) == 1_000_000
     assert min(durations) < 0.005

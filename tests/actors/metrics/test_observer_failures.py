@@ -10,7 +10,7 @@ from structlog.typing import EventDict
 from actors.core.snapshot import FALLBACK_REASONS
 from prism.errors import OracleError
 from prism.llm import OracleStatistics
-from prism.llm.tally import Tally as ModelTally
+from prism.llm.statistics import CallCounters as ModelTally
 from prism.measure import Measure
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import ScriptedOracle, failing

@@ -11,10 +11,10 @@ from actors.core.frames import ORIGIN, Damage, Frame, RunningDigest, read_frame
 from actors.core.messages import Decided
 from actors.core.state import EngineState, RunState
 from actors.persistence.checkpoint import Checkpoint, Position
-from actors.persistence.checkpoint_writer import Draft
+from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.journal import JOURNAL, create_journal, header_of, read_header
 from actors.persistence.oracle_log import create_answers, encode_answer
-from actors.persistence.recorded_ticks import History
+from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import recover
 from prism.agents import Question, Update
 from prism.columns import Column, pack
@@ -84,15 +84,15 @@ def run_of(count: int, answers: int = 0) -> tuple[SimulatedDisk, list[Tick]]:
     return disk, ticks
 
 
-def history_of(disk: SimulatedDisk) -> History:
+def history_of(disk: SimulatedDisk) -> RecordedTicks:
     """All of a run, to be done again."""
-    return recover(disk, before=0).history
+    return recover(disk, before=0).recorded
 
 
-def draft_at(tick: int, journal_bytes: int, link: bytes) -> Draft:
+def draft_at(tick: int, journal_bytes: int, link: bytes) -> CheckpointWriter:
     """The same checkpoint, made and not yet written."""
     checkpoint = checkpoint_at(tick, journal_bytes, link)
-    with Draft(checkpoint.position, checkpoint.state) as draft:
+    with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
         for column in checkpoint.columns:
             draft.add(column)
     return draft

@@ -34,14 +34,14 @@ class Gate:
         write()
 
 
-class Desk:
+class StoreHarness:
     """A store at work on a disk in memory."""
 
     def __init__(self, disk: SimulatedDisk, execute: Execute = inline, *, keeps_answers: bool = True) -> None:
         self.disk = disk
-        history = history_of(disk)
-        self.store = RunStore(disk, history, keeps_answers=keeps_answers, execute=execute)
-        self.ticks = frames(200, history.start)
+        recorded = history_of(disk)
+        self.store = RunStore(disk, recorded, keeps_answers=keeps_answers, execute=execute)
+        self.ticks = frames(200, recorded.start)
         disk.operations.clear()
 
     async def commit(self, first: int, last: int) -> None:

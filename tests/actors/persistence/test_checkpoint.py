@@ -14,7 +14,7 @@ from actors.persistence.checkpoint import (
     columns_of,
     read_checkpoint,
 )
-from actors.persistence.checkpoint_writer import Draft, write_checkpoint
+from actors.persistence.checkpoint_writer import CheckpointWriter, write_checkpoint
 from actors.persistence.journal import read_frames
 from prism.columns import PIECE
 from tests.actors.persistence.files import checkpoint_at
@@ -73,7 +73,7 @@ def test_it_is_whole_before_it_has_its_name() -> None:
 def test_it_is_written_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     disk, checkpoint = SimulatedDisk(), checkpoint_at(7, 100, values=2 * PIECE)
     monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
-    with Draft(checkpoint.position, checkpoint.state) as draft:
+    with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
         for column in checkpoint.columns:
             before = disk.size(draft_of(checkpoint)) if draft_of(checkpoint) in disk.names() else 0
             draft.add(column)
@@ -86,7 +86,7 @@ def test_it_is_written_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_one_that_is_given_up_is_not_whole_and_leaves_nothing() -> None:
     disk, checkpoint = SimulatedDisk(), checkpoint_at(7, 100)
-    draft = Draft(checkpoint.position, checkpoint.state)
+    draft = CheckpointWriter(checkpoint.position, checkpoint.state)
     with suppress(ZeroDivisionError), draft:
         draft.write(disk)
         draft.add(checkpoint.columns[0])

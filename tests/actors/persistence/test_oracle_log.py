@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actors.core.frames import ORIGIN, Damage, encode_frame
 from actors.core.messages import Decided
-from actors.persistence.oracle_log import ANSWERS, MAGIC, KnownAnswers, encode_answer, read_answers, whole_length
+from actors.persistence.oracle_log import ANSWERS, MAGIC, RecordedAnswers, encode_answer, read_answers, whole_length
 from tests.actors.persistence.files import decided, empty_run, question
 from tests.crash.disk import SimulatedDisk
 
@@ -20,8 +20,8 @@ def logged(*answers: Decided) -> SimulatedDisk:
     return disk
 
 
-def known(disk: SimulatedDisk) -> KnownAnswers:
-    return KnownAnswers(disk, len(MAGIC), disk.size(ANSWERS))
+def known(disk: SimulatedDisk) -> RecordedAnswers:
+    return RecordedAnswers(disk, len(MAGIC), disk.size(ANSWERS))
 
 
 def test_answers_are_read_back_in_the_order_of_their_arrival() -> None:
@@ -75,7 +75,7 @@ def test_no_answer_is_taken_from_behind_the_whole_records() -> None:
     disk = logged(decided(4, 1))
     end = disk.size(ANSWERS)
     disk.append(ANSWERS, encode_answer(msgspec.msgpack.encode(decided(4, 2))))
-    answers_known = KnownAnswers(disk, len(MAGIC), end)
+    answers_known = RecordedAnswers(disk, len(MAGIC), end)
     assert answers_known.take(question(4, 2)) is None
     assert answers_known.take(question(4, 1)) == decided(4, 1)
 

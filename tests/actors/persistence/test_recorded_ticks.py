@@ -9,7 +9,7 @@ from actors.core.errors import DivergedError
 from actors.core.frames import RunningDigest, tick_payload
 from actors.core.messages import LATE
 from actors.persistence.journal import JOURNAL, read_header
-from actors.persistence.recorded_ticks import History, difference
+from actors.persistence.recorded_ticks import RecordedTicks, difference
 from prism.agents import Source, Update
 from tests.actors.persistence.files import empty_run, history_of, question, run_of, update
 
@@ -21,43 +21,43 @@ def payload(*answers: bytes) -> bytes:
 
 
 def test_a_run_without_ticks_has_no_history() -> None:
-    history = history_of(empty_run())
-    assert not history.compare(0, b"any frame")
+    recorded = history_of(empty_run())
+    assert not recorded.compare(0, b"any frame")
 
 
 def test_what_comes_out_the_same_is_compared_tick_by_tick() -> None:
     disk, written = run_of(4)
-    history = history_of(disk)
-    assert [history.compare(tick, each.frame) for tick, each in enumerate(written)] == [True] * 4
-    assert not history.compare(4, b"a new one")
+    recorded = history_of(disk)
+    assert [recorded.compare(tick, each.frame) for tick, each in enumerate(written)] == [True] * 4
+    assert not recorded.compare(4, b"a new one")
 
 
 def test_it_can_begin_behind_a_checkpoint() -> None:
     disk, written = run_of(4)
     end = written[-1].end
-    history = History(disk, tick=2, start=written[1].end, link=written[1].link, end=end, ticks=4)
-    assert history.compare(2, written[2].frame)
-    assert history.compare(3, written[3].frame)
-    assert not history.compare(4, b"a new one")
+    recorded = RecordedTicks(disk, tick=2, start=written[1].end, link=written[1].link, end=end, ticks=4)
+    assert recorded.compare(2, written[2].frame)
+    assert recorded.compare(3, written[3].frame)
+    assert not recorded.compare(4, b"a new one")
 
 
 def test_it_ends_where_it_is_told_to() -> None:
     disk, written = run_of(4)
-    history = History(disk, start=read_header(disk)[1], end=written[1].end, ticks=2)
-    assert history.compare(0, written[0].frame)
-    assert history.compare(1, written[1].frame)
-    assert not history.compare(2, b"a new one")
+    recorded = RecordedTicks(disk, start=read_header(disk)[1], end=written[1].end, ticks=2)
+    assert recorded.compare(0, written[0].frame)
+    assert recorded.compare(1, written[1].frame)
+    assert not recorded.compare(2, b"a new one")
 
 
 def test_what_comes_out_otherwise_is_refused_with_tick_agent_and_field() -> None:
     disk, written = run_of(2)
-    history = history_of(disk)
-    history.compare(0, written[0].frame)
+    recorded = history_of(disk)
+    recorded.compare(0, written[0].frame)
     digest = RunningDigest()
     digest.link = written[0].link
     frame = digest.add(1, [update(1, 0), update(1, 1, "amber"), encode(question(1, 2))])
     with pytest.raises(DivergedError) as caught:
-        history.compare(1, frame)
+        recorded.compare(1, frame)
     assert caught.value.tick == 1
     assert caught.value.difference == "agent 1: to_state is 'red' in the journal and 'amber' in the new run"
     assert "tick 1 came out differently than in the journal" in str(caught.value)
@@ -119,6 +119,6 @@ def test_who_was_late_in_a_recorded_tick_is_known() -> None:
     late = update(0, 1, source=Source.TIMEOUT, reason=LATE)
     deadline = update(0, 2, source=Source.TIMEOUT, reason="deadline")
     disk.append(JOURNAL, digest.add(0, [update(0, 0), late, deadline, encode(question(0, 3))]))
-    history = history_of(disk)
-    assert history.late(0) == frozenset({1})
-    assert history.late(1) is None  # which has not been run before
+    recorded = history_of(disk)
+    assert recorded.late(0) == frozenset({1})
+    assert recorded.late(1) is None  # which has not been run before

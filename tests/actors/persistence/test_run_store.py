@@ -14,72 +14,72 @@ from actors.persistence.journal import JOURNAL, read_header, read_ticks
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import PENDING_MAX, RunStore
 from tests.actors.persistence.files import checkpoint_at, decided, draft_at, empty_run, encode, frames, run_of
-from tests.actors.persistence.store_harness import Desk, Gate, inline
+from tests.actors.persistence.store_harness import StoreHarness, Gate, inline
 from tests.schedules import in_schedules
 
 
 @in_schedules(30)
 async def test_what_is_committed_is_on_the_medium_when_the_store_is_closed() -> None:
-    desk = Desk(empty_run())
+    harness = StoreHarness(empty_run())
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
-        await desk.commit(0, 150)
-        await desk.store.close()
-    found = list(read_ticks(desk.disk, read_header(desk.disk)[1]))
+        tasks.start_soon(harness.store.run)
+        await harness.commit(0, 150)
+        await harness.store.close()
+    found = list(read_ticks(harness.disk, read_header(harness.disk)[1]))
     assert len(found) == 150
-    assert desk.disk.durable(JOURNAL) == desk.disk.visible(JOURNAL)
-    assert (desk.store.statistics.ticks, desk.store.statistics.journal_bytes) == (150, desk.disk.size(JOURNAL))
+    assert harness.disk.durable(JOURNAL) == harness.disk.visible(JOURNAL)
+    assert (harness.store.statistics.ticks, harness.store.statistics.journal_bytes) == (150, harness.disk.size(JOURNAL))
 
 
 async def test_what_gathers_while_the_disk_is_busy_is_one_write() -> None:
     gate = Gate()
-    desk = Desk(empty_run(), gate.execute, keeps_answers=False)
+    harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
-        await desk.commit(0, 1)
+        tasks.start_soon(harness.store.run)
+        await harness.commit(0, 1)
         await anyio.wait_all_tasks_blocked()
-        await desk.commit(1, 40)
+        await harness.commit(1, 40)
         gate.opened.set()
-        await desk.store.close()
-    assert desk.changes() == [("append", JOURNAL), ("sync", JOURNAL)] * 2
-    assert desk.store.statistics.ticks == 40
+        await harness.store.close()
+    assert harness.changes() == [("append", JOURNAL), ("sync", JOURNAL)] * 2
+    assert harness.store.statistics.ticks == 40
 
 
 async def test_a_run_is_never_more_than_a_limit_ahead_of_its_disk() -> None:
     gate = Gate()
-    desk = Desk(empty_run(), gate.execute, keeps_answers=False)
+    harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
     committed: list[int] = []
 
     async def commit() -> None:
         for tick in range(PENDING_MAX + 20):
-            await desk.store.commit(tick, desk.ticks[tick].frame)
+            await harness.store.commit(tick, harness.ticks[tick].frame)
             committed.append(tick)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
+        tasks.start_soon(harness.store.run)
         tasks.start_soon(commit)
         await anyio.wait_all_tasks_blocked()
         assert len(committed) == PENDING_MAX
         gate.opened.set()
         await anyio.wait_all_tasks_blocked()
         assert len(committed) == PENDING_MAX + 20
-        await desk.store.close()
-    assert desk.store.statistics.ticks == PENDING_MAX + 20
+        await harness.store.close()
+    assert harness.store.statistics.ticks == PENDING_MAX + 20
 
 
 async def test_recorded_ticks_are_compared_and_not_written_again() -> None:
     disk, ticks = run_of(6)
-    desk = Desk(disk)
+    harness = StoreHarness(disk)
     before = disk.visible(JOURNAL)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
-        await desk.commit(0, 6)
+        tasks.start_soon(harness.store.run)
+        await harness.commit(0, 6)
         await anyio.wait_all_tasks_blocked()
         assert disk.visible(JOURNAL) == before
-        await desk.commit(6, 7)
-        await desk.store.close()
-    assert disk.visible(JOURNAL) == before + desk.ticks[6].frame
-    assert [each.frame for each in desk.ticks[:6]] == [each.frame for each in ticks]
+        await harness.commit(6, 7)
+        await harness.store.close()
+    assert disk.visible(JOURNAL) == before + harness.ticks[6].frame
+    assert [each.frame for each in harness.ticks[:6]] == [each.frame for each in ticks]
 
 
 async def _run_on(path: Path, execute: Execute) -> None:
@@ -87,9 +87,9 @@ async def _run_on(path: Path, execute: Execute) -> None:
     for name in source.names():
         await anyio.to_thread.run_sync((path / name).write_bytes, source.visible(name))
     disk = RealDisk(path)
-    history = (await anyio.to_thread.run_sync(recover, disk)).history
-    store = RunStore(disk, history, keeps_answers=True, execute=execute)
-    ticks = frames(20, history.start)
+    recorded = (await anyio.to_thread.run_sync(recover, disk)).recorded
+    store = RunStore(disk, recorded, keeps_answers=True, execute=execute)
+    ticks = frames(20, recorded.start)
     with blockbuster_ctx():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(store.run)

@@ -13,36 +13,36 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS, MAGIC
 from actors.persistence.run_store import RunStore
 from tests.actors.persistence.files import decided, empty_run, encode, history_of, question, run_of
-from tests.actors.persistence.store_harness import Desk
+from tests.actors.persistence.store_harness import StoreHarness
 from tests.schedules import in_schedules
 
 
 @in_schedules(30)
 async def test_an_answer_is_in_the_log_before_anybody_acts_on_it() -> None:
-    desk = Desk(empty_run())
+    harness = StoreHarness(empty_run())
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
+        tasks.start_soon(harness.store.run)
         for agent in range(5):
-            await desk.keep(agent)
-            assert desk.disk.visible(ANSWERS).count(b"clock") == agent + 1
-        await desk.store.close()
+            await harness.keep(agent)
+            assert harness.disk.visible(ANSWERS).count(b"clock") == agent + 1
+        await harness.store.close()
 
 
 async def test_answers_are_on_the_medium_before_the_frame_that_follows_from_them_is_written() -> None:
-    desk = Desk(empty_run())
+    harness = StoreHarness(empty_run())
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
-        await desk.keep(0)
-        await desk.commit(0, 1)
-        await desk.store.close()
-    assert desk.changes() == [("append", ANSWERS), ("sync", ANSWERS), ("append", JOURNAL), ("sync", JOURNAL)]
+        tasks.start_soon(harness.store.run)
+        await harness.keep(0)
+        await harness.commit(0, 1)
+        await harness.store.close()
+    assert harness.changes() == [("append", ANSWERS), ("sync", ANSWERS), ("append", JOURNAL), ("sync", JOURNAL)]
 
 
 async def test_an_oracle_that_computes_its_answers_has_an_empty_log() -> None:
-    desk = Desk(empty_run(), keeps_answers=False)
-    await desk.keep(0)  # returns at once, although nobody writes
-    assert desk.disk.visible(ANSWERS) == MAGIC
-    assert desk.store.known(question(0, 0)) is None
+    harness = StoreHarness(empty_run(), keeps_answers=False)
+    await harness.keep(0)  # returns at once, although nobody writes
+    assert harness.disk.visible(ANSWERS) == MAGIC
+    assert harness.store.known(question(0, 0)) is None
 
 
 def test_answers_of_an_earlier_life_are_known_and_a_lost_one_is_told() -> None:
@@ -69,19 +69,19 @@ def test_a_checkpoint_keeps_the_answers_that_open_questions_may_still_want() -> 
 
 
 async def test_answers_that_have_taken_effect_lie_before_a_later_checkpoint() -> None:
-    desk = Desk(empty_run())
+    harness = StoreHarness(empty_run())
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
-        await desk.keep(1)
-        await desk.commit(0, 1)
-        length = desk.disk.size(ANSWERS)
-        await desk.keep(2)
-        await desk.commit(1, 2)
-        at = partial(desk.store.position, 2, desk.ticks[1].link)
+        tasks.start_soon(harness.store.run)
+        await harness.keep(1)
+        await harness.commit(0, 1)
+        length = harness.disk.size(ANSWERS)
+        await harness.keep(2)
+        await harness.commit(1, 2)
+        at = partial(harness.store.position, 2, harness.ticks[1].link)
         assert at(0).answers_bytes == len(MAGIC)
         assert at(1).answers_bytes == length
-        assert at(2).answers_bytes == desk.disk.size(ANSWERS)
-        await desk.store.close()
+        assert at(2).answers_bytes == harness.disk.size(ANSWERS)
+        await harness.store.close()
 
 
 def test_messages_are_recorded_as_they_crossed_the_mailbox() -> None:

@@ -11,18 +11,18 @@ import pytest
 
 from actors.core.errors import JournalError
 from actors.persistence.checkpoint import checkpoints
-from actors.persistence.checkpoint_writer import Draft
+from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.journal import read_header, read_ticks
 from actors.persistence.run_store import PENDING_MAX
 from tests.actors.persistence.files import checkpoint_at, empty_run
-from tests.actors.persistence.store_harness import Desk, Gate
-from tests.crash.disk import Fault, SimulatedDisk
+from tests.actors.persistence.store_harness import StoreHarness, Gate
+from tests.crash.disk import DiskFault, SimulatedDisk
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 async def test_a_disk_that_fails_wakes_everybody_who_waits_for_it(code: int) -> None:
     gate = Gate()
-    desk = Desk(empty_run(), gate.execute)
+    harness = StoreHarness(empty_run(), gate.execute)
     told: list[str] = []
 
     async def wait(function: Callable[[], Awaitable[None]]) -> None:
@@ -31,15 +31,15 @@ async def test_a_disk_that_fails_wakes_everybody_who_waits_for_it(code: int) -> 
         told.append(str(caught.value))
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
+        tasks.start_soon(harness.store.run)
         for agent in range(3):
-            tasks.start_soon(wait, partial(desk.keep, agent))
-        tasks.start_soon(wait, partial(desk.commit, 0, 2 * PENDING_MAX))
+            tasks.start_soon(wait, partial(harness.keep, agent))
+        tasks.start_soon(wait, partial(harness.commit, 0, 2 * PENDING_MAX))
         await anyio.wait_all_tasks_blocked()
-        tasks.start_soon(wait, desk.store.close)
+        tasks.start_soon(wait, harness.store.close)
         await anyio.wait_all_tasks_blocked()
         assert told == []
-        desk.disk.fault = Fault(at=len(desk.disk.operations) + 1, code=code, lasts=True)
+        harness.disk.fault = DiskFault(at=len(harness.disk.operations) + 1, code=code, lasts=True)
         gate.opened.set()
     assert len(told) == 5
     assert set(told) == {told[0]}
@@ -52,46 +52,46 @@ async def test_on_a_full_disk_half_a_checkpoint_does_not_take_up_what_room_is_le
     file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
-    desk, half = Desk(empty_run(), keeps_answers=False), f".{checkpoint_at(1, 0).name}.tmp"
-    checkpoint = checkpoint_at(1, desk.ticks[0].end, desk.ticks[0].link)
+    harness, half = StoreHarness(empty_run(), keeps_answers=False), f".{checkpoint_at(1, 0).name}.tmp"
+    checkpoint = checkpoint_at(1, harness.ticks[0].end, harness.ticks[0].link)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
-        await desk.commit(0, 1)
-        with Draft(checkpoint.position, checkpoint.state) as draft:
-            desk.store.checkpoint(draft)
+        tasks.start_soon(harness.store.run)
+        await harness.commit(0, 1)
+        with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
+            harness.store.checkpoint(draft)
             draft.add(checkpoint.columns[0])
             await anyio.wait_all_tasks_blocked()
-            assert half in desk.disk.names()
-            desk.disk.fault = Fault(at=1, code=errno.ENOSPC, lasts=True)
+            assert half in harness.disk.names()
+            harness.disk.fault = DiskFault(at=1, code=errno.ENOSPC, lasts=True)
             if file == "the journal":
-                await desk.commit(1, 2)
+                await harness.commit(1, 2)
             else:
                 draft.add(checkpoint.columns[-1])
             await anyio.wait_all_tasks_blocked()
         with pytest.raises(JournalError, match="No space left"):
-            await desk.store.close()
-    assert half not in desk.disk.names()
-    assert checkpoints(desk.disk) == []
+            await harness.store.close()
+    assert half not in harness.disk.names()
+    assert checkpoints(harness.disk) == []
 
 
 async def test_after_an_error_nothing_is_taken_any_more() -> None:
-    desk = Desk(empty_run(), keeps_answers=False)
+    harness = StoreHarness(empty_run(), keeps_answers=False)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.store.run)
-        await desk.commit(0, 1)
+        tasks.start_soon(harness.store.run)
+        await harness.commit(0, 1)
         await anyio.wait_all_tasks_blocked()
-        desk.disk.fault = Fault(at=len(desk.disk.operations) + 1, lasts=True)
-        await desk.commit(1, 2)
+        harness.disk.fault = DiskFault(at=len(harness.disk.operations) + 1, lasts=True)
+        await harness.commit(1, 2)
         await anyio.wait_all_tasks_blocked()
         with pytest.raises(JournalError):
-            await desk.commit(2, 3)
+            await harness.commit(2, 3)
         with pytest.raises(JournalError):
-            desk.checkpoint(1)
+            harness.checkpoint(1)
         for _ in range(2):
             with pytest.raises(JournalError):
-                await desk.store.close()
-    assert desk.store.statistics.ticks == 1
-    assert len(list(read_ticks_of(desk.disk))) == 1
+                await harness.store.close()
+    assert harness.store.statistics.ticks == 1
+    assert len(list(read_ticks_of(harness.disk))) == 1
 
 
 def read_ticks_of(disk: SimulatedDisk) -> list[object]:

@@ -95,7 +95,7 @@ def assert_goes_on(whole: Life, resumed: Life, tick: int) -> None:
     for later, taken in resumed.taken.items():
         assert taken.digest == whole.taken[later].digest
         assert taken.columns == whole.taken[later].columns
-        assert taken.state.tally == whole.taken[later].state.tally
+        assert taken.state.counters == whole.taken[later].state.counters
         assert taken.state.supervisor == whole.taken[later].state.supervisor
         assert [due for due, _ in taken.state.engine.asked] == [due for due, _ in whole.taken[later].state.engine.asked]
 

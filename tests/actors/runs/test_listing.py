@@ -7,7 +7,7 @@ import pytest
 
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
-from actors.runs.listing import Standing, run_line, runs_in
+from actors.runs.listing import RunStatus, run_line, runs_in
 from actors.runs.lock import locked
 from tests.actors.persistence.test_independent_reader import summary_of
 
@@ -29,7 +29,7 @@ def cut(run: Path, size: int) -> None:
 
 def test_a_run_with_all_its_ticks_is_done(run: Path) -> None:
     line, summary = run_line(run), summary_of(run)
-    assert (line.standing, line.is_resumable) == (Standing.DONE, False)
+    assert (line.standing, line.is_resumable) == (RunStatus.DONE, False)
     assert (line.ticks, line.length, line.agents) == (summary["ticks"], summary["ticks"], summary["agents"])
     assert line.digest == summary["digest"]
     assert (line.holder, line.parent) == (None, None)
@@ -47,33 +47,33 @@ def test_the_digest_does_not_depend_on_a_checkpoint(run: Path) -> None:
 
 def test_a_checkpoint_that_is_removed_meanwhile_is_no_damage(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.runs.listing.checkpoints", lambda _: ["checkpoint-000000000001.bin"])
-    assert run_line(run).standing is Standing.DONE
+    assert run_line(run).standing is RunStatus.DONE
 
 
 def test_a_run_without_a_summary_has_crashed_and_can_be_resumed(run: Path) -> None:
     cut(run, (run / JOURNAL).stat().st_size - 5)
     line = run_line(run)
-    assert (line.standing, line.is_resumable) == (Standing.CRASHED, True)
+    assert (line.standing, line.is_resumable) == (RunStatus.CRASHED, True)
     assert line.ticks == line.length - 1
 
 
 def test_a_run_without_a_tick_can_be_resumed(run: Path) -> None:
     cut(run, read_header(RealDisk(run))[1])
     line = run_line(run)
-    assert (line.standing, line.ticks, line.is_resumable) == (Standing.CRASHED, 0, True)
+    assert (line.standing, line.ticks, line.is_resumable) == (RunStatus.CRASHED, 0, True)
 
 
 def test_a_run_that_is_to_be_longer_is_stopped(run: Path) -> None:
     config = run / "config.yaml"
     config.write_text(config.read_text().replace("ticks: null", "ticks: 100"))
     line = run_line(run)
-    assert (line.standing, line.length, line.is_resumable) == (Standing.STOPPED, 100, True)
+    assert (line.standing, line.length, line.is_resumable) == (RunStatus.STOPPED, 100, True)
 
 
 def test_a_run_at_work_is_running_and_cannot_be_resumed(run: Path) -> None:
     with locked(run):
         line = run_line(run)
-    assert (line.standing, line.is_resumable) == (Standing.RUNNING, False)
+    assert (line.standing, line.is_resumable) == (RunStatus.RUNNING, False)
     assert line.holder is not None
 
 
@@ -81,7 +81,7 @@ def test_a_run_at_work_is_running_and_cannot_be_resumed(run: Path) -> None:
 def test_a_run_with_an_unreadable_file_is_damaged(run: Path, name: str) -> None:
     (run / name).write_bytes(b"\xff\xfe nothing of the kind")
     line = run_line(run)
-    assert (line.standing, line.is_resumable) == (Standing.DAMAGED, False)
+    assert (line.standing, line.is_resumable) == (RunStatus.DAMAGED, False)
 
 
 def test_listing_changes_nothing(run: Path) -> None:

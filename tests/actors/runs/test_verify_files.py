@@ -11,7 +11,7 @@ from actors.persistence.oracle_log import ANSWERS, read_answers
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.verify_files import Verified, verify
 from prism.config import Config
-from tests.crash.disk import Fault, SimulatedDisk
+from tests.crash.disk import DiskFault, SimulatedDisk
 from tests.actors.persistence.files import checkpoint_at, run_of
 
 
@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> No
     for number, (operation, name) in enumerate(undisturbed.operations, 1):
         if operation != "names":
             disk = whole()
-            disk.fault = Fault(at=len(disk.operations) + number)
+            disk.fault = DiskFault(at=len(disk.operations) + number)
             found = verify(disk, forks=())
             told = [finding.what for finding in found.findings if finding.file == name]
             assert "Input/output error" in told[-1]

@@ -28,9 +28,9 @@ def slow(oracle: Oracle[Any], seed: int) -> Oracle[Any]:
 
 def test_the_small_run_asks_enough_to_prove_something() -> None:
     done = run_scheduled(0, run)
-    assert done.tally.questions > 50
-    assert done.tally.activations > 400
-    assert len(done.tally.states_visited()) == 8
+    assert done.counters.questions > 50
+    assert done.counters.activations > 400
+    assert len(done.counters.states_visited()) == 8
 
 
 def test_two_runs_are_equal() -> None:

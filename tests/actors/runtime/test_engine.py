@@ -7,7 +7,7 @@ from actors.core.errors import BarrierError, MailboxClosedError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.ports import Unrecorded
-from actors.runtime.counters import Tally
+from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Trigger, Update
@@ -28,8 +28,10 @@ class Engine:
         self.codec = Codec(int, int)
         self.agents: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", 1) for number in range(lights)]
         self.oracle: Mailbox[bytes] = Mailbox("oracle", 1)
-        self.tally = Tally(traffic_chart(), lights)
-        self.actor = EngineActor(self.world, self.codec, self.agents, self.oracle, config=config(), tally=self.tally)
+        self.counters = Counters(traffic_chart(), lights)
+        self.actor = EngineActor(
+            self.world, self.codec, self.agents, self.oracle, config=config(), counters=self.counters
+        )
 
     async def trigger(self, agent: int) -> Trigger[int]:
         await self.agents[agent].ready()
@@ -165,7 +167,7 @@ async def test_a_run_that_is_stopped_before_it_starts_does_nothing() -> None:
 @in_schedules(20)
 async def test_the_runtime_runs_a_domain_it_has_never_heard_of() -> None:
     run = await CrossingRun(config(ticks=6, lookahead=1), TrafficDomain(3)).run()
-    assert run.simulation.tally.agents_by_state() == {"red": 0, "green": 0, "amber": 3}
+    assert run.simulation.counters.agents_by_state() == {"red": 0, "green": 0, "amber": 3}
     assert [update.effect for update in run.updates(0)] == [0, 1, 3, 4]
 
 

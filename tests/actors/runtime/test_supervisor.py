@@ -80,7 +80,7 @@ async def test_crashes_outside_the_period_do_not_add_up() -> None:
     domain = with_faulty_action(lambda light: light.agent_id == 1 and light.tick % 4 == 0)
     run = await CrossingRun(config(ticks=30, lookahead=0, restart_intensity=1, restart_period_ticks=4), domain).run()
     assert run.simulation.supervisor.quarantined == 0
-    assert run.simulation.tally.unmoved_by_source()["crash"] == 8
+    assert run.simulation.counters.unmoved_by_source()["crash"] == 8
 
 
 @in_schedules(20)
@@ -105,7 +105,7 @@ async def test_a_crash_of_every_agent_in_every_tick_does_not_hang_the_barrier() 
     domain = with_faulty_action(lambda light: True, size=10)
     run = await CrossingRun(config(ticks=6, restart_intensity=3, mailbox_capacity=1), domain).run()
     assert run.simulation.engine.tick == 6
-    assert run.simulation.tally.unmoved_by_source() == {"no_row": 0, "crash": 30, "quarantine": 10}
+    assert run.simulation.counters.unmoved_by_source() == {"no_row": 0, "crash": 30, "quarantine": 10}
 
 
 def test_a_run_with_crashes_has_the_same_digest_in_every_schedule() -> None:

@@ -152,7 +152,7 @@ async def test_a_tick_goes_on_until_there_are_no_reactions_each_after_the_one_be
     pays = [(0, 0, "pay"), (0, 1, "pay"), (0, 2, "pay"), (1, 0, "pay"), (1, 1, "pay"), (1, 2, "pay")]
     assert [entry[:3] for entry in done.domain.world.log if entry[2] == "pay"] == pays  # type: ignore[attr-defined]
     assert done.domain.world.totals() == {"price": 6}
-    assert done.tally.activations == 12
+    assert done.counters.activations == 12
 
 
 @in_schedules(30)

@@ -39,7 +39,7 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
     completion_tokens: int
 
 
-class Tally:
+class CallCounters:
     """Adds calls up, in memory that does not grow."""
 
     def __init__(self) -> None:
