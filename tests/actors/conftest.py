@@ -7,6 +7,10 @@ from collections.abc import Iterator
 import pytest
 from blockbuster import blockbuster_ctx
 
+from tests.actors.real_runs import embedded, live
+
+__all__ = ["embedded", "live"]
+
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> Iterator[None]:

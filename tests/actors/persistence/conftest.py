@@ -1,44 +1,10 @@
-"""Real runs, made once by the real command line, for those who read what they have left."""
+"""What holds for every test of what is on the disk."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
-
 import pytest
-import yaml
-
-from tests.ollama_server import OllamaServer
-from tests.paths import ROOT
-
-EMBEDDED: dict[str, dict[str, Any]] = {
-    "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
-    "population": {"size": 60, "ambiguity": 0.5, "posts_per_session": 0.5, "activity": {"mean": 0.9, "sigma": 0.2}},
-    "run": {"checkpoint_every_ticks": 20},
-}
-LIVE: dict[str, dict[str, Any]] = {**EMBEDDED, "oracle": {"backend": "ollama", "lookahead_ticks": 2}}
 
 
-def run_of(directory: Path, sections: dict[str, dict[str, Any]]) -> Path:
-    """The directory of a run of these settings that has ended."""
-    config = directory / "settings.yaml"
-    config.write_text(yaml.safe_dump(sections))
-    out = directory / "run"
-    command = [sys.executable, "-m", "actors.cli", "run", str(config), "--quiet", "--out", str(out)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    return out
-
-
-@pytest.fixture(scope="session")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with the embedded oracle. Nobody writes into it."""
-    return run_of(tmp_path_factory.mktemp("embedded"), EMBEDDED)
-
-
-@pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with a model behind a real socket. Nobody writes into it."""
-    with OllamaServer() as server:
-        return run_of(tmp_path_factory.mktemp("live"), {**LIVE, "llm": {"host": server.url}})
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: what is on the disk is read and written here, and tests of the event loop say so."""

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.actors.persistence.conftest import EMBEDDED, LIVE
 from tests.actors.persistence.independent_reader import frames, read_run
+from tests.actors.real_runs import EMBEDDED, LIVE
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from actors.persistence.journal import JOURNAL, read_header, read_ticks
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import PENDING_MAX, RunStore
 from tests.actors.persistence.files import checkpoint_at, decided, draft_at, empty_run, encode, frames, run_of
-from tests.actors.persistence.store_harness import StoreHarness, Gate, inline
+from tests.actors.persistence.store_harness import Gate, StoreHarness, inline
 from tests.schedules import in_schedules
 
 

@@ -11,7 +11,7 @@ from actors.persistence.checkpoint import checkpoints
 from actors.persistence.journal import JOURNAL
 from actors.persistence.recovery import recover
 from tests.actors.persistence.files import checkpoint_at, empty_run
-from tests.actors.persistence.store_harness import StoreHarness, Gate
+from tests.actors.persistence.store_harness import Gate, StoreHarness
 
 
 async def test_a_checkpoint_follows_the_frames_before_it() -> None:
