@@ -59,7 +59,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     engine: EngineState = EngineState()
-    counters: CountersState = CountersState()
+    counters: CountersState = msgspec.field(default=CountersState(), name="tally")  # as checkpoints have it
     supervisor: SupervisorState = SupervisorState()
     oracle: OracleState = OracleState()
     guards: dict[str, int] = {}
