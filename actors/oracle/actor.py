@@ -24,7 +24,7 @@ from actors.core.state import OracleState
 from actors.oracle.admission import Admission
 from actors.oracle.call import Answer, call_oracle
 from actors.oracle.queue import FairQueue, WaitingQuestion
-from actors.oracle.statistics import OracleStatistics
+from actors.oracle.statistics import OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig
 from prism.errors import OracleFailedError, OracleUnavailableError
@@ -60,7 +60,7 @@ class OracleActor:
         observer: Observer | None = None,
     ) -> None:
         self.oracle = oracle
-        self.statistics = OracleStatistics()
+        self.statistics = OracleCounters()
         self.admission = Admission(config, oracle, lambda: (self.statistics.calls, self.tokens), on_spent)
         self._asker = asker
         self._codec = codec

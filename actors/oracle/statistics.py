@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 
 import structlog
@@ -10,18 +10,18 @@ import structlog
 from actors.core.messages import Decided, QuestionName
 from actors.core.state import OracleState
 from prism.agents import FALLBACKS
+from prism.latencies import Latencies
 
 log = structlog.get_logger(__name__)
 
 WARN_EVERY_S = 10.0
-LATENCIES_KEPT = 10_000
 
 
 UNASKED = frozenset({"breaker_open", "deadline", "spent"})
 """Reasons of fallbacks for which the oracle may never have been called."""
 
 
-class OracleStatistics:
+class OracleCounters:
     """Counts of answers and fallbacks, and a warning about the latter now and then instead of one for each."""
 
     def __init__(self) -> None:
@@ -35,8 +35,8 @@ class OracleStatistics:
         self.tokens_before = 0
         """Tokens used in earlier lives of the run."""
         self.concurrency_max = 0
-        self.latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
-        """The latest answers' latencies, from arrival to answer; fallbacks do not count."""
+        self.latencies = Latencies()
+        """From the arrival of a question to its answer; fallbacks do not count."""
         self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
         """`{open question: {(count, reason of a fallback): what it has added so far}}`."""
         self._unreported: Counter[str] = Counter()
@@ -57,7 +57,7 @@ class OracleStatistics:
         """A question has been answered, one way or another; `detail` says more of a failure."""
         self._answered(decided)
         if decided.source not in FALLBACKS:
-            self.latencies_s.append(decided.latency_s)
+            self.latencies.add(decided.latency_s)
             return
         self._unreported[decided.reason] += 1
         self._detail = detail or self._detail

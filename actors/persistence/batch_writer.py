@@ -39,7 +39,7 @@ class Batch(msgspec.Struct):
         return bool(self.answers or self.frames or self.lines)
 
 
-class StoreStatistics(msgspec.Struct):
+class StoreCounters(msgspec.Struct):
     """What has been written since this process began.
 
     Args:
@@ -99,7 +99,7 @@ class RunWriter:
         keep: checkpoints that are kept.
     """
 
-    def __init__(self, disk: Disk, statistics: StoreStatistics, *, keeps_answers: bool, keep: int) -> None:
+    def __init__(self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: int) -> None:
         self._disk = disk
         self._statistics = statistics
         self._keeps_answers = keeps_answers

@@ -14,7 +14,7 @@ from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, UNREADABLE, Damage, link_of
 from actors.core.state import RunState
 from actors.persistence.disk import Disk
-from actors.persistence.journal import read_frames
+from actors.persistence.framed_files import check_magic, read_frames
 from prism.columns import Column, Columns
 
 MAGIC = b"PRISMC\r\n"
@@ -83,8 +83,7 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
         DamagedError: it is not what was written.
         JournalError: it has another format.
     """
-    if disk.read(name, 0, len(MAGIC)) != MAGIC:
-        raise DamagedError(name, 0, f"it does not begin with {MAGIC!r}")
+    check_magic(disk, name, MAGIC)
     head, columns, count = None, list[Column](), None
     for start, payload in _payloads(disk, name):
         if count is not None:

@@ -136,14 +136,23 @@ class RealDisk(Disk):
 
 
 def write_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
-    """Write a file so that a crash leaves the old one or the new one, never half of it."""
+    """Write a file so that a crash leaves the old one or the new one, never half of it.
+
+    Raises:
+        OSError: it cannot be written; the old one is there as before.
+    """
     draft = f".{name}.tmp"
     with suppress(FileNotFoundError):
         disk.remove(draft)
-    for piece in pieces:
-        disk.append(draft, piece)
-    disk.sync(draft)
-    disk.rename(draft, name)
+    try:
+        for piece in pieces:
+            disk.append(draft, piece)
+        disk.sync(draft)
+        disk.rename(draft, name)
+    except OSError:
+        with suppress(OSError):  # a full disk has better use for the room than half a file
+            disk.remove(draft)
+        raise
     disk.sync_directory()
 
 

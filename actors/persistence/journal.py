@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import msgspec
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import HEAD, ORIGIN, UNREADABLE, Damage, Frame, encode_frame, link_of, read_frame
+from actors.core.frames import HEAD, ORIGIN, UNREADABLE, Damage, encode_frame, link_of, read_frame
 from actors.persistence.disk import Disk, write_whole
+from actors.persistence.framed_files import check_magic, read_frames
 from prism.config import Config
 
 JOURNAL = "journal.prism"
@@ -30,7 +30,6 @@ WATCHED = "metrics"
 
 HEADLESS = "without its header a journal cannot be used"
 
-_BLOCK = 1 << 20
 _HEADER_MAX = 1 << 26
 _ticks = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw])
 
@@ -97,11 +96,10 @@ def read_header(disk: Disk) -> tuple[Header, int]:
         DamagedError: the header cannot be read.
     """
     try:
-        data = disk.read(JOURNAL, 0, len(MAGIC) + HEAD.size)
+        check_magic(disk, JOURNAL, MAGIC)
     except FileNotFoundError:
         raise JournalError(f"{JOURNAL}: there is none, so nothing was run here; use `prism run`") from None
-    if data[: len(MAGIC)] != MAGIC:
-        raise DamagedError(JOURNAL, 0, f"it does not begin with {MAGIC!r}")
+    data = disk.read(JOURNAL, 0, len(MAGIC) + HEAD.size)
     length = HEAD.unpack_from(data, len(MAGIC))[0] if len(data) == len(MAGIC) + HEAD.size else 0
     data += disk.read(JOURNAL, len(data), min(length, _HEADER_MAX))
     found = read_frame(data, len(MAGIC), len(MAGIC))
@@ -133,38 +131,43 @@ def read_ticks(disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN) 
         tick, link = tick + 1, found.link
 
 
-def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame | Damage]]:
-    """`(offset, frame)` of any file of frames, read block by block; the last item is the damage, if there is any.
+class JournalScan(NamedTuple):
+    """The whole frames of a journal from some place on.
 
-    Raises:
-        JournalError: it cannot be read.
+    Args:
+        ticks: whole ticks in the journal; `end`: the offset behind the last of them, and `link` its link.
+        links: `{offset behind a frame: its link}`, for the offsets that were asked for.
+        damage: the reason why the frames end before the file does; None if they do not.
     """
-    with reading(name):
-        size = disk.size(name)
-    data, base, start = b"", offset, 0
-    while base + start < size:
-        found = read_frame(data, start, base + start)
-        if isinstance(found, Frame):
-            yield base + start, found
-            start = found.end - base
-        elif found.is_end and base + len(data) < size:  # only the block ends here
-            data, base, start = data[start:], base + start, 0
-            with reading(name):
-                data += disk.read(name, base + len(data), max(_BLOCK, len(data)))
-        else:
-            yield base + start, found
-            return
+
+    ticks: int
+    end: int
+    link: bytes
+    links: dict[int, bytes]
+    damage: Damage | None
 
 
-@contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Turn what the system says about a file that cannot be read into one clear line."""
-    try:
-        yield
-    except OSError as error:
-        raise JournalError(
-            f"{error.filename or name}: {error.strerror}; nothing is lost by that: mend it, then use `prism resume`"
-        ) from error
+def scan_journal(
+    disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN, offsets: Container[int] | None = ()
+) -> JournalScan:
+    """Read every frame from an offset on. It takes about a second a gigabyte.
+
+    Args:
+        tick: the tick of the first frame.
+        link: the link of the frame before it.
+        offsets: the ends of frames whose links are wanted; None for every frame's.
+    """
+    end, links, damage = offset, dict[int, bytes](), None
+    if offsets is None or offset in offsets:
+        links[offset] = link
+    for frame in read_ticks(disk, offset, tick=tick, link=link):
+        if isinstance(frame, Damage):
+            damage = frame
+            break
+        end, tick, link = frame.end, frame.tick + 1, frame.link
+        if offsets is None or end in offsets:
+            links[end] = link
+    return JournalScan(tick, end, link, links, damage)
 
 
 def answers_of(payload: bytes) -> bytes:

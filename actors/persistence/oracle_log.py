@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from actors.core.frames import ORIGIN, UNREADABLE, Damage, encode_frame
-from actors.core.messages import Decided
+from actors.core.messages import Decided, QuestionName
 from actors.persistence.disk import Disk, write_whole
-from actors.persistence.journal import read_frames
+from actors.persistence.framed_files import check_magic, read_frames, reading
 from prism.agents import Question
 
 ANSWERS = "oracle.log"
 MAGIC = b"PRISMA\r\n"
+FIRST_ANSWER = len(MAGIC)
+"""The offset of the first answer."""
 
-Name = tuple[int, int, str]
 _decode = msgspec.msgpack.Decoder(Decided).decode
 
 
@@ -30,7 +31,7 @@ def encode_answer(decided: bytes) -> bytes:
     return encode_frame(ORIGIN, decided)
 
 
-def read_answers(disk: Disk, offset: int) -> Iterator[tuple[Decided, int] | Damage]:
+def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[Decided, int] | Damage]:
     """`(answer, offset behind it)` from an offset on; the last item is the damage, if there is any."""
     for start, found in read_frames(disk, ANSWERS, offset):
         if isinstance(found, Damage):
@@ -58,7 +59,7 @@ class RecordedAnswers:
         self._at = offset
         self._newest = -1
         """The latest tick whose question has its answer in what has been read."""
-        self._read: dict[Name, deque[Decided]] = {}
+        self._read: dict[QuestionName, deque[Decided]] = {}
 
     def take(self, question: Question[Any]) -> Decided | None:
         """The answer to a question, once; None if it never came."""
@@ -91,11 +92,31 @@ def create_answers(disk: Disk) -> None:
     write_whole(disk, ANSWERS, [MAGIC])
 
 
-def whole_length(disk: Disk, offset: int) -> tuple[int, Damage | None]:
-    """Where the whole records from an offset on end, and the damage that ends them, if any."""
-    end = offset
-    for record in read_answers(disk, offset):
+class AnswersScan(NamedTuple):
+    """The whole records of an oracle's log.
+
+    Args:
+        answers: how many; `end`: the offset behind the last of them.
+        damage: the reason why the records end before the file does; None if they do not.
+    """
+
+    answers: int
+    end: int
+    damage: Damage | None
+
+
+def scan_answers(disk: Disk) -> AnswersScan:
+    """Read every record of the log.
+
+    Raises:
+        DamagedError: it does not begin as an oracle's log does.
+        JournalError: it cannot be read.
+    """
+    with reading(ANSWERS):
+        check_magic(disk, ANSWERS, MAGIC)
+    answers, end = 0, FIRST_ANSWER
+    for record in read_answers(disk):
         if isinstance(record, Damage):
-            return end, record
-        end = record[1]
-    return end, None
+            return AnswersScan(answers, end, record)
+        answers, end = answers + 1, record[1]
+    return AnswersScan(answers, end, None)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import ORIGIN, Damage, digest_of
+from actors.core.frames import Damage, digest_of
 from actors.persistence.checkpoint import Checkpoint, checkpoints, read_checkpoint
 from actors.persistence.disk import Disk
-from actors.persistence.journal import JOURNAL, Header, read_header, read_ticks, reading
-from actors.persistence.oracle_log import ANSWERS, create_answers, whole_length
-from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
+from actors.persistence.framed_files import reading
+from actors.persistence.journal import JOURNAL, Header, JournalScan, read_header, scan_journal
+from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, create_answers, scan_answers
 from actors.persistence.recorded_ticks import RecordedTicks
 
 REMEDY = "`prism verify` shows all of it; `prism resume --force` cuts the journal there and runs the rest again"
@@ -62,8 +62,9 @@ def _recover(disk: Disk, *, mend: bool, before: int | None, force: bool) -> Reco
     header, first = read_header(disk)
     notes: list[str] = []
     candidates = _checkpoints(disk, notes)
-    ends, damage = _scan(disk, first, [checkpoint.position.journal_bytes for checkpoint in candidates])
-    if damage is not None:
+    # All of it, though checkpoints would allow for less: what is not looked at could be a damaged past.
+    ends = scan_journal(disk, first, offsets={checkpoint.position.journal_bytes for checkpoint in candidates})
+    if (damage := ends.damage) is not None:
         newest = max((checkpoint.position.journal_bytes for checkpoint in candidates), default=0)
         if not force and _is_no_crash(disk, JOURNAL, damage, newest):
             raise DamagedError(JOURNAL, damage.offset, f"tick {ends.ticks}: {damage.problem}", REMEDY)
@@ -92,30 +93,6 @@ def _is_no_crash(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
     return damage.offset < durable <= disk.size(name)
 
 
-class _Ends(NamedTuple):
-    """Where the journal's whole frames end, how many there are, the last link, and those at the offsets asked for."""
-
-    end: int
-    ticks: int
-    link: bytes
-    links: dict[int, bytes]
-
-
-def _scan(disk: Disk, first: int, offsets: list[int]) -> tuple[_Ends, Damage | None]:
-    """Read the whole journal. It takes about a second a gigabyte, and anything less could go on from a damaged past."""
-    wanted, links = set(offsets), {}
-    end, ticks, link = first, 0, ORIGIN
-    if first in wanted:
-        links[first] = ORIGIN
-    for frame in read_ticks(disk, first):
-        if isinstance(frame, Damage):
-            return _Ends(end, ticks, link, links), frame
-        end, ticks, link = frame.end, ticks + 1, frame.link
-        if end in wanted:
-            links[end] = link
-    return _Ends(end, ticks, link, links), None
-
-
 def _checkpoints(disk: Disk, notes: list[str]) -> list[Checkpoint]:
     """The readable checkpoints, latest first. Those that cannot be read are passed over: they are caches."""
     found = []
@@ -136,9 +113,7 @@ def _mend_answers(disk: Disk, notes: list[str], durable: int, *, mend: bool, for
             return 0
         create_answers(disk)
         notes.append(f"{ANSWERS}: is missing, and begun anew")
-    if disk.read(ANSWERS, 0, len(ANSWERS_MAGIC)) != ANSWERS_MAGIC:
-        raise DamagedError(ANSWERS, 0, f"it does not begin with {ANSWERS_MAGIC!r}")
-    end, damage = whole_length(disk, len(ANSWERS_MAGIC))
+    _, end, damage = scan_answers(disk)
     if damage is not None:
         if not force and _is_no_crash(disk, ANSWERS, damage, durable):
             raise DamagedError(ANSWERS, damage.offset, damage.problem, REMEDY_OF_ANSWERS)
@@ -153,7 +128,7 @@ def _mend_answers(disk: Disk, notes: list[str], durable: int, *, mend: bool, for
 
 
 def _recorded_ticks(
-    disk: Disk, first: int, ends: _Ends, answers_end: int, checkpoint: Checkpoint | None
+    disk: Disk, first: int, ends: JournalScan, answers_end: int, checkpoint: Checkpoint | None
 ) -> RecordedTicks:
     if checkpoint is None:
         return RecordedTicks(
@@ -161,7 +136,7 @@ def _recorded_ticks(
             start=first,
             end=ends.end,
             ticks=ends.ticks,
-            answers_from=len(ANSWERS_MAGIC),
+            answers_from=FIRST_ANSWER,
             answers_end=answers_end,
         )
     at = checkpoint.position

@@ -21,7 +21,7 @@ import anyio
 from actors.core.errors import JournalError
 from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
-from actors.persistence.batch_writer import Batch, Execute, Marks, RunWriter, StoreStatistics, in_thread, not_written
+from actors.persistence.batch_writer import Batch, Execute, Marks, RunWriter, StoreCounters, in_thread, not_written
 from actors.persistence.checkpoint import Position
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
@@ -57,7 +57,7 @@ class RunStore(Record):
         execute: Execute = in_thread,
         observer: Observer | None = None,
     ) -> None:
-        self.statistics = StoreStatistics(recorded.end, recorded.ticks)
+        self.statistics = StoreCounters(recorded.end, recorded.ticks)
         self._disk = disk
         self._recorded = recorded
         self._execute = execute

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,9 +12,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from actors.persistence.oracle_log import ANSWERS
-from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
-from actors.persistence.disk import RealDisk
+from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
+from actors.persistence.disk import RealDisk, write_whole
 from actors.core.errors import JournalError, RunDirectoryError, unusable
 from actors.persistence.journal import JOURNAL, read_header
 from actors.runs.lock import LOCK
@@ -79,7 +77,7 @@ class RunDirectory:
     def is_unstarted(self) -> bool:
         """Whether nothing is here but what a run writes before its journal is there."""
         answers = self.path / ANSWERS
-        has_answers = answers.is_file() and answers.stat().st_size > len(ANSWERS_MAGIC)
+        has_answers = answers.is_file() and answers.stat().st_size > FIRST_ANSWER
         return not has_answers and {path.name for path in self.path.iterdir()} <= UNSTARTED_FILES
 
     @property
@@ -178,16 +176,13 @@ class RunDirectory:
             RunDirectoryError: it may not be written here.
             DiskFailedError: the disk is full or broken.
         """
-        target, draft = self.path / name, self.path / f".{name}.tmp"
+        disk = RealDisk(self.path)
         try:
-            with draft.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(target)
+            write_whole(disk, name, [content])
         except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise unusable(error, f"{target}: cannot be written") from None
+            raise unusable(error, f"{self.path / name}: cannot be written") from None
+        finally:
+            disk.close()
 
 
 def _next_free(parent: Path, name: str) -> Path:

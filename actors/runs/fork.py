@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 import msgspec
 
-from actors.persistence.oracle_log import ANSWERS, MAGIC, create_answers, encode_answer, read_answers
+from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, create_answers, encode_answer, read_answers
 from actors.runs.checkpointing import checkpoint_of
 from actors.persistence.disk import RealDisk
 from actors.factory.domains import BuiltDomain, build_domain
@@ -109,7 +109,7 @@ async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, futu
     source, target = RealDisk(parent.path), RealDisk(child.path)
     try:
         create_answers(target)
-        for record in read_answers(source, len(MAGIC)) if ANSWERS in source.names() else ():
+        for record in read_answers(source) if ANSWERS in source.names() else ():
             if not isinstance(record, Damage) and record[0].asked < tick:
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(record[0])))
         target.sync(ANSWERS)
@@ -130,7 +130,7 @@ async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, futu
             start=begun + end - first,
             end=begun + end - first,
             ticks=tick,
-            answers_from=len(MAGIC),
+            answers_from=FIRST_ANSWER,
             answers_end=target.size(ANSWERS),
         )
         write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))

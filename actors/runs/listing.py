@@ -11,8 +11,8 @@ from actors.persistence.checkpoint import checkpoints, read_checkpoint
 from actors.core.frames import digest_of
 from actors.persistence.disk import RealDisk
 from actors.core.errors import ActorError
-from actors.core.frames import ORIGIN, Damage
-from actors.persistence.journal import JOURNAL, read_header, read_ticks
+from actors.core.frames import ORIGIN
+from actors.persistence.journal import JOURNAL, read_header, scan_journal
 from actors.runs.lock import holder_of
 from actors.runs.resume import read_resolved
 from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
@@ -117,8 +117,5 @@ def _journal(path: Path) -> tuple[int, int, str]:
         except (ActorError, OSError):  # a run at work may have removed it this moment
             break
         tick, link, offset = at.tick, at.link, at.journal_bytes
-    for frame in read_ticks(disk, offset, tick=tick, link=link):
-        if isinstance(frame, Damage):
-            break
-        tick, link = frame.tick + 1, frame.link
-    return header.agents, tick, digest_of(link)
+    found = scan_journal(disk, offset, tick=tick, link=link)
+    return header.agents, found.ticks, digest_of(found.link)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from actors.runtime.simulation import Simulation, percentile
+from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.llm import AskingOracle, OracleStatistics
 
@@ -76,7 +76,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     counters, oracle = simulation.counters, simulation.oracle.statistics
     decisions = counters.decisions_by_source()
     asked = sum(count for source, count in decisions.items() if source in DECIDED)
-    latencies = sorted(oracle.latencies_s)
+    latencies = oracle.latencies
     ticks = simulation.engine.tick
     return Summary(
         digest=simulation.engine.digest.hexdigest(),
@@ -102,8 +102,8 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),
-        latency_s_p50=percentile(latencies, 0.50),
-        latency_s_p95=percentile(latencies, 0.95),
+        latency_s_p50=latencies.percentile(0.50),
+        latency_s_p95=latencies.percentile(0.95),
         llm=_llm(simulation),
         wall_s=round(wall_s, 3),
         world=simulation.domain.world.totals(),

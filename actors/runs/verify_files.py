@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from actors.persistence.oracle_log import ANSWERS, read_answers
-from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
+from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.persistence.checkpoint import checkpoints, read_checkpoint
-from actors.core.frames import digest_of
+from actors.core.frames import ORIGIN, digest_of
 from actors.persistence.disk import Disk
 from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN, Damage
-from actors.persistence.journal import JOURNAL, Header, read_header, read_ticks
+from actors.persistence.journal import JOURNAL, Header, read_header, scan_journal
 from actors.runs.directory import SUMMARY
 from actors.runs.rounds_csv import ROUNDS, rows_in, starts_of
 
@@ -81,7 +80,7 @@ def verify(
     if expected is not None:
         findings.append(_summary(expected, expected_ticks, journal))
     with _reported(ANSWERS, findings):
-        findings.extend(_answers(disk))
+        findings.append(_answers(disk))
     latest = _checkpoints(disk, names, journal, findings)
     if forks is not None and rounds_read and (per_round := _ticks_per_round(journal.header)) is not None:
         settled = journal.ticks if expected_ticks == journal.ticks else latest
@@ -111,38 +110,25 @@ def _summary(expected: str, ticks: int | None, journal: _Journal) -> Finding:
 
 
 def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
-    header, end = read_header(disk)
-    link, ticks, is_whole = ORIGIN, 0, True
-    links = {end: link}
-    for frame in read_ticks(disk, end):
-        if isinstance(frame, Damage):
-            lost = disk.size(JOURNAL) - frame.offset
-            what = f"damaged at byte {frame.offset}, in tick {ticks}: {frame.problem}; {lost:,} bytes cannot be used"
-            findings.append(Finding(JOURNAL, False, what))
-            is_whole = False
-            break
-        link, end, ticks = frame.link, frame.end, ticks + 1
-        links[end] = link
+    header, offset = read_header(disk)
+    scan = scan_journal(disk, offset, offsets=None)
+    digest = digest_of(scan.link)
+    if (damage := scan.damage) is not None:
+        lost = disk.size(JOURNAL) - damage.offset
+        what = f"damaged at byte {damage.offset}, in tick {scan.ticks}: {damage.problem}; {lost:,} bytes cannot be used"
     else:
-        what = f"{ticks:,} ticks of {header.agents:,} agents, {end:,} bytes, digest {digest_of(link)}"
-        findings.append(Finding(JOURNAL, True, what))
-    return _Journal(header, ticks, digest_of(link), links, is_whole)
+        what = f"{scan.ticks:,} ticks of {header.agents:,} agents, {scan.end:,} bytes, digest {digest}"
+    findings.append(Finding(JOURNAL, damage is None, what))
+    return _Journal(header, scan.ticks, digest, scan.links, damage is None)
 
 
-def _answers(disk: Disk) -> Iterator[Finding]:
+def _answers(disk: Disk) -> Finding:
     if ANSWERS not in disk.names():
-        yield Finding(ANSWERS, False, "is missing")
-        return
-    if disk.read(ANSWERS, 0, len(ANSWERS_MAGIC)) != ANSWERS_MAGIC:
-        yield Finding(ANSWERS, False, f"does not begin with {ANSWERS_MAGIC!r}")
-        return
-    count = 0
-    for record in read_answers(disk, len(ANSWERS_MAGIC)):
-        if isinstance(record, Damage):
-            yield Finding(ANSWERS, False, f"damaged at byte {record.offset}, after {count:,} answers: {record.problem}")
-            return
-        count += 1
-    yield Finding(ANSWERS, True, f"{count:,} answers")
+        return Finding(ANSWERS, False, "is missing")
+    count, _, damage = scan_answers(disk)
+    if damage is not None:
+        return Finding(ANSWERS, False, f"damaged at byte {damage.offset}, after {count:,} answers: {damage.problem}")
+    return Finding(ANSWERS, True, f"{count:,} answers")
 
 
 def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> int:

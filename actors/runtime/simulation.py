@@ -8,7 +8,6 @@ cancelled tasks linger in reference cycles until the garbage collector finds the
 from __future__ import annotations
 
 import gc
-import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -224,7 +223,7 @@ class Simulation:
 
     def progress(self) -> Progress:
         """Where it is now."""
-        latencies = sorted(self.oracle.statistics.latencies_s)
+        latencies = self.oracle.statistics.latencies
         return Progress(
             tick=self.engine.tick,
             ticks=self.ticks,
@@ -232,8 +231,8 @@ class Simulation:
             transitions=self.counters.transitions,
             oracle_queue=self.oracle.queue_depth,
             oracle_in_flight=self.oracle.in_flight,
-            oracle_latency_s_p50=percentile(latencies, 0.50),
-            oracle_latency_s_p95=percentile(latencies, 0.95),
+            oracle_latency_s_p50=latencies.percentile(0.50),
+            oracle_latency_s_p95=latencies.percentile(0.95),
             fallbacks=sum(self.oracle.statistics.fallbacks.values()) + self.engine.open.late,
             quarantined=self.supervisor.quarantined,
         )
@@ -244,11 +243,6 @@ class Simulation:
             log.warning("guard_raised", row=seen.row.name, error=seen.first, tick=tick)
         self._guards_logged = len(errors)
         on_tick(tick)
-
-
-def percentile(ordered: list[float], share: float) -> float:
-    """The smallest of the ascending values that at least `share` of them do not exceed (nearest rank); 0 for none."""
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
 @contextmanager

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import msgspec
 
+from prism.latencies import Latencies
 from prism.llm.failure import REASONS, Reason
 
 Outcome = Literal["ok", "cancelled"] | Reason
 OUTCOMES: tuple[Outcome, ...] = ("ok", *REASONS, "cancelled")
 """What may become of a call: an answer, a failure under its reason, or that nobody waited for its end any longer."""
-
-_LEAST_S = 1e-3
-_STEPS_PER_DOUBLING = 4
-_BUCKETS = 84
-"""From 1 ms over 21 doublings to 35 minutes: a quantile is off by 19% at most, at 84 numbers an outcome."""
 
 
 class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +40,7 @@ class CallCounters:
     def __init__(self) -> None:
         self._calls: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
         self._latency_s: dict[Outcome, float] = dict.fromkeys(OUTCOMES, 0.0)
-        self._buckets = [0] * _BUCKETS
+        self._latencies = Latencies()
         self._prompt_tokens = 0
         self._completion_tokens = 0
 
@@ -56,7 +51,7 @@ class CallCounters:
         self._prompt_tokens += prompt_tokens
         self._completion_tokens += completion_tokens
         if outcome == "ok":
-            self._buckets[_bucket(latency_s)] += 1
+            self._latencies.add(latency_s)
 
     @property
     def tokens(self) -> int:
@@ -65,7 +60,7 @@ class CallCounters:
 
     def statistics(self) -> OracleStatistics:
         """The counts now."""
-        p50, p95, p99 = (self._quantile(share) for share in (0.50, 0.95, 0.99))
+        p50, p95, p99 = (self._latencies.percentile(share) for share in (0.50, 0.95, 0.99))
         return OracleStatistics(
             calls=dict(self._calls),
             latency_s=dict(self._latency_s),
@@ -75,24 +70,3 @@ class CallCounters:
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
         )
-
-    def _quantile(self, share: float) -> float:
-        """The upper end of the bucket that the quantile falls into."""
-        left = math.ceil(share * self._calls["ok"])
-        if left == 0:
-            return 0.0
-        for number, count in enumerate(self._buckets):
-            left -= count
-            if left <= 0:
-                return _upper_s(number)
-        raise AssertionError("the buckets hold every answered call")
-
-
-def _bucket(latency_s: float) -> int:
-    if latency_s <= _LEAST_S:
-        return 0
-    return min(math.ceil(math.log2(latency_s / _LEAST_S) * _STEPS_PER_DOUBLING), _BUCKETS - 1)
-
-
-def _upper_s(bucket: int) -> float:
-    return _LEAST_S * math.exp2(bucket / _STEPS_PER_DOUBLING)

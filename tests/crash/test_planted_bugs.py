@@ -13,11 +13,11 @@ from actors.core import frames
 from actors.core.errors import JournalError
 from actors.core.frames import HEAD, Damage, Frame
 from actors.core.state import EngineState
-from actors.persistence import journal, recovery
+from actors.persistence import framed_files, recovery
 from actors.persistence.batch_writer import RunWriter
 from actors.persistence.checkpoint import Position
 from actors.persistence.checkpoint_writer import write_checkpoint
-from actors.persistence.journal import JOURNAL
+from actors.persistence.journal import JOURNAL, JournalScan, scan_journal
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_of
@@ -96,12 +96,12 @@ def no_crc(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
             return found
         return Frame(data[start + HEAD.size : behind], link, offset + HEAD.size + length)
 
-    patch.setattr(journal, "read_frame", trusting)
+    patch.setattr(framed_files, "read_frame", trusting)
     return SimulatedDisk
 
 
 def a_checkpoint_ahead(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
-    scan = recovery._scan
+    scan = scan_journal
 
     async def write_at_once(self: Checkpointer) -> None:
         checkpoint = await checkpoint_of(self._simulation, self._store)
@@ -110,12 +110,11 @@ def a_checkpoint_ahead(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         except OSError as error:
             raise JournalError("the disk is full") from error
 
-    def accept_all(disk: SimulatedDisk, first: int, offsets: list[int]) -> Any:
-        ends, damage = scan(disk, first, offsets)
-        return ends._replace(links=dict.fromkeys(offsets, ANY)), damage
+    def accept_all(disk: SimulatedDisk, first: int, offsets: set[int]) -> JournalScan:
+        return scan(disk, first, offsets=offsets)._replace(links=dict.fromkeys(offsets, ANY))
 
     patch.setattr(Checkpointer, "take", write_at_once)
-    patch.setattr(recovery, "_scan", accept_all)
+    patch.setattr(recovery, "scan_journal", accept_all)
     return SimulatedDisk
 
 

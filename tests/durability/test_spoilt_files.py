@@ -11,7 +11,8 @@ import pytest
 from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
 from actors.persistence.checkpoint import checkpoints
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, MAGIC, read_frames, read_header
+from actors.persistence.framed_files import read_frames
+from actors.persistence.journal import JOURNAL, MAGIC, read_header
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.directory import CONFIG, MANIFEST
 from tests.command import Prism

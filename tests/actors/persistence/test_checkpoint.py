@@ -15,7 +15,7 @@ from actors.persistence.checkpoint import (
     read_checkpoint,
 )
 from actors.persistence.checkpoint_writer import CheckpointWriter, write_checkpoint
-from actors.persistence.journal import read_frames
+from actors.persistence.framed_files import read_frames
 from prism.columns import PIECE
 from tests.actors.persistence.files import checkpoint_at
 from tests.crash.disk import SimulatedDisk

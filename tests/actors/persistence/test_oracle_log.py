@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actors.core.frames import ORIGIN, Damage, encode_frame
 from actors.core.messages import Decided
-from actors.persistence.oracle_log import ANSWERS, MAGIC, RecordedAnswers, encode_answer, read_answers, whole_length
+from actors.persistence.oracle_log import ANSWERS, MAGIC, RecordedAnswers, encode_answer, read_answers, scan_answers
 from tests.actors.persistence.files import decided, empty_run, question
 from tests.crash.disk import SimulatedDisk
 
@@ -84,8 +84,8 @@ def test_a_torn_answer_ends_the_whole_records() -> None:
     disk = logged(decided(4, 1))
     end = disk.size(ANSWERS)
     disk.append(ANSWERS, encode_answer(msgspec.msgpack.encode(decided(4, 2)))[:-1])
-    length, damage = whole_length(disk, len(MAGIC))
-    assert length == end
+    answers, length, damage = scan_answers(disk)
+    assert (answers, length) == (1, end)
     assert damage is not None
     assert damage.is_end
 
@@ -94,7 +94,7 @@ def test_a_frame_that_holds_no_answer_is_damage() -> None:
     disk = logged(decided(4, 1))
     end = disk.size(ANSWERS)
     disk.append(ANSWERS, encode_frame(ORIGIN, msgspec.msgpack.encode([2, "an update"])))
-    length, damage = whole_length(disk, len(MAGIC))
+    _, length, damage = scan_answers(disk)
     assert (length, damage and damage.offset) == (end, end)
     assert damage is not None
     assert "holds no answer" in damage.problem

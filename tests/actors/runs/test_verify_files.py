@@ -7,7 +7,7 @@ import pytest
 
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.journal import JOURNAL
-from actors.persistence.oracle_log import ANSWERS, read_answers
+from actors.persistence.oracle_log import ANSWERS, AnswersScan, scan_answers
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.verify_files import Verified, verify
 from prism.config import Config
@@ -138,11 +138,11 @@ def test_rows_of_a_run_at_work_are_not_ahead_of_its_journal_because_they_came_wh
 ) -> None:
     disk = with_rows(PER_ROUND + 1, 1)
 
-    def meanwhile(*arguments: Any) -> Iterator[Any]:
+    def meanwhile(*arguments: Any) -> AnswersScan:
         disk.append(ROUNDS, row(2))
-        return read_answers(*arguments)
+        return scan_answers(*arguments)
 
-    monkeypatch.setattr("actors.runs.verify_files.read_answers", meanwhile)
+    monkeypatch.setattr("actors.runs.verify_files.scan_answers", meanwhile)
     assert verify(disk, forks=()).is_good
     assert bad(verify(disk, forks=())) == [ROUNDS]
 

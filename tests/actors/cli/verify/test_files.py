@@ -90,7 +90,7 @@ def test_a_checkpoint_that_is_not_what_was_written_is_named(run: Path, prism: Pr
     [
         (JOURNAL, b"", "BAD: "),
         (JOURNAL, None, "BAD: there is none"),
-        (ANSWERS, b"", "BAD: does not begin with b'PRISMA"),
+        (ANSWERS, b"", "BAD: damaged at byte 0: it does not begin with b'PRISMA"),
         (ANSWERS, None, "BAD: is missing"),
         (ANSWERS, b"PRISMA\r\n\x09\x00", "BAD: damaged at byte 8, after 0 answers: ends 2 bytes into a frame's head"),
         (SUMMARY, b'{"digest":', "BAD: cannot be read"),
