@@ -1,0 +1,1 @@
+"""The life of a run's directory: create, execute, resume, replay, verify, fork, summarise."""
