@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from actors.core.errors import JournalError
 from actors.persistence.checkpoint import Checkpoint, Position, columns_of
 from actors.persistence.checkpoint_writer import CheckpointWriter
-from actors.core.errors import JournalError
-from actors.runtime.simulation import Simulation
 from actors.persistence.run_store import RunStore
+from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.domain import Domain
 

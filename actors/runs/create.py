@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from actors.persistence.oracle_log import create_answers
-from actors.persistence.disk import RealDisk
 from actors.factory.domains import BuiltDomain
-from actors.runs.execute import Run
+from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, header_of
-from actors.runs.manifest import manifest_of
+from actors.persistence.oracle_log import create_answers
 from actors.persistence.recovery import recover
 from actors.runs.directory import RunDirectory
+from actors.runs.execute import Run
+from actors.runs.manifest import manifest_of
 from prism.config import Config
 
 

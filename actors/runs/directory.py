@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 import yaml
 
-from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
-from actors.persistence.disk import RealDisk, write_whole
 from actors.core.errors import JournalError, RunDirectoryError, unusable
+from actors.core.ports import Address
+from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import JOURNAL, read_header
+from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
 from actors.runs.lock import LOCK
 from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS
-from actors.core.ports import Address
 from prism.config import Config
 
 ADDRESS = "metrics.json"

@@ -10,24 +10,24 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from actors.factory.oracle_backends import open_oracle
-from actors.persistence.checkpoint import Checkpoint
-from actors.runs.checkpointing import Checkpointer, interval, restore
-from actors.runtime.gc_pause import collector_paused
-from actors.persistence.disk import Disk, RealDisk
-from actors.runtime.engine import nothing
 from actors.core.errors import first_of
-from actors.persistence.recorded_ticks import RecordedTicks
-from actors.logs.setup import LogContext
-from actors.runs.manifest import Manifest
 from actors.core.ports import Observer
-from actors.runs.directory import RunDirectory
+from actors.factory.oracle_backends import open_oracle
+from actors.logs.setup import LogContext
 from actors.persistence.batch_writer import Execute, in_thread
+from actors.persistence.checkpoint import Checkpoint
+from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.recorded_ticks import RecordedTicks
+from actors.persistence.run_store import RunStore
+from actors.runs.checkpointing import Checkpointer, interval, restore
+from actors.runs.directory import RunDirectory
+from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import RoundsWriter, cut_series
 from actors.runs.signals import StopOnSignal
-from actors.runtime.simulation import Progress, Simulation
-from actors.persistence.run_store import RunStore
 from actors.runs.summary import Summary, summarise
+from actors.runtime.engine import nothing
+from actors.runtime.gc_pause import collector_paused
+from actors.runtime.simulation import Progress, Simulation
 from prism.config import Config, OracleConfig
 from prism.domain import Domain
 from prism.errors import PrismError

@@ -8,23 +8,23 @@ from importlib.metadata import version
 
 import msgspec
 
-from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, create_answers, encode_answer, read_answers
-from actors.runs.checkpointing import checkpoint_of
-from actors.persistence.disk import RealDisk
-from actors.factory.domains import BuiltDomain, build_domain
-from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.core.errors import ForkRefusedError
 from actors.core.frames import Damage
-from actors.persistence.recorded_ticks import RecordedTicks
+from actors.factory.domains import BuiltDomain, build_domain
+from actors.persistence.checkpoint_writer import write_checkpoint
+from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, create_journal, header_of, read_header, read_ticks
-from actors.runs.manifest import Fork, manifest_of
-from actors.runs.resume import read_resolved
-from actors.runs.replay import hand_over, replay
-from actors.runs.directory import CONFIG, RunDirectory
+from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, create_answers, encode_answer, read_answers
+from actors.persistence.recorded_ticks import RecordedTicks
+from actors.persistence.run_store import RunStore
+from actors.runs.checkpointing import checkpoint_of
 from actors.runs.compatibility import PAST, changed_settings
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.manifest import Fork, manifest_of
+from actors.runs.replay import hand_over, replay
+from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, read_rows, starts_of, write_rows
 from actors.runtime.simulation import Simulation
-from actors.persistence.run_store import RunStore
 from prism.config import Config
 
 _COPY_BLOCK = 1 << 20
@@ -104,7 +104,9 @@ def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: 
     child.write_manifest(msgspec.structs.replace(manifest_of(past.config, built.inputs), forks=(*kept, origin)))
 
 
-async def _write_past(parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: BuiltDomain) -> None:
+async def _write_past(
+    parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: BuiltDomain
+) -> None:
     """The journal up to the fork, the answers to questions asked before it, and a checkpoint at it."""
     source, target = RealDisk(parent.path), RealDisk(child.path)
     try:

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from actors.persistence.checkpoint import checkpoints, read_checkpoint
-from actors.core.frames import digest_of
-from actors.persistence.disk import RealDisk
 from actors.core.errors import ActorError
-from actors.core.frames import ORIGIN
+from actors.core.frames import ORIGIN, digest_of
+from actors.persistence.checkpoint import checkpoints, read_checkpoint
+from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header, scan_journal
+from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
 from actors.runs.lock import holder_of
 from actors.runs.resume import read_resolved
-from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
 from prism.errors import ConfigError
 
 

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from actors.persistence.oracle_log import ANSWERS, RecordedAnswers
-from actors.persistence.disk import RealDisk
-from actors.factory.domains import build_domain
 from actors.core.errors import JournalError, first_of
-from actors.persistence.recorded_ticks import RecordedTicks
 from actors.core.messages import Decided
 from actors.core.ports import Record
+from actors.factory.domains import build_domain
+from actors.persistence.disk import RealDisk
+from actors.persistence.oracle_log import ANSWERS, RecordedAnswers
+from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import recover
-from actors.runs.resume import read_resolved
-from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.compatibility import refuse_unless_compatible
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.resume import read_resolved
 from actors.runtime.simulation import Simulation
 from prism.agents import Question
 from prism.columns import Columns

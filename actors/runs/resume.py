@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import msgspec
 
+from actors.core.errors import ResumeRefusedError, RunDirectoryError
+from actors.factory.domains import build_domain
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
-from actors.factory.domains import build_domain
-from actors.core.errors import ResumeRefusedError, RunDirectoryError
-from actors.runs.execute import SPEND_CAP, Run
 from actors.persistence.journal import JOURNAL, read_header
-from actors.runs.manifest import Manifest
 from actors.persistence.recovery import recover
-from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.compatibility import refuse_unless_compatible
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.execute import SPEND_CAP, Run
+from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, covered_ticks
 from prism.config import Config, load_config
 from prism.errors import ConfigError
@@ -30,7 +30,9 @@ class ResumedRun(NamedTuple):
     notes: list[str]
 
 
-def resume_run(path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), force: bool = False) -> ResumedRun:
+def resume_run(
+    path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), force: bool = False
+) -> ResumedRun:
     """A run that goes on where its files end. The caller holds its lock.
 
     Args:

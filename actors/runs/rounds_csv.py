@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from actors.persistence.disk import Disk, write_whole
-from actors.runtime.simulation import Simulation
 from actors.persistence.run_store import RunStore
+from actors.runtime.simulation import Simulation
 
 ROUNDS = "rounds.csv"
 

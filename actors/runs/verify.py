@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from hashlib import file_digest
 from pathlib import Path
 
-from actors.persistence.disk import RealDisk
 from actors.core.errors import RunDirectoryError
+from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, Header
+from actors.runs.compatibility import unaccepted
+from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
 from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
-from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
-from actors.runs.compatibility import unaccepted
 from actors.runs.verify_files import Finding, Verified, verify
 from prism.errors import ConfigError
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from actors.persistence.oracle_log import ANSWERS, scan_answers
-from actors.persistence.checkpoint import checkpoints, read_checkpoint
-from actors.core.frames import ORIGIN, digest_of
-from actors.persistence.disk import Disk
 from actors.core.errors import JournalError
-from actors.core.frames import ORIGIN, Damage
+from actors.core.frames import ORIGIN, digest_of
+from actors.persistence.checkpoint import checkpoints, read_checkpoint
+from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL, Header, read_header, scan_journal
+from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.runs.directory import SUMMARY
 from actors.runs.rounds_csv import ROUNDS, rows_in, starts_of
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from tests.paths import ROOT
-
 import errno
 import os
 import subprocess
@@ -12,6 +10,7 @@ import pytest
 
 from actors.core.errors import RunDirectoryError, RunLockedError
 from actors.runs.lock import LOCK, holder_of, locked
+from tests.paths import ROOT
 
 HOLD = """
 import sys; from pathlib import Path; from actors.runs.lock import locked

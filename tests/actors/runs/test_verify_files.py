@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,8 +10,8 @@ from actors.persistence.oracle_log import ANSWERS, AnswersScan, scan_answers
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.verify_files import Verified, verify
 from prism.config import Config
-from tests.crash.disk import DiskFault, SimulatedDisk
 from tests.actors.persistence.files import checkpoint_at, run_of
+from tests.crash.disk import DiskFault, SimulatedDisk
 
 
 def whole() -> SimulatedDisk:
