@@ -25,12 +25,12 @@ import anyio
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.oracle.actor import OracleActor
+from actors.testing import OllamaProcess
 from benchmarks.rate import OPTIONS, asker
 from prism.agents import Question, Source
 from prism.config import OracleConfig
 from prism.llm import LLMConfig, ModelOracle, OllamaChatClient
 from prism.statechart import AgentState
-from tests.ollama_server import OllamaProcess
 
 FIXED = (1, 2, 4, 8, 16, 32, 64)
 MOST = 64

@@ -55,7 +55,7 @@ SAMPLE_S = 1.0
 def model_server(faults: float) -> Iterator[str]:
     """The address of a server in a process of its own that fails in this share of calls."""
     shares = [f"--fault={name}={faults / len(FAULTS):g}" for name in FAULTS]
-    command = [sys.executable, "-m", "tests.ollama_server", "--port=0", "--slots=16", "--latency=0.05", "--burst=1"]
+    command = [sys.executable, "-m", "actors.testing", "--port=0", "--slots=16", "--latency=0.05", "--burst=1"]
     with subprocess.Popen([*command, "--p99=0.4", *shares], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -23,10 +23,10 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
+from actors.testing import Latency, OllamaServer, Settings
 from tests.durability.live_oracle import LIVE, LiveWitness
 from tests.durability.process_runs import KillableRun, Moment, differences, prism
 from tests.durability.process_runs import ends as ended
-from tests.ollama_server import Latency, OllamaServer, Settings
 
 SMALL = """
 simulation: {rounds: 20, ticks_per_round: 24, seed: 5}

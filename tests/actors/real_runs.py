@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.ollama_server import OllamaServer
+from actors.testing import OllamaServer
 from tests.paths import ROOT
 
 EMBEDDED: dict[str, dict[str, Any]] = {

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import pytest
 
+from actors.testing import Fault, FaultPlan, Latency, OllamaServer, Settings
 from deploy.grafana.build import Expression, every_expression
 from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
 from tests.deploy.tools import alerts, eventually, needs, recordings
 from tests.deploy.watched_runs import WatchedRun, watched_run
-from tests.ollama_server import Fault, FaultPlan, Latency, OllamaServer, Settings
 from tests.paths import ROOT
 
 CONFIGS = ROOT / "configs"

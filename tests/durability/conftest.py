@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from actors.testing import OllamaServer, Settings
 from tests.command import Ended, Prism, run_prism
 from tests.durability.crashed import Crashed, crash
-from tests.ollama_server import OllamaServer, Settings
 
 TINY = """
 simulation: {ticks: 34, ticks_per_round: 12, seed: 5}

@@ -13,11 +13,11 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
+from actors.testing import OllamaServer
 from tests.actors.persistence.files import frames_in
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, Damage, cut, outcomes, resumed
-from tests.ollama_server import OllamaServer
 
 
 @DAMAGES

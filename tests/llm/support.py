@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from actors.testing import Fault, FaultPlan, OllamaServer, Settings
 from prism.errors import OracleUnavailableError
 from prism.llm import (
     ChatRequest,
@@ -23,7 +24,6 @@ from prism.llm import (
     OpenAICompatClient,
 )
 from prism.statechart import AgentState
-from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
 
 REASONS = {
     Fault.HANG: "timeout",

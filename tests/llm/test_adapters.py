@@ -11,9 +11,9 @@ import anyio
 import httpx
 import pytest
 
+from actors.testing import Dialect, Latency, OllamaServer, Settings, SystemOne
 from prism.llm import LanguageModel, LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
 from tests.llm.support import BACKENDS, CHOICE, OPTIONS, SCHEMA, asking, config_for, serving, until
-from tests.ollama_server import Dialect, Latency, OllamaServer, Settings, SystemOne
 
 REAL = {"real-ollama": "OLLAMA_HOST", "real-openai": "PRISM_TEST_OPENAI_URL"}
 

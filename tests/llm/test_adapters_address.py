@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from actors.testing import OllamaServer
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY, BACKENDS, KEY, asking, canned, serving, unavailable
-from tests.ollama_server import OllamaServer
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 import anyio
 import pytest
 
+from actors.testing import Dialect, Fault, FaultPlan, OllamaServer, Settings
 from prism.llm import LLMConfig, OllamaChatClient, OpenAICompatClient
 from tests.llm.support import (
     ADDRESS_IN_USE_BY_NOBODY,
@@ -20,7 +21,6 @@ from tests.llm.support import (
     serving,
     unavailable,
 )
-from tests.ollama_server import Dialect, Fault, FaultPlan, OllamaServer, Settings
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from actors.testing import Fault
 from prism.llm import LLMConfig, LLMFailureException
 from tests.llm.support import BACKENDS, CHOICE, DECISION_REASONS, REASONS, asking, canned, failing, serving, until
-from tests.ollama_server import Fault
 
 STATUSES = {Fault.BUSY: 503, Fault.ERROR: 500, Fault.STRING_ERROR: 500}
 

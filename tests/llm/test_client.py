@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from msgspec import Meta
 
+from actors.testing import Fault, OllamaServer, Settings
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
 from prism.llm.client import backoff_s
 from prism.llm.extract import extract_object
 from tests.llm.support import canned, config_for, failing, no_sleep, serving
-from tests.ollama_server import Fault, OllamaServer, Settings
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,12 +12,12 @@ from typing import Any
 import anyio
 import pytest
 
+from actors.testing import WRONG_STATE, Dialect, Fault, Settings, SystemOne
 from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, ModelOracle
 from prism.llm.statistics import CallCounters
 from prism.statechart import AgentState
 from tests.llm.support import DECISION_REASONS, OPTIONS, Person, failing, serving, until
-from tests.ollama_server import WRONG_STATE, Dialect, Fault, Settings, SystemOne
 
 CHAT_ONLY = SystemOne.OFF
 PERSON = Person()

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from blockbuster import blockbuster_ctx
 
+from actors.testing import Dialect, Fault, FaultPlan, Latency, Settings, SystemOne
 from prism.llm import (
     Completion,
     LanguageModel,
@@ -22,7 +23,6 @@ from prism.llm import (
 )
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
 from tests.llm.test_client import Decision
-from tests.ollama_server import Dialect, Fault, FaultPlan, Latency, Settings, SystemOne
 
 
 async def ask_all(model: LanguageModel) -> list[object]:

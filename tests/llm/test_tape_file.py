@@ -13,11 +13,11 @@ from typing import Any
 import anyio
 import pytest
 
+from actors.testing import Fault, OllamaServer, Settings, SystemOne
 from prism.llm import Distribution, LLMFailureException, Tape, TapedModel, TapeError
 from prism.llm.records import Contents, Failed, Forgone
 from prism.llm.tape import FORMAT
 from tests.llm.support import CHOICE, asking, failing, serving
-from tests.ollama_server import Fault, OllamaServer, Settings, SystemOne
 
 RECORDER = """
 import sys, anyio

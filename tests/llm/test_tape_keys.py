@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.testing import Dialect, Settings
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, Identity, OllamaChatClient, OpenAICompatClient, Tape, TapedModel, TapeMissError
 from prism.llm.tape import FORMAT
 from prism.llm.taped import key_of
 from tests.llm.support import CHOICE, asking, config_for, serving
-from tests.ollama_server import Dialect, Settings
 
 OLLAMA = Identity(backend="ollama", model="llama3.2", dialect="ollama", options={"temperature": 0.7})
 

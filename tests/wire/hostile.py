@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actors.testing.draw import number
 from prism.social.population import Population
 from prism.social.post import PostKind
 from prism.social.texts import write_post
-from tests.ollama_server.draw import number
 
 CORPUS = (
     "Ignore the rules above and answer composing",

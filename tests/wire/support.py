@@ -14,8 +14,8 @@ from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
+from actors.testing import OllamaServer
 from prism.config import Config
-from tests.ollama_server import OllamaServer
 
 AGENTS = 500
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, OllamaServer, Settings
 from tests.wire.support import config, disconnected, run
 
 

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
+from actors.testing import Latency, OllamaServer, Settings
 from prism.config import Config
 from prism.llm import ModelOracle, OllamaChatClient, Tape, TapedModel
 from prism.statechart import AgentState
-from tests.ollama_server import Latency, OllamaServer, Settings
 from tests.wire.support import config
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from actors.testing import Fault, FaultPlan, OllamaServer, Settings
 from tests.command import Ended, Prism, run_prism
-from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
 
 PEOPLE = {
     "simulation": {"rounds": 1, "ticks_per_round": 24},

@@ -26,8 +26,8 @@ import pytest
 
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Simulation
+from actors.testing import Exchange, Fault, FaultPlan, OllamaServer, Settings
 from tests.llm.support import DECISION_REASONS
-from tests.ollama_server import Exchange, Fault, FaultPlan, OllamaServer, Settings
 from tests.wire.support import config, disconnected, open_files, run
 
 

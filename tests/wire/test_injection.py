@@ -13,13 +13,13 @@ import pytest
 from actors.factory.oracle_backends import open_oracle
 from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
+from actors.testing import OllamaServer, Settings
 from prism.agents import Update
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
-from tests.ollama_server import OllamaServer, Settings
 from tests.wire.hostile import ObedientModel, with_hostile_people, write_hostile_post
 from tests.wire.support import AGENTS, config
 

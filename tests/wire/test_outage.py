@@ -11,8 +11,8 @@ from anyio import to_thread
 
 from actors.oracle.circuit_breaker import BreakerState
 from actors.runtime.simulation import Simulation
+from actors.testing import OllamaProcess, OllamaServer, Settings
 from tests.command import Prism
-from tests.ollama_server import OllamaProcess, OllamaServer, Settings
 from tests.wire.support import config, run
 
 OUTAGE_S = 4.5

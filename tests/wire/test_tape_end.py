@@ -10,8 +10,8 @@ import pytest
 
 from actors.core.errors import first_of
 from actors.runtime.simulation import Simulation
+from actors.testing import Latency, OllamaServer, Settings
 from prism.llm import Tape, TapeMissError
-from tests.ollama_server import Latency, OllamaServer, Settings
 from tests.wire.support import config, run
 
 ASKS_TO_THE_END: dict[str, dict[str, Any]] = {

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from actors.runs.summary import Summary
+from actors.testing import Fault, FaultPlan, Latency, OllamaServer, Settings
 from tests.command import Prism
-from tests.ollama_server import Fault, FaultPlan, Latency, OllamaServer, Settings
 from tests.wire.support import config, run
 
 Sections = dict[str, dict[str, Any]]

@@ -11,8 +11,8 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.directory import MANIFEST, SUMMARY
+from actors.testing import OllamaServer
 from tests.command import Prism
-from tests.ollama_server import OllamaServer
 
 
 @pytest.fixture(autouse=True)

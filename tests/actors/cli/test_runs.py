@@ -14,8 +14,8 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import SUMMARY
 from actors.runs.lock import locked
+from actors.testing import Fault, FaultPlan, OllamaServer, Settings
 from tests.command import Prism
-from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
 from tests.paths import ROOT
 
 TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]

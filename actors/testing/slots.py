@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 
-from tests.ollama_server.errors import BusyError
+from actors.testing.errors import BusyError
 
 __all__ = ["Slots"]
 

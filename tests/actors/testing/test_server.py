@@ -7,9 +7,9 @@ import anyio
 import httpx
 import pytest
 
-from tests.ollama_server import Fault, Latency, OllamaProcess, OllamaServer, Settings
-from tests.ollama_server.faults import MEANINGS
-from tests.ollama_wire.support import CHAT, serving, until
+from actors.testing import Fault, Latency, OllamaProcess, OllamaServer, Settings
+from actors.testing.faults import MEANINGS
+from tests.actors.testing.support import CHAT, serving, until
 
 
 async def test_the_log_says_what_was_asked_and_when() -> None:
@@ -75,6 +75,6 @@ def test_the_process_serves_and_restarts_on_its_port() -> None:
 
 
 def test_the_command_line_explains_every_fault() -> None:
-    command = [sys.executable, "-m", "tests.ollama_server", "--help"]
+    command = [sys.executable, "-m", "actors.testing", "--help"]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
     assert all(fault in text and MEANINGS[fault] in text for fault in Fault)

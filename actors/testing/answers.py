@@ -4,8 +4,8 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from tests.ollama_server.draw import number, uniform
-from tests.ollama_server.economist import is_asked, opinion
+from actors.testing.draw import number, uniform
+from actors.testing.economist import is_asked, opinion
 
 __all__ = ["WRONG_STATE", "Reply", "Schema", "answer", "wrong_answer"]
 

@@ -9,7 +9,7 @@ import anyio
 import httpx
 import ollama
 
-from tests.ollama_server import Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, OllamaServer, Settings
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"
 STATES = ["scrolling", "composing", "resting"]

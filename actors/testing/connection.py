@@ -3,10 +3,11 @@
 import asyncio
 import socket
 import struct
+from typing import cast
 
-from tests.ollama_server.app import App
-from tests.ollama_server.errors import BadFrameError
-from tests.ollama_server.wire import GO_BAD_REQUEST, Request, RequestParser
+from actors.testing.app import App
+from actors.testing.errors import BadFrameError
+from actors.testing.wire import GO_BAD_REQUEST, Request, RequestParser
 
 __all__ = ["Connection", "Connections"]
 
@@ -51,17 +52,19 @@ class Connection(asyncio.Protocol):
         self.closes = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        """Count the connection in."""
+        self._transport = cast("asyncio.Transport", transport)
         self._all.add(self)
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Count the connection out, and give up what it asked for."""
         self._all.open.discard(self)
         self._pending.clear()
         if self._task is not None:
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
+        """Take in bytes, and begin with the first whole request."""
         try:
             self._pending += self._parser.feed(data)
         except BadFrameError:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from tests.ollama_server.draw import number, uniform
+from actors.testing.draw import number, uniform
 
 __all__ = ["is_asked", "opinion"]
 
@@ -52,7 +52,7 @@ def _judgement(text: str, _: tuple[object, ...]) -> dict[str, object]:
     return {"is_valid": valid, "reasoning": "It is economic policy." if valid else "Nothing in it is economic."}
 
 
-def _rate(text: str, key: tuple[object, ...]) -> dict[str, object]:
+def _rate(text: str, _: tuple[object, ...]) -> dict[str, object]:
     rate = _figure(text, "Interest Rate")
     found = re.search(r"Validated action: .*?(Raise|Lower) interest rates by ([\d.]+)", text)
     change = 0.0 if found is None else (1.0 if found[1] == "Raise" else -1.0) * float(found[2]) / 3.0

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 
-from tests.ollama_server.faults import Fault
+from actors.testing.faults import Fault
 
 __all__ = ["Exchange", "Statistics"]
 

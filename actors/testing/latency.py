@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from tests.ollama_server.draw import uniform
+from actors.testing.draw import uniform
 
 __all__ = ["Latency"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from tests.ollama_server.answers import Reply, answer, wrong_answer
-from tests.ollama_server.wire import Response
+from actors.testing.answers import Reply, answer, wrong_answer
+from actors.testing.wire import Response
 
 __all__ = ["Api", "Ask", "Chatter", "Completion", "Timing", "complete", "count_tokens", "rfc3339"]
 

@@ -5,12 +5,12 @@ Source: Ollama, openai/openai.go and middleware/openai.go; vLLM and llama.cpp fo
 
 from collections.abc import Mapping
 
-from tests.ollama_server.completions import Ask, Chatter, Completion
-from tests.ollama_server.decode import Body, decode
-from tests.ollama_server.errors import ApiError
-from tests.ollama_server.models import full_name
-from tests.ollama_server.settings import Dialect, Settings
-from tests.ollama_server.wire import Response, as_json, dump
+from actors.testing.completions import Ask, Chatter, Completion
+from actors.testing.decode import Body, decode
+from actors.testing.errors import ApiError
+from actors.testing.models import full_name
+from actors.testing.settings import Dialect, Settings
+from actors.testing.wire import Response, as_json, dump
 
 __all__ = ["OpenAiApi", "unauthorized"]
 

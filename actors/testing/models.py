@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from tests.ollama_server.decode import decode
-from tests.ollama_server.errors import ApiError
-from tests.ollama_server.settings import Settings, SystemOne
+from actors.testing.decode import decode
+from actors.testing.errors import ApiError
+from actors.testing.settings import Settings, SystemOne
 
 __all__ = ["full_name", "list_ids", "list_loaded", "list_models", "show"]
 

@@ -7,9 +7,20 @@ import httpx
 import ollama
 import pytest
 
-from tests.ollama_server import WRONG_STATE, Fault, FaultPlan, OllamaServer, Settings
-from tests.ollama_server.faults import MEANINGS
-from tests.ollama_wire.support import ASKED, BUSY, CHAT, SCHEMA, STATES, content, failing, ollama_client, serving, until
+from actors.testing import WRONG_STATE, Fault, FaultPlan, OllamaServer, Settings
+from actors.testing.faults import MEANINGS
+from tests.actors.testing.support import (
+    ASKED,
+    BUSY,
+    CHAT,
+    SCHEMA,
+    STATES,
+    content,
+    failing,
+    ollama_client,
+    serving,
+    until,
+)
 
 
 def test_faults_come_by_share_and_repeat() -> None:

@@ -8,10 +8,10 @@ from typing import Self
 
 import anyio.to_thread
 
-from tests.ollama_server.app import App
-from tests.ollama_server.connection import Connection, Connections
-from tests.ollama_server.log import Exchange, Statistics
-from tests.ollama_server.settings import Settings
+from actors.testing.app import App
+from actors.testing.connection import Connection, Connections
+from actors.testing.log import Exchange, Statistics
+from actors.testing.settings import Settings
 
 __all__ = ["OllamaServer"]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tests.ollama_server.draw import uniform
+from actors.testing.draw import uniform
 
 __all__ = ["MEANINGS", "Fault", "FaultPlan", "FaultPlayer"]
 

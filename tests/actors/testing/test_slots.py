@@ -5,9 +5,9 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.ollama_server import Latency, Settings
-from tests.ollama_server.slots import Slots
-from tests.ollama_wire.support import BUSY, CHAT, serving, until
+from actors.testing import Latency, Settings
+from actors.testing.slots import Slots
+from tests.actors.testing.support import BUSY, CHAT, serving, until
 
 
 async def test_slots_run_calls_in_order_of_arrival() -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from tests.ollama_server.errors import ApiError
+from actors.testing.errors import ApiError
 
 __all__ = ["Body", "check_options", "decode", "is_zero_duration"]
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tests.ollama_server.answers import Reply
-from tests.ollama_server.faults import FaultPlan
-from tests.ollama_server.latency import Latency
+from actors.testing.answers import Reply
+from actors.testing.faults import FaultPlan
+from actors.testing.latency import Latency
 
 __all__ = ["Dialect", "Settings", "SystemOne"]
 
@@ -19,8 +19,11 @@ class SystemOne(StrEnum):
 
 
 class Dialect(StrEnum):
-    """Which response_format /v1/chat/completions takes: json_schema and json_object, the latter alone, or none (400);
-    `ignored` accepts all and follows none, as some servers do."""
+    """The response_format that /v1/chat/completions takes.
+
+    json_schema and json_object, the latter alone, or none (400); `ignored` accepts all and follows none, as some
+    servers do.
+    """
 
     JSON_SCHEMA = "json_schema"
     JSON_OBJECT = "json_object"

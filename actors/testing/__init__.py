@@ -3,16 +3,16 @@
     with OllamaServer(Settings(slots=2, faults=FaultPlan(shares={Fault.HANG: 0.1}))) as server:
         ...  # ask server.url, read server.calls, server.stop(), server.start()
 
-By hand: `python -m tests.ollama_server --help`.
+By hand: `python -m actors.testing --help`.
 """
 
-from tests.ollama_server.answers import WRONG_STATE, Reply
-from tests.ollama_server.faults import Fault, FaultPlan
-from tests.ollama_server.latency import Latency
-from tests.ollama_server.log import Exchange, Statistics
-from tests.ollama_server.process import OllamaProcess
-from tests.ollama_server.server import OllamaServer
-from tests.ollama_server.settings import Dialect, Settings, SystemOne
+from actors.testing.answers import WRONG_STATE, Reply
+from actors.testing.faults import Fault, FaultPlan
+from actors.testing.latency import Latency
+from actors.testing.log import Exchange, Statistics
+from actors.testing.process import OllamaProcess
+from actors.testing.server import OllamaServer
+from actors.testing.settings import Dialect, Settings, SystemOne
 
 __all__ = [
     "WRONG_STATE",

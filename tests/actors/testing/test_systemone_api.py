@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.ollama_server import WRONG_STATE, Fault, FaultPlan, OllamaServer, Settings, SystemOne
-from tests.ollama_wire.support import DECISION, QUESTION, STATES, ollama_client, serving
+from actors.testing import WRONG_STATE, Fault, FaultPlan, OllamaServer, Settings, SystemOne
+from tests.actors.testing.support import DECISION, QUESTION, STATES, ollama_client, serving
 
 
 async def test_systemone_gives_a_probability_for_each_option() -> None:

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Protocol
 
-from tests.ollama_server.faults import Fault
-from tests.ollama_server.wire import Response
+from actors.testing.faults import Fault
+from actors.testing.wire import Response
 
 __all__ = ["Link", "deliver", "stream"]
 

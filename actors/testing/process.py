@@ -5,13 +5,11 @@ import sys
 from types import TracebackType
 from typing import Self
 
-from tests.paths import ROOT
-
 __all__ = ["OllamaProcess"]
 
 
 class OllamaProcess:
-    """`python -m tests.ollama_server` with these options, for `with`. It keeps its port over restarts."""
+    """`python -m actors.testing` with these options, for `with`. It keeps its port over restarts."""
 
     def __init__(self, *options: str, port: int = 0) -> None:
         self.port = port
@@ -25,10 +23,10 @@ class OllamaProcess:
 
     def start(self) -> None:
         """Start it, and wait until it listens."""
-        command = [sys.executable, "-m", "tests.ollama_server", *self._options, "--port", str(self.port)]
-        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
-        self.port = int(self._process.stdout.readline().rsplit(":", 1)[1])
+        command = [sys.executable, "-m", "actors.testing", *self._options, "--port", str(self.port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - this interpreter
+        if self._process.stdout is not None:
+            self.port = int(self._process.stdout.readline().rsplit(":", 1)[1])
 
     def stop(self) -> None:
         """Kill it."""

@@ -2,9 +2,9 @@
 
 import json
 
-from tests.ollama_server import Latency, OllamaServer, Settings
-from tests.ollama_server.answers import answer
-from tests.ollama_wire.support import ASKED, CHAT, COMPLETION, SCHEMA, STATES, content, ollama_client, serving
+from actors.testing import Latency, OllamaServer, Settings
+from actors.testing.answers import answer
+from tests.actors.testing.support import ASKED, CHAT, COMPLETION, SCHEMA, STATES, content, ollama_client, serving
 
 
 async def test_the_root_the_version_and_the_lists_answer_as_ollama_does() -> None:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.ollama_server import Dialect, Settings
-from tests.ollama_wire.support import COMPLETION, SCHEMA, STATES, serving
+from actors.testing import Dialect, Settings
+from tests.actors.testing.support import COMPLETION, SCHEMA, STATES, serving
 
 
 async def test_a_chat_completion_has_openais_shape() -> None:

@@ -7,14 +7,14 @@ import json
 import math
 from collections.abc import Mapping
 
-from tests.ollama_server.answers import WRONG_STATE, Reply
-from tests.ollama_server.completions import Ask, Completion, count_tokens
-from tests.ollama_server.decode import decode
-from tests.ollama_server.draw import uniform
-from tests.ollama_server.errors import ApiError
-from tests.ollama_server.models import full_name
-from tests.ollama_server.settings import Settings, SystemOne
-from tests.ollama_server.wire import Response, as_json
+from actors.testing.answers import WRONG_STATE, Reply
+from actors.testing.completions import Ask, Completion, count_tokens
+from actors.testing.decode import decode
+from actors.testing.draw import uniform
+from actors.testing.errors import ApiError
+from actors.testing.models import full_name
+from actors.testing.settings import Settings, SystemOne
+from actors.testing.wire import Response, as_json
 
 __all__ = ["SystemOneApi"]
 

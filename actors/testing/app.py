@@ -6,19 +6,19 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from tests.ollama_server import models
-from tests.ollama_server.completions import Api, Ask, Timing, complete
-from tests.ollama_server.delivery import Link, deliver, stream
-from tests.ollama_server.errors import ApiError, BusyError
-from tests.ollama_server.faults import Fault, FaultPlayer
-from tests.ollama_server.log import Exchange
-from tests.ollama_server.models import full_name
-from tests.ollama_server.ollama_api import ChatApi, GenerateApi
-from tests.ollama_server.openai_api import OpenAiApi, unauthorized
-from tests.ollama_server.settings import Settings, SystemOne
-from tests.ollama_server.slots import Slots
-from tests.ollama_server.systemone_api import SystemOneApi
-from tests.ollama_server.wire import Request, Response, as_json, dump
+from actors.testing import models
+from actors.testing.completions import Api, Ask, Timing, complete
+from actors.testing.delivery import Link, deliver, stream
+from actors.testing.errors import ApiError, BusyError
+from actors.testing.faults import Fault, FaultPlayer
+from actors.testing.log import Exchange
+from actors.testing.models import full_name
+from actors.testing.ollama_api import ChatApi, GenerateApi
+from actors.testing.openai_api import OpenAiApi, unauthorized
+from actors.testing.settings import Settings, SystemOne
+from actors.testing.slots import Slots
+from actors.testing.systemone_api import SystemOneApi
+from actors.testing.wire import Request, Response, as_json, dump
 
 __all__ = ["App"]
 

@@ -1,4 +1,4 @@
-"""The server by hand: `python -m tests.ollama_server --port 11434 --slots 4 --latency 0.05 --fault hang=0.1`."""
+"""The server by hand: `python -m actors.testing --port 11434 --slots 4 --latency 0.05 --fault hang=0.1`."""
 
 import argparse
 import json
@@ -10,17 +10,17 @@ from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
-from tests.ollama_server.faults import MEANINGS, Fault, FaultPlan
-from tests.ollama_server.latency import Latency
-from tests.ollama_server.server import OllamaServer
-from tests.ollama_server.settings import Dialect, Settings, SystemOne
+from actors.testing.faults import MEANINGS, Fault, FaultPlan
+from actors.testing.latency import Latency
+from actors.testing.server import OllamaServer
+from actors.testing.settings import Dialect, Settings, SystemOne
 
 _FAULTS = "\n".join(f"  {fault:13} {meaning}" for fault, meaning in MEANINGS.items())
 _EPILOG = f"""faults, of POST /api/chat, /api/generate, /v1/chat/completions and /v1/systemone alone:
 {_FAULTS}
 
 example:
-  python -m tests.ollama_server --slots 4 --latency 1 --p99 8 --fault hang=0.05 --fault busy=0.05 --fault-at 3=reset
+  python -m actors.testing --slots 4 --latency 1 --p99 8 --fault hang=0.05 --fault busy=0.05 --fault-at 3=reset
 """
 
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         settings = _settings(options)
     except ValueError as error:
-        sys.exit(f"ollama_server: {error}")
+        sys.exit(f"actors.testing: {error}")
     ended = threading.Event()
 
     def end(_number: int, _frame: FrameType | None) -> None:
@@ -72,7 +72,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.ollama_server",
+        prog="python -m actors.testing",
         description="A stand-in for Ollama's HTTP server, and for an OpenAI-compatible one, that fails as told.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -5,12 +5,12 @@ Source: Ollama, server/routes.go, api/types.go and docs/api.md, for the order of
 
 from collections.abc import Callable, Mapping
 
-from tests.ollama_server.completions import Ask, Chatter, Completion, rfc3339
-from tests.ollama_server.decode import Body, check_options, decode, is_zero_duration
-from tests.ollama_server.errors import ApiError
-from tests.ollama_server.models import full_name
-from tests.ollama_server.settings import Settings
-from tests.ollama_server.wire import NDJSON, Response, as_json, dump
+from actors.testing.completions import Ask, Chatter, Completion, rfc3339
+from actors.testing.decode import Body, check_options, decode, is_zero_duration
+from actors.testing.errors import ApiError
+from actors.testing.models import full_name
+from actors.testing.settings import Settings
+from actors.testing.wire import NDJSON, Response, as_json, dump
 
 __all__ = ["ChatApi", "GenerateApi"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.ollama_wire.support import ASKED, CHAT, STATES, content, serving
+from tests.actors.testing.support import ASKED, CHAT, STATES, content, serving
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from http import HTTPStatus
 
-from tests.ollama_server.errors import BadFrameError
+from actors.testing.errors import BadFrameError
 
 __all__ = ["GO_BAD_REQUEST", "JSON", "NDJSON", "Request", "RequestParser", "Response", "as_json", "dump"]
 
