@@ -25,7 +25,7 @@ import anyio
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.oracle.actor import OracleActor
-from actors.testing import OllamaProcess
+from actors.testing import ModelServerProcess
 from benchmarks.rate import OPTIONS, asker
 from prism.agents import Question, Source
 from prism.config import OracleConfig
@@ -110,7 +110,7 @@ def settings(concurrency: int | None) -> OracleConfig:
 
 def row(server: Sequence[str], options: argparse.Namespace) -> tuple[list[float], Measured]:
     """The goodputs of the fixed settings, and of the adaptive one, against one server."""
-    with OllamaProcess(*server) as process:
+    with ModelServerProcess(*server) as process:
         fixed = [
             anyio.run(goodput, process.url, settings(each), FIXED_WARM_UP_S, options.window).goodput for each in FIXED
         ]

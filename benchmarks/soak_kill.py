@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from actors.testing import Latency, OllamaServer, Settings
+from actors.testing import Latency, ModelServer, ServerSettings
 from tests.durability.live_oracle import LIVE, LiveWitness
 from tests.durability.process_runs import KillableRun, Moment, differences, prism
 from tests.durability.process_runs import ends as ended
@@ -87,7 +87,7 @@ def embedded(config: Path, place: Path, counts: KillCounts, random: Random) -> l
 def live(place: Path, counts: KillCounts, random: Random, rounds: int = 8) -> list[str]:
     """Kill runs with a live oracle; what is wrong with the first that forgets, asks again or does not replay."""
     run, asked, answered = place / "run", 0, 0
-    with OllamaServer(Settings(slots=8, live=True)) as server:
+    with ModelServer(ServerSettings(slots=8, live=True)) as server:
         config = place / "live.yaml"
         config.write_text(LIVE.format(host=server.url, rounds=rounds))
         length, wall_s = _alone(config, place / "reference", server)
@@ -110,7 +110,7 @@ def live(place: Path, counts: KillCounts, random: Random, rounds: int = 8) -> li
     return []
 
 
-def _alone(config: Path, run: Path, server: OllamaServer | None = None) -> tuple[int, float]:
+def _alone(config: Path, run: Path, server: ModelServer | None = None) -> tuple[int, float]:
     """Ticks and seconds of a run that nobody kills."""
     if server is not None:
         _reseed(server, Random(0))
@@ -119,7 +119,7 @@ def _alone(config: Path, run: Path, server: OllamaServer | None = None) -> tuple
     return mortal.ticks, perf_counter() - begun
 
 
-def _reseed(server: OllamaServer, random: Random) -> None:
+def _reseed(server: ModelServer, random: Random) -> None:
     """Other latencies from here on; other answers there are anyway."""
     latency = Latency(mean_s=0.01, p99_s=0.05, seed=random.randrange(2**31))
     server.settings = replace(server.settings, latency=latency)

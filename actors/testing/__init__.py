@@ -1,6 +1,6 @@
 """A test double of Ollama's HTTP server on a real socket, with its errors, its queue and scripted faults.
 
-    with OllamaServer(Settings(slots=2, faults=FaultPlan(shares={Fault.HANG: 0.1}))) as server:
+    with ModelServer(ServerSettings(slots=2, faults=FaultPlan(shares={Fault.HANG: 0.1}))) as server:
         ...  # ask server.url, read server.calls, server.stop(), server.start()
 
 By hand: `python -m actors.testing --help`.
@@ -10,9 +10,9 @@ from actors.testing.answers import WRONG_STATE, Reply
 from actors.testing.faults import Fault, FaultPlan
 from actors.testing.latency import Latency
 from actors.testing.log import Exchange, Statistics
-from actors.testing.process import OllamaProcess
-from actors.testing.server import OllamaServer
-from actors.testing.settings import Dialect, Settings, SystemOne
+from actors.testing.process import ModelServerProcess
+from actors.testing.server import ModelServer
+from actors.testing.settings import Dialect, ServerSettings, SystemOne
 
 __all__ = [
     "WRONG_STATE",
@@ -21,10 +21,10 @@ __all__ = [
     "Fault",
     "FaultPlan",
     "Latency",
-    "OllamaProcess",
-    "OllamaServer",
+    "ModelServer",
+    "ModelServerProcess",
     "Reply",
-    "Settings",
+    "ServerSettings",
     "Statistics",
     "SystemOne",
 ]

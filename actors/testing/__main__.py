@@ -12,8 +12,8 @@ from types import FrameType
 
 from actors.testing.faults import MEANINGS, Fault, FaultPlan
 from actors.testing.latency import Latency
-from actors.testing.server import OllamaServer
-from actors.testing.settings import Dialect, Settings, SystemOne
+from actors.testing.server import ModelServer
+from actors.testing.settings import Dialect, ServerSettings, SystemOne
 
 _FAULTS = "\n".join(f"  {fault:13} {meaning}" for fault, meaning in MEANINGS.items())
 _EPILOG = f"""faults, of POST /api/chat, /api/generate, /v1/chat/completions and /v1/systemone alone:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     signal.signal(signal.SIGINT, end)
     signal.signal(signal.SIGTERM, end)
-    with OllamaServer(settings, host=options.host, port=options.port) as server:
+    with ModelServer(settings, host=options.host, port=options.port) as server:
         sys.stdout.write(f"listening on {server.url}\n")
         sys.stdout.flush()
         ended.wait()
@@ -49,9 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write(json.dumps(asdict(counts)) + "\n")
 
 
-def _settings(options: argparse.Namespace) -> Settings:
-    return Settings(
-        models=tuple(options.model or Settings().models),
+def _settings(options: argparse.Namespace) -> ServerSettings:
+    return ServerSettings(
+        models=tuple(options.model or ServerSettings().models),
         slots=options.slots,
         max_queue=options.max_queue,
         load_s=options.load,

@@ -15,14 +15,14 @@ from actors.testing.log import Exchange
 from actors.testing.models import full_name
 from actors.testing.ollama_api import ChatApi, GenerateApi
 from actors.testing.openai_api import OpenAiApi, unauthorized
-from actors.testing.settings import Settings, SystemOne
+from actors.testing.settings import ServerSettings, SystemOne
 from actors.testing.slots import Slots
 from actors.testing.systemone_api import SystemOneApi
 from actors.testing.wire import Request, Response, as_json, dump
 
 __all__ = ["App"]
 
-_APIS: Mapping[str, Callable[[Settings], Api]] = {
+_APIS: Mapping[str, Callable[[ServerSettings], Api]] = {
     "/api/chat": ChatApi,
     "/api/generate": GenerateApi,
     "/v1/systemone": SystemOneApi,
@@ -45,7 +45,7 @@ _PROSE = "Sure! I would go on scrolling for a while, since nothing here speaks t
 class App:
     """The server's state, apart from its socket. Only its own event loop changes it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
         self.requests: list[Exchange] = []
         self.calls = 0

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from actors.testing.decode import decode
 from actors.testing.errors import ApiError
-from actors.testing.settings import Settings, SystemOne
+from actors.testing.settings import ServerSettings, SystemOne
 
 __all__ = ["full_name", "list_ids", "list_loaded", "list_models", "show"]
 
@@ -28,7 +28,7 @@ def full_name(name: str) -> str:
     return (name if ":" in last else f"{name}:latest").lower()
 
 
-def list_models(settings: Settings) -> object:
+def list_models(settings: ServerSettings) -> object:
     """The body of /api/tags."""
     return {
         "models": [
@@ -50,14 +50,14 @@ def list_loaded(loaded: Mapping[str, object]) -> object:
     }
 
 
-def list_ids(settings: Settings) -> object:
+def list_ids(settings: ServerSettings) -> object:
     """The body of /v1/models."""
     names: Sequence[str] = [full_name(name) for name in settings.models]
     data = [{"id": name, "object": "model", "created": 1_767_607_200, "owned_by": "library"} for name in names]
     return {"object": "list", "data": data}
 
 
-def show(settings: Settings, raw: bytes) -> object:
+def show(settings: ServerSettings, raw: bytes) -> object:
     """The body of /api/show. Raises: ApiError."""
     body = decode(raw, "ShowRequest", {"model": "string", "name": "string"})
     name = str(body.get("model") or body.get("name") or "")

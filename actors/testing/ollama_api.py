@@ -9,7 +9,7 @@ from actors.testing.completions import Ask, Chatter, Completion, rfc3339
 from actors.testing.decode import Body, check_options, decode, is_zero_duration
 from actors.testing.errors import ApiError
 from actors.testing.models import full_name
-from actors.testing.settings import Settings
+from actors.testing.settings import ServerSettings
 from actors.testing.wire import NDJSON, Response, as_json, dump
 
 __all__ = ["ChatApi", "GenerateApi"]
@@ -22,7 +22,7 @@ _SHARED: Mapping[str, str] = {"model": "string", "stream": "bool", "options": "m
 class ChatApi(Chatter):
     """/api/chat: NDJSON unless `stream` is false; no messages means load the model."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
 
     def parse(self, body: bytes) -> Ask:
@@ -45,7 +45,7 @@ class ChatApi(Chatter):
 class GenerateApi(Chatter):
     """/api/generate: as chat, for a prompt."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
 
     def parse(self, body: bytes) -> Ask:
@@ -66,7 +66,7 @@ class GenerateApi(Chatter):
         return as_json({"error": message}, status)
 
 
-def _ask(settings: Settings, body: Body, messages: list[dict[str, object]]) -> Ask:
+def _ask(settings: ServerSettings, body: Body, messages: list[dict[str, object]]) -> Ask:
     name = str(body["model"])
     if full_name(name) not in map(full_name, settings.models):
         raise ApiError(404, f"model '{name}' not found")

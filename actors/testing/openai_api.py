@@ -9,7 +9,7 @@ from actors.testing.completions import Ask, Chatter, Completion
 from actors.testing.decode import Body, decode
 from actors.testing.errors import ApiError
 from actors.testing.models import full_name
-from actors.testing.settings import Dialect, Settings
+from actors.testing.settings import Dialect, ServerSettings
 from actors.testing.wire import Response, as_json, dump
 
 __all__ = ["OpenAiApi", "unauthorized"]
@@ -22,7 +22,7 @@ _CREATED = 1_767_607_200
 class OpenAiApi(Chatter):
     """/v1/chat/completions: server-sent events only where `stream` is true."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
 
     def parse(self, body: bytes) -> Ask:

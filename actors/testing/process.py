@@ -5,10 +5,10 @@ import sys
 from types import TracebackType
 from typing import Self
 
-__all__ = ["OllamaProcess"]
+__all__ = ["ModelServerProcess"]
 
 
-class OllamaProcess:
+class ModelServerProcess:
     """`python -m actors.testing` with these options, for `with`. It keeps its port over restarts."""
 
     def __init__(self, *options: str, port: int = 0) -> None:

@@ -11,18 +11,18 @@ import anyio.to_thread
 from actors.testing.app import App
 from actors.testing.connection import Connection, Connections
 from actors.testing.log import Exchange, Statistics
-from actors.testing.settings import Settings
+from actors.testing.settings import ServerSettings
 
-__all__ = ["OllamaServer"]
+__all__ = ["ModelServer"]
 
 
-class OllamaServer:
+class ModelServer:
     """A server on a real socket, for `with` or `async with`. Port 0 picks a free one and keeps it over restarts."""
 
-    def __init__(self, settings: Settings | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, settings: ServerSettings | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.host = host
         self.port = port
-        self._app = App(settings or Settings())
+        self._app = App(settings or ServerSettings())
         self._connections = Connections()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -34,12 +34,12 @@ class OllamaServer:
         return f"http://{self.host}:{self.port}"
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ServerSettings:
         """The behaviour; assign another to change it while the server runs."""
         return self._app.settings
 
     @settings.setter
-    def settings(self, settings: Settings) -> None:
+    def settings(self, settings: ServerSettings) -> None:
         self._app.settings = settings
 
     @property

@@ -7,7 +7,7 @@ from actors.testing.answers import Reply
 from actors.testing.faults import FaultPlan
 from actors.testing.latency import Latency
 
-__all__ = ["Dialect", "Settings", "SystemOne"]
+__all__ = ["Dialect", "ServerSettings", "SystemOne"]
 
 
 class SystemOne(StrEnum):
@@ -32,7 +32,7 @@ class Dialect(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class ServerSettings:
     """The server's behaviour. It can be exchanged while the server runs; slots and queue count from the next start."""
 
     models: tuple[str, ...] = ("llama3.2",)

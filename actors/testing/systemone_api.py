@@ -13,7 +13,7 @@ from actors.testing.decode import decode
 from actors.testing.draw import uniform
 from actors.testing.errors import ApiError
 from actors.testing.models import full_name
-from actors.testing.settings import Settings, SystemOne
+from actors.testing.settings import ServerSettings, SystemOne
 from actors.testing.wire import Response, as_json
 
 __all__ = ["SystemOneApi"]
@@ -27,7 +27,7 @@ Question = Mapping[str, object]
 class SystemOneApi:
     """/v1/systemone: one JSON object, never streamed, and no seed: the same question has the same answer."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
 
     def parse(self, body: bytes) -> Ask:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.testing import OllamaServer
+from actors.testing import ModelServer
 from tests.paths import ROOT
 
 EMBEDDED: dict[str, dict[str, Any]] = {
@@ -40,5 +40,5 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with a model behind a real socket. Nobody writes into it."""
-    with OllamaServer() as server:
+    with ModelServer() as server:
         return run_of(tmp_path_factory.mktemp("live"), {**LIVE, "llm": {"host": server.url}})

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from actors.testing import Fault, FaultPlan, Latency, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from deploy.grafana.build import Expression, every_expression
 from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
 from tests.deploy.tools import alerts, eventually, needs, recordings
@@ -49,8 +49,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """Four runs: one with a model, an economy, one whose model falls silent, and one that is going to be killed."""
     directory = tmp_path_factory.mktemp("watched")
     with ExitStack() as stack:
-        model = stack.enter_context(OllamaServer(Settings(latency=Latency(mean_s=0.02))))
-        silence = stack.enter_context(OllamaServer())
+        model = stack.enter_context(ModelServer(ServerSettings(latency=Latency(mean_s=0.02))))
+        silence = stack.enter_context(ModelServer())
         asks = {**SOCIAL, "oracle.backend": "ollama", "llm.host": model.url}
         waits = {**asks, "llm.host": silence.url, "llm.timeout_s": 600, "oracle.deadline_s": 600}
 
@@ -61,7 +61,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         economy = start("economy", "economy.yaml", {**ECONOMY})
         hung = start("hung", "default.yaml", waits)
         eventually(hung.is_under_way, "the first tick of a run")
-        silence.settings = Settings(faults=FaultPlan(shares={Fault.HANG: 1.0}))
+        silence.settings = ServerSettings(faults=FaultPlan(shares={Fault.HANG: 1.0}))
         doomed = start("doomed", "default.yaml", {**SOCIAL})
         targets = [run.target for run in (social, economy, hung, doomed)]
         server = stack.enter_context(prometheus(directory, targets, quick=True))

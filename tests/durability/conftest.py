@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import OllamaServer, Settings
+from actors.testing import ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 from tests.durability.crashed import Crashed, crash
 
@@ -45,14 +45,14 @@ def crashed_embedded(tmp_path_factory: pytest.TempPathFactory) -> Crashed:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[OllamaServer]:
+def server() -> Iterator[ModelServer]:
     """A server that answers differently every time."""
-    with OllamaServer(Settings(slots=8, live=True)) as server:
+    with ModelServer(ServerSettings(slots=8, live=True)) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def crashed_live(tmp_path_factory: pytest.TempPathFactory, server: OllamaServer) -> Crashed:
+def crashed_live(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> Crashed:
     """A crashed run of a live oracle."""
     return crash(tmp_path_factory.mktemp("live"), TINY + LIVE.format(host=server.url))
 

@@ -8,7 +8,7 @@ from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS, MAGIC, read_answers
-from actors.testing import OllamaServer
+from actors.testing import ModelServer
 from prism.rng import Draw, integer
 from tests.durability.process_runs import whole_ticks
 
@@ -30,7 +30,7 @@ class LiveWitness:
     The seed that goes with a question follows from who asks and when, so it tells which question a request was.
     """
 
-    def __init__(self, run: Path, server: OllamaServer) -> None:
+    def __init__(self, run: Path, server: ModelServer) -> None:
         self._run = run
         self._server = server
         self._journal = b""

@@ -13,7 +13,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.oracle_log import MAGIC as ANSWERS_MAGIC
-from actors.testing import OllamaServer
+from actors.testing import ModelServer
 from tests.actors.persistence.files import frames_in
 from tests.command import Prism
 from tests.durability.crashed import Crashed
@@ -51,7 +51,7 @@ def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to
 @DAMAGES
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8, 0.95, 0.99])
 def test_after_damage_to_the_answers_of_a_live_oracle_no_committed_tick_is_another(
-    share: float, damage: Damage, crashed_live: Crashed, live: Path, prism: Prism, server: OllamaServer
+    share: float, damage: Damage, crashed_live: Crashed, live: Path, prism: Prism, server: ModelServer
 ) -> None:
     good = crashed_live.read(ANSWERS)
     (live / ANSWERS).write_bytes(damage(good, int(len(good) * share)))
@@ -70,7 +70,7 @@ def test_after_damage_to_the_answers_of_a_live_oracle_no_committed_tick_is_anoth
 
 
 def test_a_live_run_whose_answers_are_gone_says_which_answer_it_misses(
-    live: Path, prism: Prism, server: OllamaServer
+    live: Path, prism: Prism, server: ModelServer
 ) -> None:
     (live / ANSWERS).unlink()
     for name in checkpoints(RealDisk(live)):

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.testing import Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from prism.errors import OracleUnavailableError
 from prism.llm import (
     ChatRequest,
@@ -57,13 +57,13 @@ def asking(text: str = "What next?", **fields: Any) -> ChatRequest:
     return ChatRequest(messages=(Message(role="user", content=text),), schema=SCHEMA, **fields)
 
 
-def config_for(server: OllamaServer, **fields: Any) -> LLMConfig:
+def config_for(server: ModelServer, **fields: Any) -> LLMConfig:
     return LLMConfig(host=server.url, **{"timeout_s": 5.0, **fields})
 
 
-def failing(*faults: Fault, **settings: Any) -> Settings:
+def failing(*faults: Fault, **settings: Any) -> ServerSettings:
     """A server whose first calls fail so, one after the other."""
-    return Settings(faults=FaultPlan(at=dict(enumerate(faults, 1)), burst=1), **settings)
+    return ServerSettings(faults=FaultPlan(at=dict(enumerate(faults, 1)), burst=1), **settings)
 
 
 Build = Callable[[LLMConfig, Mapping[str, str]], LanguageModel]
@@ -73,12 +73,12 @@ BACKENDS: dict[str, Build] = {"ollama": OllamaChatClient, "openai": OpenAICompat
 @asynccontextmanager
 async def serving(
     backend: str = "ollama",
-    settings: Settings | None = None,
+    settings: ServerSettings | None = None,
     environment: Mapping[str, str] | None = None,
     **fields: Any,
-) -> AsyncIterator[tuple[OllamaServer, LanguageModel]]:
+) -> AsyncIterator[tuple[ModelServer, LanguageModel]]:
     """A server and a model on it, closed at the end, when no connection may be left."""
-    async with OllamaServer(settings) as server:
+    async with ModelServer(settings) as server:
         model = BACKENDS[backend](config_for(server, **fields), environment or {})
         try:
             yield server, model

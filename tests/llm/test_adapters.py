@@ -11,7 +11,7 @@ import anyio
 import httpx
 import pytest
 
-from actors.testing import Dialect, Latency, OllamaServer, Settings, SystemOne
+from actors.testing import Dialect, Latency, ModelServer, ServerSettings, SystemOne
 from prism.llm import LanguageModel, LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
 from tests.llm.support import BACKENDS, CHOICE, OPTIONS, SCHEMA, asking, config_for, serving, until
 
@@ -76,7 +76,7 @@ async def test_a_cancelled_call_leaves_the_next_one_unharmed(model: LanguageMode
 
 async def test_a_prompt_is_answered_with_json_text() -> None:
     for backend in (OllamaChatClient, OpenAICompatClient):
-        async with OllamaServer(Settings(dialect=Dialect.IGNORED)) as server:
+        async with ModelServer(ServerSettings(dialect=Dialect.IGNORED)) as server:
             client = backend(config_for(server), {})
             await client.check()
             assert json.loads(await client.chat("What next?", schema=SCHEMA))["next_state"] in OPTIONS
@@ -107,7 +107,7 @@ async def test_ollama_is_sent_all_that_must_not_be_left_to_chance() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_64_calls_run_at_once_on_any_number_of_connections(backend: str) -> None:
     said: list[str] = []
-    async with serving(backend, Settings(slots=64, latency=Latency(mean_s=0.05))) as (server, model):
+    async with serving(backend, ServerSettings(slots=64, latency=Latency(mean_s=0.05))) as (server, model):
 
         async def ask(number: int) -> None:
             said.append((await model.complete(asking(f"Question {number}"))).text)
@@ -121,7 +121,10 @@ async def test_64_calls_run_at_once_on_any_number_of_connections(backend: str) -
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_cancelling_many_calls_frees_their_connections(backend: str) -> None:
-    async with serving(backend, Settings(slots=64, latency=Latency(mean_s=30.0)), timeout_s=60.0) as (server, model):
+    async with serving(backend, ServerSettings(slots=64, latency=Latency(mean_s=30.0)), timeout_s=60.0) as (
+        server,
+        model,
+    ):
         async with anyio.create_task_group() as tasks:
             for _ in range(32):
                 tasks.start_soon(model.complete, asking())
@@ -133,7 +136,7 @@ async def test_cancelling_many_calls_frees_their_connections(backend: str) -> No
 
 @pytest.mark.parametrize("mode", [SystemOne.OFF, SystemOne.UNSUITED])
 async def test_a_server_that_gives_no_probabilities_is_asked_for_them_once(mode: SystemOne) -> None:
-    async with serving("ollama", Settings(systemone=mode)) as (server, model):
+    async with serving("ollama", ServerSettings(systemone=mode)) as (server, model):
         assert (await model.check()).note == "decides by chat"
         assert await model.choose(CHOICE) is None
         assert [request.path for request in server.requests].count("/v1/systemone") == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.testing import OllamaServer
+from actors.testing import ModelServer
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY, BACKENDS, KEY, asking, canned, serving, unavailable
@@ -59,7 +59,7 @@ async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("host", ["{url}/", "{url}/v1", "{url}/v1/"])
 async def test_an_openai_address_may_end_in_v1(host: str) -> None:
-    async with OllamaServer() as server:
+    async with ModelServer() as server:
         model = OpenAICompatClient(LLMConfig(host=host.format(url=server.url)), {})
         await model.check()
         await model.aclose()

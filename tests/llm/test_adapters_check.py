@@ -7,7 +7,7 @@ import json
 import anyio
 import pytest
 
-from actors.testing import Dialect, Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Dialect, Fault, FaultPlan, ModelServer, ServerSettings
 from prism.llm import LLMConfig, OllamaChatClient, OpenAICompatClient
 from tests.llm.support import (
     ADDRESS_IN_USE_BY_NOBODY,
@@ -33,7 +33,7 @@ from tests.llm.support import (
     ],
 )
 async def test_the_dialect_is_found_by_asking(dialect: Dialect, spoken: str) -> None:
-    async with serving("openai", Settings(dialect=dialect)) as (_, model):
+    async with serving("openai", ServerSettings(dialect=dialect)) as (_, model):
         assert (await model.check()).dialect == spoken
         assert model.identity.dialect == spoken
         said = (await model.complete(asking())).text
@@ -58,7 +58,7 @@ async def test_an_absent_server_is_one_line_that_says_how_to_start_it() -> None:
 
 
 async def test_an_unknown_model_is_one_line_with_the_models_there_are() -> None:
-    async with OllamaServer(Settings(models=("qwen3:8b", "gemma3"))) as server:
+    async with ModelServer(ServerSettings(models=("qwen3:8b", "gemma3"))) as server:
         config = config_for(server)
         assert await unavailable(OllamaChatClient(config, {})) == (
             f"the Ollama server at {server.url} has no model 'llama3.2': it has gemma3:latest, qwen3:8b; "
@@ -67,14 +67,14 @@ async def test_an_unknown_model_is_one_line_with_the_models_there_are() -> None:
         assert await unavailable(OpenAICompatClient(config, {})) == (
             f"the server at {server.url} has no model 'llama3.2': it has gemma3:latest, qwen3:8b; set llm.model"
         )
-    async with OllamaServer(Settings(models=())) as server:
+    async with ModelServer(ServerSettings(models=())) as server:
         assert "has no model 'llama3.2': it has none; get it" in await unavailable(
             OllamaChatClient(config_for(server), {})
         )
 
 
 async def test_a_bad_key_is_one_line_that_names_the_variable() -> None:
-    async with OllamaServer(Settings(key=KEY)) as server:
+    async with ModelServer(ServerSettings(key=KEY)) as server:
         config = config_for(server, api_key_env="MY_KEY")
         assert await unavailable(OpenAICompatClient(config, {"MY_KEY": "wrong"})) == (
             f"{server.url} refuses the key in $MY_KEY; set another one"
@@ -99,8 +99,8 @@ async def test_another_server_than_ollama_is_called_so() -> None:
 
 
 async def test_a_schema_that_is_not_honoured_is_one_line() -> None:
-    settings = Settings(reply=lambda *_: "Yes, it is blue.")
-    async with OllamaServer(settings) as server:
+    settings = ServerSettings(reply=lambda *_: "Yes, it is blue.")
+    async with ModelServer(settings) as server:
         config = config_for(server)
         assert await unavailable(OllamaChatClient(config, {})) == (
             f"the Ollama server at {server.url} does not keep llama3.2 to a JSON schema: it answered 'Yes, it is blue.'"
@@ -112,7 +112,7 @@ async def test_a_schema_that_is_not_honoured_is_one_line() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_server_that_always_fails_is_one_line(backend: str) -> None:
-    async with OllamaServer(Settings(faults=FaultPlan(shares={Fault.BUSY: 1.0}))) as server:
+    async with ModelServer(ServerSettings(faults=FaultPlan(shares={Fault.BUSY: 1.0}))) as server:
         said = await unavailable(BACKENDS[backend](config_for(server), {}))
     assert said.endswith(
         "cannot run llama3.2: overloaded: server busy, please try again. maximum pending requests exceeded"
@@ -124,7 +124,7 @@ async def test_a_server_that_hangs_holds_a_check_up_for_a_bounded_time(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"prism.llm.{BACKENDS[backend].__module__.rpartition('.')[2]}.WARM_UP", 0.5)
-    async with OllamaServer(Settings(faults=FaultPlan(shares={Fault.HANG: 1.0}))) as server:
+    async with ModelServer(ServerSettings(faults=FaultPlan(shares={Fault.HANG: 1.0}))) as server:
         with anyio.fail_after(5):
             said = await unavailable(BACKENDS[backend](config_for(server, timeout_s=0.2), {}))
     assert "timeout: no whole answer within 0.1 s" in said

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from actors.testing import Fault, OllamaServer, Settings
+from actors.testing import Fault, ModelServer, ServerSettings
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
 from prism.llm.client import backoff_s
@@ -105,7 +105,7 @@ async def test_a_failure_is_one_prominent_line(caplog: pytest.LogCaptureFixture)
 
 
 async def test_a_client_can_be_made_from_settings() -> None:
-    async with OllamaServer() as server:
+    async with ModelServer() as server:
         client = LLMClient(config_for(server, seed=5))
         assert isinstance(await client.call_with_retry("What now?", Decision), Decision)
         await client.aclose()
@@ -116,7 +116,7 @@ async def test_a_client_can_be_made_from_settings() -> None:
 
 @pytest.mark.parametrize("text", [ANSWER, f"I think:\n```json\n{ANSWER}\n```\nOr {{}}.", f'{{see}} {{"a" {ANSWER} b'])
 async def test_json_is_found_in_the_text_around_it(text: str) -> None:
-    async with serving("ollama", Settings(reply=lambda *_: text)) as (server, model):
+    async with serving("ollama", ServerSettings(reply=lambda *_: text)) as (server, model):
         call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
         assert server.statistics().calls == 1
     assert call.value == Decision(action="wait", confidence=0.5)
@@ -125,7 +125,7 @@ async def test_json_is_found_in_the_text_around_it(text: str) -> None:
 
 @pytest.mark.parametrize("text", ['{"action": "wait"}', '{"action": "wait", "confidence": 2}', "[]", "{" * 5000])
 async def test_an_answer_of_another_shape_is_invalid(text: str) -> None:
-    async with serving("ollama", Settings(reply=lambda *_: text), num_predict=10_000) as (_, model):
+    async with serving("ollama", ServerSettings(reply=lambda *_: text), num_predict=10_000) as (_, model):
         with pytest.raises(LLMFailureException, match="invalid_response") as caught:
             await LLMClient(model, sleep=no_sleep, max_tokens=5000).call_with_retry("What now?", Decision)
     assert len(str(caught.value)) < 500

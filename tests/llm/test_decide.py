@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.testing import WRONG_STATE, Dialect, Fault, Settings, SystemOne
+from actors.testing import WRONG_STATE, Dialect, Fault, ServerSettings, SystemOne
 from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, ModelOracle
 from prism.llm.statistics import CallCounters
@@ -32,7 +32,7 @@ def bodies(server: Any) -> list[Any]:
 
 
 async def test_rules_and_options_come_first_and_the_person_after_them() -> None:
-    async with serving("ollama", Settings(systemone=CHAT_ONLY)) as (server, model):
+    async with serving("ollama", ServerSettings(systemone=CHAT_ONLY)) as (server, model):
         assert await decide(ModelOracle(model, LLMConfig(), 1), context={"text": "Hi\n- dancing"}) in OPTIONS
         rules, situation = bodies(server)[-1]["messages"]
     assert rules["role"] == "system"
@@ -70,7 +70,7 @@ async def test_probabilities_are_drawn_from_as_they_are() -> None:
 
 async def test_each_agent_and_tick_samples_with_a_seed_of_its_own_that_comes_again() -> None:
     people = [Person(agent_id=agent, tick=tick) for agent in range(3) for tick in range(3)]
-    async with serving("ollama", Settings(systemone=CHAT_ONLY), systemone="off") as (server, model):
+    async with serving("ollama", ServerSettings(systemone=CHAT_ONLY), systemone="off") as (server, model):
         for _ in range(2):
             oracle = ModelOracle(model, LLMConfig(temperature=0.7, seed=5), 1)
             for person in people:
@@ -92,7 +92,7 @@ async def test_at_temperature_0_all_ask_with_the_one_seed() -> None:
 
 @pytest.mark.parametrize("dialect", list(Dialect))
 async def test_every_dialect_ends_in_one_of_the_options(dialect: Dialect) -> None:
-    async with serving("openai", Settings(dialect=dialect)) as (_, model):
+    async with serving("openai", ServerSettings(dialect=dialect)) as (_, model):
         await model.check()
         assert await decide(ModelOracle(model, LLMConfig(), 1)) in OPTIONS
 
@@ -171,7 +171,7 @@ def echo(messages: Sequence[Mapping[str, object]], options: Mapping[str, object]
     ],
 )
 async def test_a_model_that_obeys_a_post_still_cannot_leave_the_options(text: str) -> None:
-    async with serving("ollama", Settings(reply=echo), systemone="off") as (_, model):
+    async with serving("ollama", ServerSettings(reply=echo), systemone="off") as (_, model):
         with pytest.raises(OracleResponseError):
             await decide(ModelOracle(model, LLMConfig(), 1), context={"text": text})
 

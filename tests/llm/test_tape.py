@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from blockbuster import blockbuster_ctx
 
-from actors.testing import Dialect, Fault, FaultPlan, Latency, Settings, SystemOne
+from actors.testing import Dialect, Fault, FaultPlan, Latency, ServerSettings, SystemOne
 from prism.llm import (
     Completion,
     LanguageModel,
@@ -39,10 +39,12 @@ async def ask_all(model: LanguageModel) -> list[object]:
 
 async def test_a_replay_is_identical_and_asks_nobody(path: Path) -> None:
     faults = FaultPlan(at={3: Fault.BUSY, 6: Fault.NOT_DONE, 9: Fault.RESET}, burst=1)
-    async with serving("ollama", Settings(live=True)) as (server, model):
+    async with serving("ollama", ServerSettings(live=True)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         health = await taped.check()
-        server.settings = Settings(live=True, faults=FaultPlan(at={n + 3: f for n, f in faults.at.items()}, burst=1))
+        server.settings = ServerSettings(
+            live=True, faults=FaultPlan(at={n + 3: f for n, f in faults.at.items()}, burst=1)
+        )
         recorded = await ask_all(taped)
         await taped.aclose()
     reasons = [said[1] for said in recorded if isinstance(said, tuple)]
@@ -60,7 +62,7 @@ async def test_a_replay_is_identical_and_asks_nobody(path: Path) -> None:
 
 
 async def test_what_is_not_offered_is_recorded_too(path: Path) -> None:
-    async with serving("ollama", Settings(systemone=SystemOne.OFF)) as (_, model):
+    async with serving("ollama", ServerSettings(systemone=SystemOne.OFF)) as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         assert await taped.choose(CHOICE) is None
         await taped.aclose()
@@ -70,7 +72,7 @@ async def test_what_is_not_offered_is_recorded_too(path: Path) -> None:
 
 
 async def test_the_dialect_of_a_replay_is_that_of_the_recording(path: Path) -> None:
-    async with serving("openai", Settings(dialect=Dialect.NONE)) as (server, model):
+    async with serving("openai", ServerSettings(dialect=Dialect.NONE)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         await taped.check()
         recorded = await taped.complete(asking())
@@ -81,7 +83,7 @@ async def test_the_dialect_of_a_replay_is_that_of_the_recording(path: Path) -> N
 
 
 async def test_recording_asks_only_what_the_tape_has_not(path: Path) -> None:
-    async with serving("ollama", Settings(live=True)) as (server, model):
+    async with serving("ollama", ServerSettings(live=True)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         first = await taped.complete(asking())
         assert await taped.complete(asking(asked_by="another", deadline_s=1.0)) == first
@@ -92,7 +94,7 @@ async def test_recording_asks_only_what_the_tape_has_not(path: Path) -> None:
 
 async def test_equal_questions_under_way_at_once_get_the_one_answer_on_the_tape(path: Path) -> None:
     said: list[Completion] = []
-    async with serving("ollama", Settings(live=True, slots=8, latency=Latency(mean_s=0.02))) as (server, model):
+    async with serving("ollama", ServerSettings(live=True, slots=8, latency=Latency(mean_s=0.02))) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
 
         async def ask() -> None:

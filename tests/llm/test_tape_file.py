@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.testing import Fault, OllamaServer, Settings, SystemOne
+from actors.testing import Fault, ModelServer, ServerSettings, SystemOne
 from prism.llm import Distribution, LLMFailureException, Tape, TapedModel, TapeError
 from prism.llm.records import Contents, Failed, Forgone
 from prism.llm.tape import FORMAT
@@ -40,7 +40,7 @@ anyio.run(main, *sys.argv[1:])
 
 
 def test_a_kill_loses_no_answer_that_was_given(path: Path) -> None:
-    with OllamaServer(Settings(live=True)) as server:
+    with ModelServer(ServerSettings(live=True)) as server:
         process = subprocess.Popen(
             [sys.executable, "-c", RECORDER, server.url, str(path)], stdout=subprocess.PIPE, text=True
         )

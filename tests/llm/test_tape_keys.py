@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.testing import Dialect, Settings
+from actors.testing import Dialect, ServerSettings
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, Identity, OllamaChatClient, OpenAICompatClient, Tape, TapedModel, TapeMissError
 from prism.llm.tape import FORMAT
@@ -55,7 +55,7 @@ async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_t
 
 
 async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dialect_is_none(path: Path) -> None:
-    async with serving("openai", Settings(dialect=Dialect.NONE)) as (server, model):
+    async with serving("openai", ServerSettings(dialect=Dialect.NONE)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         await taped.check()
         await taped.aclose()

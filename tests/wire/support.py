@@ -14,7 +14,7 @@ from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
-from actors.testing import OllamaServer
+from actors.testing import ModelServer
 from prism.config import Config
 
 AGENTS = 500
@@ -69,7 +69,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def disconnected(server: OllamaServer, within_s: float = 2.0) -> bool:
+async def disconnected(server: ModelServer, within_s: float = 2.0) -> bool:
     """Whether the server sees no connection any more. It has a thread of its own, so it may see that a bit later."""
     with anyio.move_on_after(within_s):
         while server.statistics().open_connections:  # noqa: ASYNC110 - in another thread there is no event to wait for

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import config, disconnected, run
 
 
 @pytest.mark.parametrize("ask", ["auto", "off"])
 async def test_a_call_that_is_cut_at_its_deadline_is_counted_as_cancelled(ask: str, tmp_path: Path) -> None:
-    with OllamaServer() as server:
-        hanging = Settings(faults=FaultPlan(shares={Fault.HANG: 0.05, Fault.ERROR: 0.05}))
+    with ModelServer() as server:
+        hanging = ServerSettings(faults=FaultPlan(shares={Fault.HANG: 0.05, Fault.ERROR: 0.05}))
         chosen = config(server.url, oracle={"deadline_s": 0.5, "max_concurrency": 64}, llm={"systemone": ask})
         summary = await run(chosen, tmp_path, ready=lambda _: setattr(server, "settings", hanging))
         assert await disconnected(server)

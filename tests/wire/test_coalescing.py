@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
-from actors.testing import Latency, OllamaServer, Settings
+from actors.testing import Latency, ModelServer, ServerSettings
 from prism.config import Config
 from prism.llm import ModelOracle, OllamaChatClient, Tape, TapedModel
 from prism.statechart import AgentState
@@ -52,7 +52,7 @@ async def run(chosen: Config, tape: Path, mode: Literal["record", "replay"]) -> 
 
 async def test_equal_questions_share_a_call_and_its_recorded_answer(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
-    with OllamaServer(Settings(latency=Latency(mean_s=0.02))) as server:
+    with ModelServer(ServerSettings(latency=Latency(mean_s=0.02))) as server:
         chosen = config(server.url, llm={"temperature": 0.0, "systemone": "off"})
         recorded = await run(chosen, tape, "record")
     replayed = await run(chosen, tape, "replay")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.testing import Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 
 PEOPLE = {
@@ -58,15 +58,15 @@ def rows(printed: str) -> dict[str, str]:
     return {found[1]: found[2] for found in lines if found}
 
 
-def record(prism: Prism, path: Path, settings: Settings | None = None) -> str:
+def record(prism: Prism, path: Path, settings: ServerSettings | None = None) -> str:
     """The address of the server, now gone, from which `run/tape.sqlite` was recorded."""
-    with OllamaServer(settings) as server:
+    with ModelServer(settings) as server:
         assert prism("run", write(path, server.url, tape="record"), "-q", "--out", "run").code == 0
         return server.url
 
 
 def test_the_server_is_named_with_its_version_and_how_it_answers(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer(Settings(version="0.40.12")) as server:
+    with ModelServer(ServerSettings(version="0.40.12")) as server:
         ended = prism("doctor", write(tmp_path, server.url))
         found = rows(ended.out)
         assert (ended.code, found["oracle"]) == (0, f"ollama 0.40.12 at {server.url}")
@@ -74,13 +74,13 @@ def test_the_server_is_named_with_its_version_and_how_it_answers(prism: Prism, t
 
 
 def test_a_server_that_names_no_version_leaves_no_gap(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         ended = prism("doctor", write(tmp_path, server.url), "--set", "oracle.backend=openai")
         assert (ended.code, rows(ended.out)["oracle"]) == (0, f"openai at {server.url}")
 
 
 def test_an_economy_is_asked_for_a_policy_as_in_a_run(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         ended = prism("doctor", write_economy(tmp_path, server.url))
         asked = [str(call.body) for call in server.calls]
     found = rows(ended.out)
@@ -93,7 +93,7 @@ def test_an_economy_is_asked_for_a_policy_as_in_a_run(prism: Prism, tmp_path: Pa
 
 
 def test_a_policy_that_took_a_second_attempt_says_so_and_no_log_line_does(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer(Settings(faults=FaultPlan(at={CHECKS + 1: Fault.NOT_JSON}))) as server:
+    with ModelServer(ServerSettings(faults=FaultPlan(at={CHECKS + 1: Fault.NOT_JSON}))) as server:
         ended = prism("doctor", write_economy(tmp_path, server.url))
     assert (ended.code, ended.err) == (0, "")
     assert rows(ended.out)["policy latency"].endswith(" s, at the second attempt")
@@ -101,7 +101,7 @@ def test_a_policy_that_took_a_second_attempt_says_so_and_no_log_line_does(prism:
 
 def test_a_policy_that_cannot_be_read_is_one_line_and_exit_code_5(prism: Prism, tmp_path: Path) -> None:
     twice = {CHECKS + 1: Fault.NOT_JSON, CHECKS + 2: Fault.NOT_JSON}
-    with OllamaServer(Settings(faults=FaultPlan(at=twice))) as server:
+    with ModelServer(ServerSettings(faults=FaultPlan(at=twice))) as server:
         ended = prism("doctor", write_economy(tmp_path, server.url))
         there = f"prism: ollama 0.40.12 at {server.url} is there, but llama3.2 gives no usable answer to an economy's "
     assert ended.code == 5
@@ -121,7 +121,7 @@ def test_an_embedded_economy_proposes_its_policy_where_its_input_file_is_not_nee
 
 
 def test_a_replay_checks_the_tape_and_asks_nobody(prism: Prism, tmp_path: Path) -> None:
-    host = record(prism, tmp_path, Settings(faults=FaultPlan(at={5: Fault.NOT_JSON, 6: Fault.ERROR})))
+    host = record(prism, tmp_path, ServerSettings(faults=FaultPlan(at={5: Fault.NOT_JSON, 6: Fault.ERROR})))
     ended = prism("doctor", write(tmp_path, host, tape="replay", tape_path="run/tape.sqlite"))
     found = rows(ended.out)
     assert ended.code == 0, "the server is gone"

@@ -15,7 +15,7 @@ import pytest
 from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header, read_ticks
-from actors.testing import Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, run_prism
 from tests.durability.process_runs import KillableRun, differences
 
@@ -58,7 +58,7 @@ def summary(run: str) -> dict[str, Any]:
 def test_an_economy_on_tape_is_the_same_economy_without_the_server_and_without_a_request(
     prism: Prism, tmp_path: Path
 ) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         write(tmp_path, server.url)
         assert prism("run", "economy.yaml", "--out", "live").code == 0
     requests = len(server.requests)
@@ -80,12 +80,12 @@ def test_an_economy_on_tape_is_the_same_economy_without_the_server_and_without_a
 def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_and_a_resumed_one_is_as_if_undisturbed(
     prism: Prism, tmp_path: Path
 ) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         write(tmp_path, server.url)
         prism("run", "economy.yaml", "--out", "undisturbed")
         fails, usual = second_application(server, FAILS_IN), asked(server)
     broken = FaultPlan(at={fails: Fault.ERROR, fails + 1: Fault.ERROR})  # it is asked a second time
-    with OllamaServer(Settings(faults=broken)) as server:
+    with ModelServer(ServerSettings(faults=broken)) as server:
         write(tmp_path, server.url)
         ended = prism("run", "economy.yaml", "--out", "disturbed")
         assert (ended.code, ended.out) == (5, "")
@@ -109,11 +109,11 @@ def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_a
 def test_an_answer_to_the_second_attempt_is_an_answer_and_its_failed_first_attempt_stays_on_the_tape(
     prism: Prism, tmp_path: Path
 ) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         write(tmp_path, server.url)
         prism("run", "economy.yaml", "--out", "undisturbed", "--ticks", "5")
         fails = second_application(server, 3)
-    with OllamaServer(Settings(faults=FaultPlan(at={fails: Fault.NOT_JSON}))) as server:
+    with ModelServer(ServerSettings(faults=FaultPlan(at={fails: Fault.NOT_JSON}))) as server:
         write(tmp_path, server.url)
         assert prism("run", "economy.yaml", "--out", "live", "--ticks", "5").code == 0
     live = summary("live")
@@ -124,7 +124,7 @@ def test_an_answer_to_the_second_attempt_is_an_answer_and_its_failed_first_attem
 
 
 def test_a_cap_on_calls_ends_the_run_with_the_turn_before_it(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         write(tmp_path, server.url)
         cap = ("--set", "oracle.max_calls=40", "--set", "oracle.when_spent=stop")
         ended = prism("run", "economy.yaml", *cap, "--out", "capped")
@@ -137,7 +137,7 @@ def test_a_cap_on_calls_ends_the_run_with_the_turn_before_it(prism: Prism, tmp_p
 
 
 def test_a_fork_has_the_past_of_its_parent_and_a_future_of_its_own(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         write(tmp_path, server.url, tape="off")
         prism("run", "economy.yaml", "--out", "parent")
         calm = ("--set", "economy.macro.gap_shock=0", "--set", "economy.macro.inflation_shock=0")
@@ -169,7 +169,7 @@ def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tm
     assert differences(tmp_path / "mortal", tmp_path / "undisturbed") == []
 
 
-def second_application(server: OllamaServer, turn: int) -> int:
+def second_application(server: ModelServer, turn: int) -> int:
     """The number of the call by which the second proposal of a turn is applied. Applications come one at a time."""
     asked = [str(call.body) for call in server.calls]
     begins = [number for number, text in enumerate(asked) if "economic policy advisor" in text][:: len(NATIONS)]
@@ -179,7 +179,7 @@ def second_application(server: OllamaServer, turn: int) -> int:
     return server.calls[second].call or 0
 
 
-def asked(server: OllamaServer) -> Counter[str]:
+def asked(server: ModelServer) -> Counter[str]:
     """How often the server was asked for each proposal and each rate. Two equal judgements may be one on a tape."""
     texts = (json.dumps(call.body, sort_keys=True) for call in server.calls)
     return Counter(text for text in texts if "economic policy advisor" in text or "economic simulation engine" in text)

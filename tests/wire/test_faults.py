@@ -26,7 +26,7 @@ import pytest
 
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Simulation
-from actors.testing import Exchange, Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 from tests.llm.support import DECISION_REASONS
 from tests.wire.support import config, disconnected, open_files, run
 
@@ -41,14 +41,14 @@ class Ended(NamedTuple):
 
 async def run_against(plan: FaultPlan, **sections: dict[str, Any]) -> Ended:
     """A whole run against a server that fails as planned from the run's first question on."""
-    with OllamaServer() as server:
+    with ModelServer() as server:
         before = open_files(), asyncio.all_tasks()
         made = 0
 
         def spoil(_: Simulation) -> None:
             nonlocal made
             made = len(server.calls)
-            server.settings = Settings(faults=plan)
+            server.settings = ServerSettings(faults=plan)
 
         with anyio.fail_after(20):
             summary = await run(config(server.url, **sections), Path(), ready=spoil)

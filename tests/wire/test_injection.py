@@ -13,7 +13,7 @@ import pytest
 from actors.factory.oracle_backends import open_oracle
 from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
-from actors.testing import OllamaServer, Settings
+from actors.testing import ModelServer, ServerSettings
 from prism.agents import Update
 from prism.config import Config
 from prism.social.domain import SocialDomain
@@ -50,13 +50,13 @@ class WitnessedWorld(SocialWorld):
 
 async def witness(model: ObedientModel, *, hostile_people: bool = False) -> tuple[Summary, Turns]:
     """The summary of a run with this model, and everybody's turns."""
-    with OllamaServer(Settings()) as server:
+    with ModelServer(ServerSettings()) as server:
         chosen = config(server.url, **LIVELY)
         population = build_population(chosen.population, chosen.simulation.seed)
         domain = SocialDomain(chosen, with_hostile_people(population) if hostile_people else population)
         world = domain.world = WitnessedWorld(chosen, domain)
         async with open_oracle(chosen, domain, Path()) as opened:
-            server.settings = Settings(reply=model)
+            server.settings = ServerSettings(reply=model)
             simulation = Simulation(chosen, domain, opened.oracle)
             await simulation.run()
     return summarise(simulation, 0.0), world.turns

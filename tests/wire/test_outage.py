@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from actors.oracle.circuit_breaker import BreakerState
 from actors.runtime.simulation import Simulation
-from actors.testing import OllamaProcess, OllamaServer, Settings
+from actors.testing import ModelServer, ModelServerProcess, ServerSettings
 from tests.command import Prism
 from tests.wire.support import config, run
 
@@ -24,7 +24,7 @@ ENOUGH = 50
 class Outage:
     """Kills the server once the model has decided often enough, restarts it, and ends the run once that is so again."""
 
-    def __init__(self, server: OllamaProcess) -> None:
+    def __init__(self, server: ModelServerProcess) -> None:
         self.seen: list[BreakerState] = [BreakerState.CLOSED]
         self.is_due, self.is_over = anyio.Event(), False
         self._server = server
@@ -53,7 +53,7 @@ class Outage:
 @pytest.mark.slow
 async def test_a_run_outlives_a_server_that_is_killed_and_restarted(tmp_path: Path) -> None:
     endless = {"rounds": 10_000, "ticks_per_round": 12}
-    with OllamaProcess() as server:
+    with ModelServerProcess() as server:
         chosen = config(server.url, simulation=endless, run={"tick_s": 0.05}, feed={"size": 5}, llm={"timeout_s": 2.0})
         outage = Outage(server)
         with anyio.fail_after(28):
@@ -70,7 +70,7 @@ async def test_a_run_outlives_a_server_that_is_killed_and_restarted(tmp_path: Pa
 
 def closed_port() -> str:
     """An address at which nothing listens, and did a moment ago."""
-    with OllamaServer() as server:
+    with ModelServer() as server:
         return server.url
 
 
@@ -90,7 +90,7 @@ def test_a_server_that_is_not_there_is_one_line_and_leaves_no_directory(prism: P
 
 
 def test_an_unknown_model_is_one_line_with_those_that_exist(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer(Settings(models=("llama3.2", "qwen3:8b"))) as server:
+    with ModelServer(ServerSettings(models=("llama3.2", "qwen3:8b"))) as server:
         line = (
             f"prism: the Ollama server at {server.url} has no model 'llama4': it has llama3.2:latest, qwen3:8b; "
             "get it with `ollama pull llama4`, or set llm.model\n"
@@ -102,7 +102,7 @@ def test_an_unknown_model_is_one_line_with_those_that_exist(prism: Prism, tmp_pa
 def test_a_key_that_is_refused_is_one_line_without_the_key(
     prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with OllamaServer(Settings(key="right")) as server:
+    with ModelServer(ServerSettings(key="right")) as server:
         assert prism(server.url, oracle={"backend": "openai"}) == (
             5,
             "",

@@ -10,7 +10,7 @@ import pytest
 
 from actors.core.errors import first_of
 from actors.runtime.simulation import Simulation
-from actors.testing import Latency, OllamaServer, Settings
+from actors.testing import Latency, ModelServer, ServerSettings
 from prism.llm import Tape, TapeMissError
 from tests.wire.support import config, run
 
@@ -25,7 +25,7 @@ SHORT: dict[str, dict[str, Any]] = {"simulation": {"rounds": 1}, "population": {
 
 
 async def test_a_replay_does_not_miss_what_the_recorded_run_did_not_wait_for(tmp_path: Path) -> None:
-    with OllamaServer(Settings(latency=Latency(mean_s=0.05))) as server:
+    with ModelServer(ServerSettings(latency=Latency(mean_s=0.05))) as server:
         recorded = await run(config(server.url, **ASKS_TO_THE_END, oracle={"tape": "record"}), tmp_path)
     tape = {"tape": "replay", "tape_path": str(tmp_path / "tape.sqlite")}
     slowly = config(server.url, **ASKS_TO_THE_END, oracle=tape, run={"tick_s": 0.02})
@@ -35,10 +35,10 @@ async def test_a_replay_does_not_miss_what_the_recorded_run_did_not_wait_for(tmp
 
 async def test_a_tape_that_was_recorded_twice_replays_the_second_run(tmp_path: Path) -> None:
     tape = {"tape": "record", "tape_path": str(tmp_path / "tape.sqlite")}
-    with OllamaServer(Settings(latency=Latency(mean_s=0.1))) as server:
+    with ModelServer(ServerSettings(latency=Latency(mean_s=0.1))) as server:
         hasty = {**tape, "deadline_s": 0.15, "max_concurrency": 4}
         first = await run(config(server.url, **SHORT, oracle=hasty), tmp_path)
-        server.settings = Settings()
+        server.settings = ServerSettings()
         second = await run(config(server.url, **SHORT, oracle=tape), tmp_path)
     replayed = await run(config(server.url, **SHORT, oracle={**tape, "tape": "replay"}), tmp_path)
     assert first.fallbacks_by_reason.keys() == {"deadline"}
@@ -74,7 +74,7 @@ async def expect_a_miss(host: str, tape: Path) -> None:
     assert str(miss).endswith(": oracle.tape=record with this oracle.tape_path asks what is missing and adds it")
 
 
-async def expect_it_goes_on(server: OllamaServer, tape: Path) -> None:
+async def expect_it_goes_on(server: ModelServer, tape: Path) -> None:
     """Recorded again, the tape asks what it has not and nothing else, and is then as if it had never been stopped."""
     kept, before = answers_on(tape), len(server.calls)
     summary = await run(config(server.url, **on_tape(tape, "record")), tape.parent)
@@ -87,7 +87,7 @@ async def expect_it_goes_on(server: OllamaServer, tape: Path) -> None:
 
 async def test_the_tape_of_an_interrupted_run_goes_on_where_it_ended(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
-    with OllamaServer() as server:
+    with ModelServer() as server:
         stopped = await run(config(server.url, **on_tape(tape, "record")), tmp_path, on_tick=stop_halfway)
         await expect_a_miss(server.url, tape)
         await expect_it_goes_on(server, tape)
@@ -97,7 +97,7 @@ async def test_the_tape_of_an_interrupted_run_goes_on_where_it_ended(tmp_path: P
 async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the_cap(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
     capped = {"max_calls": 40, "when_spent": "stop"}
-    with OllamaServer() as server:
+    with ModelServer() as server:
         stopped = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
         await expect_a_miss(server.url, tape)
         again = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
@@ -108,7 +108,7 @@ async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the
 
 async def test_past_a_cap_that_is_a_fallback_the_tape_has_the_fallbacks(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
-    with OllamaServer() as server:
+    with ModelServer() as server:
         recorded = await run(config(server.url, **on_tape(tape, "record", max_calls=40)), tmp_path)
     replayed = await run(config(server.url, **on_tape(tape, "replay")), tmp_path)
     assert recorded.fallbacks_by_reason.keys() == {"spent"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.runs.summary import Summary
-from actors.testing import Fault, FaultPlan, Latency, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.command import Prism
 from tests.wire.support import config, run
 
@@ -23,12 +23,12 @@ WAYS_TO_ASK: dict[str, Sections] = {
 }
 
 
-async def record(server: OllamaServer, directory: Path, ask: Sections) -> Summary:
+async def record(server: ModelServer, directory: Path, ask: Sections) -> Summary:
     oracle = {**ask.get("oracle", {}), "tape": "record"}
     return await run(config(server.url, **{**ask, "oracle": oracle}), directory)
 
 
-async def replay(server: OllamaServer, directory: Path, ask: Sections) -> Summary:
+async def replay(server: ModelServer, directory: Path, ask: Sections) -> Summary:
     oracle = {**ask.get("oracle", {}), "tape": "replay", "tape_path": str(directory / "tape.sqlite")}
     return await run(config(server.url, **{**ask, "oracle": oracle}), directory)
 
@@ -38,7 +38,7 @@ async def test_a_recorded_run_is_the_same_run_without_the_server_and_without_a_r
     way: str, tmp_path: Path
 ) -> None:
     ask = WAYS_TO_ASK[way]
-    with OllamaServer() as server:
+    with ModelServer() as server:
         recorded = await record(server, tmp_path, ask)
     requests = len(server.requests)
     replayed = await replay(server, tmp_path, ask)
@@ -57,9 +57,9 @@ SHARES = {Fault.HANG: 0.05, Fault.ERROR: 0.05, Fault.RESET: 0.05, Fault.WRONG_ST
 
 
 async def test_the_fallbacks_of_a_recorded_run_are_those_of_its_replay(tmp_path: Path) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         chosen = config(server.url, **{**FAILING, "oracle": {**FAILING["oracle"], "tape": "record"}})
-        spoilt = Settings(latency=Latency(mean_s=0.03, p99_s=0.15), faults=FaultPlan(shares=SHARES))
+        spoilt = ServerSettings(latency=Latency(mean_s=0.03, p99_s=0.15), faults=FaultPlan(shares=SHARES))
         recorded = await run(chosen, tmp_path, ready=lambda _: setattr(server, "settings", spoilt))
     replayed = await replay(server, tmp_path, FAILING)
     happened = recorded.fallbacks_by_reason
@@ -69,7 +69,7 @@ async def test_the_fallbacks_of_a_recorded_run_are_those_of_its_replay(tmp_path:
 
 
 def test_the_summary_counts_decisions_tokens_and_latencies_of_the_model(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer(Settings(latency=Latency(mean_s=0.01))) as server:
+    with ModelServer(ServerSettings(latency=Latency(mean_s=0.01))) as server:
         ended = prism(server.url)
     written = json.loads((tmp_path / "run" / "summary.json").read_text())
     llm = written["llm"]
@@ -85,7 +85,7 @@ def test_the_summary_counts_decisions_tokens_and_latencies_of_the_model(prism: P
 def test_a_replay_with_another_seed_ends_with_the_question_that_is_not_on_the_tape(
     prism: Prism, tmp_path: Path
 ) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         prism(server.url, oracle={"tape": "record"})
     tape = str(tmp_path / "run" / "tape.sqlite")
     requests = len(server.requests)
@@ -99,7 +99,7 @@ def test_a_replay_with_another_seed_ends_with_the_question_that_is_not_on_the_ta
 
 
 def test_past_the_most_calls_every_question_is_counted_as_spent(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         ended = prism(server.url, oracle={"max_calls": 40, "when_spent": "fallback"})
     written = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert (ended.code, written["status"], written["stopped_by"]) == (0, "done", None)
@@ -108,7 +108,7 @@ def test_past_the_most_calls_every_question_is_counted_as_spent(prism: Prism, tm
 
 
 def test_past_the_most_calls_the_run_stops_if_told_so(prism: Prism, tmp_path: Path) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         ended = prism(server.url, oracle={"max_calls": 40, "when_spent": "stop"})
     written = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert (ended.code, written["status"], written["stopped_by"]) == (4, "stopped", "spend_cap")

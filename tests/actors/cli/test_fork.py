@@ -11,7 +11,7 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.directory import MANIFEST, SUMMARY
-from actors.testing import OllamaServer
+from actors.testing import ModelServer
 from tests.command import Prism
 
 
@@ -45,7 +45,7 @@ def test_the_past_is_the_parents_and_the_future_another(parent: Path, prism: Pri
 def test_answers_copied_from_the_parent_are_as_safe_from_damage_as_its_own(
     parent: Path, prism: Prism, tmp_path: Path
 ) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}")
         assert prism("run", "small.yaml", "-q", "--out", "asked", "--ticks", "48", *asked).code == 0
         assert prism("fork", "asked", "--at", "36", "-q", "--out", "child", "--prepare").code == 0

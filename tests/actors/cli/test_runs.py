@@ -14,7 +14,7 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import SUMMARY
 from actors.runs.lock import locked
-from actors.testing import Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Prism
 from tests.paths import ROOT
 
@@ -72,7 +72,7 @@ llm: {{host: "{host}", num_ctx: 4096, timeout_s: 5.0}}
 def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
     cap: str, prism: Prism, tmp_path: Path
 ) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         (tmp_path / "economy.yaml").write_text(ECONOMY.format(host=server.url))
         assert prism("run", "economy.yaml", "-q", "--set", f"oracle.{cap}", "--out", "runs/economy").code == 4
         state, resumable, ticks, *_ = rows(prism("runs").out)["runs/economy"]
@@ -87,11 +87,11 @@ def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
 def test_an_economy_that_ends_for_want_of_an_answer_has_crashed_also_where_a_cap_had_ended_it_before(
     prism: Prism, tmp_path: Path
 ) -> None:
-    with OllamaServer() as server:
+    with ModelServer() as server:
         (tmp_path / "economy.yaml").write_text(ECONOMY.format(host=server.url))
         assert prism("run", "economy.yaml", "-q", "--set", "oracle.max_calls=40", "--out", "runs/economy").code == 4
-    failing = Settings(faults=FaultPlan(at=dict.fromkeys(range(10, 1000), Fault.ERROR)))  # it begins well
-    with OllamaServer(failing) as broken:
+    failing = ServerSettings(faults=FaultPlan(at=dict.fromkeys(range(10, 1000), Fault.ERROR)))  # it begins well
+    with ModelServer(failing) as broken:
         host = ("--set", f"llm.host={broken.url}", "--set", "oracle.max_calls=1000", "--force")
         ended = prism("resume", "runs/economy", "-q", *host)
     assert (ended.code, "server_error" in ended.err, "goes on from there" in ended.err) == (5, True, True)

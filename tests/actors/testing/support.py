@@ -9,7 +9,7 @@ import anyio
 import httpx
 import ollama
 
-from actors.testing import Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"
 STATES = ["scrolling", "composing", "resting"]
@@ -22,21 +22,21 @@ DECISION = {"model": "llama3.2", "state": "bored", "questions": {"next": QUESTIO
 
 
 @asynccontextmanager
-async def serving(settings: Settings | None = None) -> AsyncIterator[tuple[OllamaServer, httpx.AsyncClient]]:
-    async with OllamaServer(settings) as server, client_of(server) as client:
+async def serving(settings: ServerSettings | None = None) -> AsyncIterator[tuple[ModelServer, httpx.AsyncClient]]:
+    async with ModelServer(settings) as server, client_of(server) as client:
         yield server, client
 
 
-def client_of(server: OllamaServer) -> httpx.AsyncClient:
+def client_of(server: ModelServer) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=server.url, timeout=5, trust_env=False)
 
 
-def ollama_client(server: OllamaServer) -> ollama.AsyncClient:
+def ollama_client(server: ModelServer) -> ollama.AsyncClient:
     return ollama.AsyncClient(server.url, timeout=5, trust_env=False)
 
 
-def failing(fault: Fault, **options: Any) -> Settings:
-    return Settings(faults=FaultPlan(at={1: fault}, **options))
+def failing(fault: Fault, **options: Any) -> ServerSettings:
+    return ServerSettings(faults=FaultPlan(at={1: fault}, **options))
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ import httpx
 import ollama
 import pytest
 
-from actors.testing import WRONG_STATE, Fault, FaultPlan, OllamaServer, Settings
+from actors.testing import WRONG_STATE, Fault, FaultPlan, ModelServer, ServerSettings
 from actors.testing.faults import MEANINGS
 from tests.actors.testing.support import (
     ASKED,
@@ -66,7 +66,7 @@ async def test_garbage_is_no_http() -> None:
 
 
 async def test_not_done_raises_nothing_in_the_ollama_client() -> None:
-    async with OllamaServer(failing(Fault.NOT_DONE)) as server, ollama_client(server) as client:
+    async with ModelServer(failing(Fault.NOT_DONE)) as server, ollama_client(server) as client:
         said = await client.chat("llama3.2", ASKED, format=SCHEMA)
     assert (said.done, said.done_reason) == (False, None)
     assert json.loads(said.message.content or "")["state"] in STATES
@@ -78,7 +78,7 @@ async def test_content_faults_come_inside_a_right_response(path: str) -> None:
     body = {**CHAT, "prompt": "What next?", "response_format": form}
     plan = FaultPlan(at={1: Fault.NOT_JSON, 2: Fault.WRONG_STATE, 3: Fault.EMPTY})
     said: list[str] = []
-    async with serving(Settings(faults=plan)) as (_, client):
+    async with serving(ServerSettings(faults=plan)) as (_, client):
         for _ in range(3):
             answered = (await client.post(path, json=body)).json()
             message = answered["choices"][0]["message"] if "choices" in answered else answered.get("message", {})
@@ -97,14 +97,14 @@ async def test_a_busy_fault_is_a_burst_of_503() -> None:
 
 
 async def test_an_error_is_a_500_with_an_object() -> None:
-    async with OllamaServer(failing(Fault.ERROR)) as server, ollama_client(server) as client:
+    async with ModelServer(failing(Fault.ERROR)) as server, ollama_client(server) as client:
         with pytest.raises(ollama.ResponseError, match="llama runner process has terminated") as caught:
             await client.chat("llama3.2", ASKED)
     assert caught.value.status_code == 500
 
 
 async def test_a_string_error_makes_the_ollama_client_raise_attribute_error() -> None:
-    async with OllamaServer(failing(Fault.STRING_ERROR)) as server, ollama_client(server) as client:
+    async with ModelServer(failing(Fault.STRING_ERROR)) as server, ollama_client(server) as client:
         with pytest.raises(AttributeError):
             await client.chat("llama3.2", ASKED)
 
@@ -119,7 +119,7 @@ async def test_a_drip_outlives_any_read_timeout_that_each_byte_renews() -> None:
 
 
 async def test_faults_touch_inference_alone() -> None:
-    settings = Settings(faults=FaultPlan(shares={Fault.ERROR: 1.0}))
+    settings = ServerSettings(faults=FaultPlan(shares={Fault.ERROR: 1.0}))
     async with serving(settings) as (server, client):
         assert (await client.get("/api/tags")).status_code == 200
         assert (await client.post("/api/show", json={"model": "llama3.2"})).status_code == 200

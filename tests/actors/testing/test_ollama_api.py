@@ -2,13 +2,13 @@
 
 import json
 
-from actors.testing import Latency, OllamaServer, Settings
+from actors.testing import Latency, ModelServer, ServerSettings
 from actors.testing.answers import answer
 from tests.actors.testing.support import ASKED, CHAT, COMPLETION, SCHEMA, STATES, content, ollama_client, serving
 
 
 async def test_the_root_the_version_and_the_lists_answer_as_ollama_does() -> None:
-    async with serving(Settings(models=("llama3.2", "qwen3:8b"))) as (_, client):
+    async with serving(ServerSettings(models=("llama3.2", "qwen3:8b"))) as (_, client):
         root = await client.get("/")
         assert (root.status_code, root.text) == (200, "Ollama is running")
         head = await client.head("/")
@@ -21,7 +21,7 @@ async def test_the_root_the_version_and_the_lists_answer_as_ollama_does() -> Non
 
 
 async def test_the_ollama_client_reads_every_listing() -> None:
-    async with OllamaServer() as server, ollama_client(server) as client:
+    async with ModelServer() as server, ollama_client(server) as client:
         assert [model.model for model in (await client.list()).models] == ["llama3.2:latest"]
         shown = await client.show("llama3.2")
         assert shown.capabilities is not None
@@ -32,7 +32,7 @@ async def test_the_ollama_client_reads_every_listing() -> None:
 
 
 async def test_a_chat_answers_within_the_schema_and_reports_its_counts() -> None:
-    async with OllamaServer() as server, ollama_client(server) as client:
+    async with ModelServer() as server, ollama_client(server) as client:
         said = await client.chat("llama3.2", ASKED, format=SCHEMA, options={"seed": 1}, think=False)
         assert json.loads(said.message.content or "")["state"] in STATES
         assert (said.done, said.done_reason) == (True, "stop")
@@ -51,13 +51,15 @@ async def test_an_answer_is_a_function_of_the_messages_and_the_seed() -> None:
 
 async def test_a_live_server_answers_differently_every_time() -> None:
     prose = {**CHAT, "format": None}
-    async with serving(Settings(live=True)) as (_, client):
+    async with serving(ServerSettings(live=True)) as (_, client):
         said = {(await client.post("/api/chat", json=prose)).json()["message"]["content"] for _ in range(4)}
     assert len(said) == 4
 
 
 async def test_a_reply_hook_says_what_the_model_says() -> None:
-    settings = Settings(reply=lambda messages, options, form: f"{messages[0]['content']} {options['seed']} {form}")
+    settings = ServerSettings(
+        reply=lambda messages, options, form: f"{messages[0]['content']} {options['seed']} {form}"
+    )
     async with serving(settings) as (_, client):
         said = (await client.post("/api/chat", json={**CHAT, "format": "json"})).json()
     assert said["message"]["content"] == "What next? 1 json"
@@ -91,7 +93,7 @@ def test_values_are_valid_for_every_kind_of_schema() -> None:
 
 async def test_a_chat_streams_lines_unless_told_otherwise() -> None:
     body = {key: value for key, value in CHAT.items() if key != "stream"}
-    async with serving(Settings(latency=Latency(mean_s=0.02))) as (server, client):
+    async with serving(ServerSettings(latency=Latency(mean_s=0.02))) as (server, client):
         streamed = await client.post("/api/chat", json=body)
         whole = await client.post("/api/chat", json=CHAT)
         lines = [json.loads(line) for line in streamed.text.splitlines()]
@@ -106,7 +108,7 @@ async def test_a_chat_streams_lines_unless_told_otherwise() -> None:
 
 
 async def test_generate_answers_a_prompt() -> None:
-    async with OllamaServer() as server, ollama_client(server) as client:
+    async with ModelServer() as server, ollama_client(server) as client:
         said = await client.generate("llama3.2", "What next?", format=SCHEMA)
         assert json.loads(said.response)["state"] in STATES
 
@@ -120,7 +122,7 @@ async def test_an_answer_longer_than_num_predict_is_cut() -> None:
 
 
 async def test_no_messages_load_the_model_and_keep_alive_zero_unloads_it() -> None:
-    async with serving(Settings(load_s=0.02)) as (server, client):
+    async with serving(ServerSettings(load_s=0.02)) as (server, client):
         load = (await client.post("/api/chat", json={"model": "llama3.2"})).json()
         assert (load["done_reason"], load["message"]["content"]) == ("load", "")
         assert len((await client.get("/api/ps")).json()["models"]) == 1

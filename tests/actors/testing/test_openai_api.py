@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.testing import Dialect, Settings
+from actors.testing import Dialect, ServerSettings
 from tests.actors.testing.support import COMPLETION, SCHEMA, STATES, serving
 
 
@@ -34,7 +34,7 @@ async def test_a_chat_completion_has_openais_shape() -> None:
 )
 async def test_a_dialect_takes_some_response_formats(dialect: Dialect, kind: str, status: int) -> None:
     form = {"type": kind, "json_schema": {"name": "decision", "schema": SCHEMA}}
-    async with serving(Settings(dialect=dialect)) as (_, client):
+    async with serving(ServerSettings(dialect=dialect)) as (_, client):
         response = await client.post("/v1/chat/completions", json={**COMPLETION, "response_format": form})
     assert response.status_code == status
     if dialect is Dialect.IGNORED:
@@ -55,7 +55,7 @@ async def test_a_schema_quoted_in_the_prompt_is_followed_where_none_is_enforced(
 
 
 async def test_a_key_guards_the_openai_routes_only() -> None:
-    async with serving(Settings(key="secret")) as (_, client):
+    async with serving(ServerSettings(key="secret")) as (_, client):
         refused = await client.post("/v1/chat/completions", json=COMPLETION)
         allowed = await client.get("/v1/models", headers={"Authorization": "Bearer secret"})
         native = await client.get("/api/tags")

@@ -7,7 +7,7 @@ import anyio
 import httpx
 import pytest
 
-from actors.testing import Fault, Latency, OllamaProcess, OllamaServer, Settings
+from actors.testing import Fault, Latency, ModelServer, ModelServerProcess, ServerSettings
 from actors.testing.faults import MEANINGS
 from tests.actors.testing.support import CHAT, serving, until
 
@@ -34,7 +34,7 @@ async def test_connections_are_kept_alive_counted_and_closed_on_request() -> Non
 
 
 async def test_stop_drops_every_connection_and_start_takes_the_same_port() -> None:
-    async with serving(Settings(latency=Latency(mean_s=30))) as (server, client):
+    async with serving(ServerSettings(latency=Latency(mean_s=30))) as (server, client):
         url = server.url
         async with anyio.create_task_group() as tasks:
 
@@ -49,7 +49,7 @@ async def test_stop_drops_every_connection_and_start_takes_the_same_port() -> No
         assert server.calls[0].abandoned
         with pytest.raises(httpx.ConnectError):
             await client.get("/")
-        server.settings = Settings()
+        server.settings = ServerSettings()
         await anyio.to_thread.run_sync(server.start)
         assert server.url == url
         assert (await client.post("/api/chat", json=CHAT)).status_code == 200
@@ -57,7 +57,7 @@ async def test_stop_drops_every_connection_and_start_takes_the_same_port() -> No
 
 
 def test_an_error_in_the_double_itself_is_raised_by_stop() -> None:
-    server = OllamaServer(Settings(reply=lambda messages, options, form: str(1 // 0)))
+    server = ModelServer(ServerSettings(reply=lambda messages, options, form: str(1 // 0)))
     server.start()
     with httpx.Client(base_url=server.url, trust_env=False) as client, pytest.raises(httpx.TransportError):
         client.post("/api/chat", json=CHAT)
@@ -66,7 +66,7 @@ def test_an_error_in_the_double_itself_is_raised_by_stop() -> None:
 
 
 def test_the_process_serves_and_restarts_on_its_port() -> None:
-    with OllamaProcess("--model", "qwen3", "--fault-at", "1=error") as server:
+    with ModelServerProcess("--model", "qwen3", "--fault-at", "1=error") as server:
         url = server.url
         assert httpx.post(f"{url}/api/chat", json={**CHAT, "model": "qwen3"}, trust_env=False).status_code == 500
         server.stop()

@@ -5,14 +5,14 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.testing import Latency, Settings
+from actors.testing import Latency, ServerSettings
 from actors.testing.slots import Slots
 from tests.actors.testing.support import BUSY, CHAT, serving, until
 
 
 async def test_slots_run_calls_in_order_of_arrival() -> None:
     order: list[int] = []
-    async with serving(Settings(slots=1, latency=Latency(mean_s=0.02))) as (server, client):
+    async with serving(ServerSettings(slots=1, latency=Latency(mean_s=0.02))) as (server, client):
 
         async def ask(number: int) -> None:
             await client.post("/api/chat", json=CHAT)
@@ -30,7 +30,7 @@ async def test_slots_run_calls_in_order_of_arrival() -> None:
 
 
 async def test_as_many_calls_run_at_once_as_there_are_slots() -> None:
-    async with serving(Settings(slots=3, latency=Latency(mean_s=0.03))) as (server, client):
+    async with serving(ServerSettings(slots=3, latency=Latency(mean_s=0.03))) as (server, client):
         async with anyio.create_task_group() as tasks:
             for _ in range(9):
                 tasks.start_soon(lambda: client.post("/api/chat", json=CHAT))
@@ -41,7 +41,7 @@ async def test_as_many_calls_run_at_once_as_there_are_slots() -> None:
 async def test_a_full_queue_gives_503(path: str) -> None:
     statuses: list[int] = []
     bodies: list[Any] = []
-    async with serving(Settings(slots=1, max_queue=1, load_s=0.25)) as (server, client):
+    async with serving(ServerSettings(slots=1, max_queue=1, load_s=0.25)) as (server, client):
 
         async def ask() -> None:
             response = await client.post(path, json=CHAT)
@@ -58,7 +58,7 @@ async def test_a_full_queue_gives_503(path: str) -> None:
 
 
 async def test_a_client_that_leaves_frees_its_slot_and_its_place_in_the_queue() -> None:
-    async with serving(Settings(slots=1, latency=Latency(mean_s=30))) as (server, client):
+    async with serving(ServerSettings(slots=1, latency=Latency(mean_s=30))) as (server, client):
         async with anyio.create_task_group() as tasks:
             for number in range(3):
                 tasks.start_soon(lambda: client.post("/api/chat", json=CHAT))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from actors.testing import WRONG_STATE, Fault, FaultPlan, OllamaServer, Settings, SystemOne
+from actors.testing import WRONG_STATE, Fault, FaultPlan, ModelServer, ServerSettings, SystemOne
 from tests.actors.testing.support import DECISION, QUESTION, STATES, ollama_client, serving
 
 
@@ -14,7 +14,7 @@ async def test_systemone_gives_a_probability_for_each_option() -> None:
         "bored": {"type": "noul", "instructions": "Bored?"},
         "mood": {"type": "score", "instructions": "Mood?", "criteria": ["low", "middling", "high"]},
     }
-    async with OllamaServer() as server, ollama_client(server) as client:
+    async with ModelServer() as server, ollama_client(server) as client:
         said = await client.systemone("llama3.2", "a long day", questions)
         again = await client.systemone("llama3.2", "a long day", questions)
     choice = said.answers["next"]
@@ -38,20 +38,20 @@ async def test_systemone_gives_a_probability_for_each_option() -> None:
     ],
 )
 async def test_systemone_refuses_as_the_server_does(mode: SystemOne, body: Any, status: int, error: str) -> None:
-    async with serving(Settings(systemone=mode)) as (_, client):
+    async with serving(ServerSettings(systemone=mode)) as (_, client):
         response = await client.post("/v1/systemone", json=body)
     assert (response.status_code, response.json()) == (status, {"error": error})
 
 
 async def test_systemone_is_no_route_where_it_is_off() -> None:
-    async with serving(Settings(systemone=SystemOne.OFF)) as (_, client):
+    async with serving(ServerSettings(systemone=SystemOne.OFF)) as (_, client):
         response = await client.post("/v1/systemone", json=DECISION)
     assert (response.status_code, response.text) == (404, "404 page not found")
 
 
 async def test_content_faults_of_systemone_break_its_answers() -> None:
     plan = FaultPlan(at={1: Fault.NOT_JSON, 2: Fault.WRONG_STATE, 3: Fault.EMPTY, 4: Fault.NOT_DONE})
-    async with serving(Settings(faults=plan)) as (_, client):
+    async with serving(ServerSettings(faults=plan)) as (_, client):
         prose, wrong, empty, unfinished = [await client.post("/v1/systemone", json=DECISION) for _ in range(4)]
     with pytest.raises(ValueError, match="Expecting value"):
         prose.json()
