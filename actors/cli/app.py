@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import version
 
 import click
 
-from actors.cli.backtest import backtest_command
-from actors.cli.doctor import doctor
-from actors.cli.fork import fork
-from actors.cli.init import init
-from actors.cli.replay import replay
-from actors.cli.resume import resume
-from actors.cli.run import run
-from actors.cli.run_command import EXIT_SPENT
-from actors.cli.runs import runs
-from actors.cli.validate import validate
-from actors.cli.verify import verify
-from actors.cli.watch import watch
+from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
+from actors.cli.lazy_group import LazyGroup, Named
 from actors.core.errors import MetricsAddressError, RunDirectoryError
 from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
-
-EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_ORACLE = 1, 2, 3, 5
 
 EPILOG = """\b
 Exit codes:
@@ -37,8 +24,46 @@ Exit codes:
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(version("prism-sim"), "-V", "--version", prog_name="prism")
+COMMANDS = {
+    "init": Named(
+        "actors.cli.init:init", "Write DIR/prism.yaml: every setting with its value, its range and what it means."
+    ),
+    "validate": Named(
+        "actors.cli.validate:validate", "Check CONFIG and every file it names, and say what would be run."
+    ),
+    "run": Named("actors.cli.run:run", "Run the simulation that CONFIG describes."),
+    "resume": Named("actors.cli.resume:resume", "Go on with the run in the directory RUN where its files end."),
+    "runs": Named("actors.cli.runs:runs", "List the runs in DIR (default: runs), or the one run that DIR is."),
+    "watch": Named("actors.cli.watch:watch", "Watch a run that goes on elsewhere, by its metrics."),
+    "replay": Named(
+        "actors.cli.replay:replay",
+        "Do the run in the directory RUN again, without any model, and compare it with its journal tick by tick.",
+    ),
+    "verify": Named(
+        "actors.cli.verify:verify",
+        "Check the CRCs and the chain of hashes of every file in the directory RUN, and what one says of another.",
+    ),
+    "fork": Named(
+        "actors.cli.fork:fork",
+        "Run another future of the run in the directory RUN: the same first TICK ticks, then other settings.",
+    ),
+    "backtest": Named(
+        "actors.cli.backtest:backtest_command", "Compare the policy rule of CONFIG with the interest rates of history."
+    ),
+    "doctor": Named(
+        "actors.cli.doctor:doctor", "Show what is installed, what this machine has, and whether the oracle answers."
+    ),
+}
+"""The commands in the order in which the help lists them."""
+
+
+@click.group(
+    cls=LazyGroup,
+    named=COMMANDS,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(None, "-V", "--version", package_name="prism-sim", prog_name="prism")
 def cli() -> None:
     """Simulate populations of agents that choose like people.
 
@@ -51,19 +76,6 @@ def cli() -> None:
       prism validate my-study/prism.yaml
       prism run my-study/prism.yaml
     """
-
-
-cli.add_command(run)
-cli.add_command(resume)
-cli.add_command(runs)
-cli.add_command(replay)
-cli.add_command(verify)
-cli.add_command(watch)
-cli.add_command(fork)
-cli.add_command(validate)
-cli.add_command(init)
-cli.add_command(doctor)
-cli.add_command(backtest_command)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import anyio
 import click
 from rich.console import Console
 
+from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.progress import show_progress
 from actors.cli.report import render
 from actors.core.errors import ActorError, JournalError, first_of
@@ -25,8 +26,6 @@ from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Progress, Simulation
 from prism.errors import OracleFailedError, PrismError
-
-EXIT_SPENT = 4
 
 T = TypeVar("T")
 

@@ -8,10 +8,6 @@ from typing import NamedTuple
 from actors.factory.input_files import load_population, read_input
 from prism.config import Config
 from prism.domain import Domain
-from prism.economy.domain import EconomyDomain
-from prism.economy.initial import initial_state
-from prism.economy.series import parse_series
-from prism.social.domain import SocialDomain
 
 
 class BuiltDomain(NamedTuple):
@@ -22,11 +18,17 @@ class BuiltDomain(NamedTuple):
 
 
 def _social(config: Config) -> BuiltDomain:
+    from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
+
     population, inputs = load_population(config.population, config.simulation.seed)
     return BuiltDomain(SocialDomain(config, population), inputs)
 
 
 def _economy(config: Config) -> BuiltDomain:
+    from prism.economy.domain import EconomyDomain  # noqa: PLC0415
+    from prism.economy.initial import initial_state  # noqa: PLC0415
+    from prism.economy.series import parse_series  # noqa: PLC0415
+
     initial = config.economy.initial
     if initial.path is None:
         return BuiltDomain(EconomyDomain(config, initial_state(initial)), {})

@@ -10,16 +10,20 @@ import tempfile
 import warnings
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import igraph
 import msgspec
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.edges import file_format, parse_edges
 from prism.social.graph import FollowGraph, from_igraph
+from prism.social.graph_library import load_igraph
 from prism.social.population import Population, build_population
 from prism.social.profiles import parse_profiles
+
+if TYPE_CHECKING:
+    import igraph
 
 INPUT_BYTES_MAX = 4 * 1024**3
 """A small .gz can unpack to more than a machine holds; the largest public follow graphs are below this."""
@@ -108,6 +112,7 @@ def _unpacked(raw: bytes, name: str, bytes_max: int) -> bytes:
 
 def _parse_graphml(source: Input) -> FollowGraph:
     """The graph in a GraphML file, the first where it holds several."""
+    igraph = load_igraph()
     # igraph reads files only. A copy of the bytes that were hashed is what it gets, not a second look at the path.
     with tempfile.TemporaryDirectory(prefix="prism-") as directory:
         copy = Path(directory, "graph.graphml")

@@ -11,14 +11,18 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from typing import TYPE_CHECKING
 
-import igraph
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError
 from prism.rng import GraphRandom
+from prism.social.graph_library import load_igraph
+
+if TYPE_CHECKING:
+    import igraph
 
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
@@ -134,7 +138,7 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
         raise _misfit("kind", "`profiles` is not a generator")
     with _drawing_from(seed):
         if config.kind == "barabasi_albert":
-            made = igraph.Graph.Barabasi(n=size, m=max(1, config.degree // 2), directed=False)
+            made = load_igraph().Graph.Barabasi(n=size, m=max(1, config.degree // 2), directed=False)
         elif config.kind == "watts_strogatz":
             made = _watts_strogatz(config, size)
         else:
@@ -151,7 +155,7 @@ def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | Non
 def _watts_strogatz(config: GraphConfig, size: int) -> igraph.Graph:
     if config.degree % 2:
         raise _misfit("degree", f"expected an even number for watts_strogatz, got {config.degree}")
-    return igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=config.degree // 2, p=config.rewiring)
+    return load_igraph().Graph.Watts_Strogatz(dim=1, size=size, nei=config.degree // 2, p=config.rewiring)
 
 
 def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
@@ -165,7 +169,7 @@ def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
     inside = _density(ties * (1.0 - config.mixing), pairs_inside, "inside the communities", "raise mixing")
     between = _density(ties * config.mixing, pairs_between, "between communities", "lower mixing")
     preferences = [[inside if row == column else between for column in range(blocks)] for row in range(blocks)]
-    return igraph.Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
+    return load_igraph().Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
 
 
 def _density(ties: float, pairs: int, where: str, remedy: str) -> float:
@@ -180,6 +184,7 @@ def _density(ties: float, pairs: int, where: str, remedy: str) -> float:
 @contextmanager
 def _drawing_from(seed: int) -> Iterator[None]:
     """A block in which igraph draws from `seed`; its generator is one for the whole process, so it is given back."""
+    igraph = load_igraph()
     igraph.set_random_number_generator(GraphRandom(seed))
     try:
         yield

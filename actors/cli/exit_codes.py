@@ -1,0 +1,7 @@
+"""The codes with which `prism` ends."""
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_CONFIG = 3
+EXIT_SPENT = 4
+EXIT_ORACLE = 5

@@ -1,0 +1,50 @@
+"""A group of commands whose modules are imported when a command is called, not when the group is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+
+class Named(NamedTuple):
+    """A command that is not imported yet.
+
+    Args:
+        place: `module:attribute` where the command stands.
+        short_help: its line in the help of the group, which a test compares with what the command says of itself.
+    """
+
+    place: str
+    short_help: str
+
+
+class LazyGroup(click.Group):
+    """A group that knows the place and the help line of each command, so that `--help` imports none of them.
+
+    Args:
+        named: `{name: its place and its help line}`.
+    """
+
+    def __init__(self, *, named: dict[str, Named], **kwargs: Any) -> None:
+        # Stand-ins, by whose names click makes suggestions for a name that is not there.
+        super().__init__(commands={name: click.Command(name) for name in named}, **kwargs)
+        self.named = named
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        """Return the names, as the help lists them."""
+        return list(self.named)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command of this name; none where there is no such command."""
+        if cmd_name not in self.named:
+            return None
+        module, _, attribute = self.named[cmd_name].place.partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the table of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, named.short_help) for name, named in self.named.items()])

@@ -1,0 +1,64 @@
+"""igraph, imported when the first graph is made or read, and without the plotting libraries that it looks for.
+
+`import igraph` imports `matplotlib.pyplot` wherever that is installed, to be able to draw, and takes 0.6 s longer then.
+Nothing here draws, and most commands need no graph at all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from threading import get_ident
+from typing import Any
+
+PLOTTING_LIBRARIES = frozenset({"matplotlib", "plotly"})
+
+
+@cache
+def load_igraph() -> Any:
+    """Return the module `igraph`.
+
+    Whoever wants igraph to draw with matplotlib in the same process imports either of them first: what has been
+    imported already stays as it is.
+    """
+    with _without_plotting():
+        import igraph  # noqa: PLC0415  # so that nobody who needs no graph waits for it
+    return igraph
+
+
+@contextmanager
+def _without_plotting() -> Iterator[None]:
+    """A block in which the plotting libraries look as if they were not installed, to this thread alone.
+
+    A finder that refuses them leaves no trace when it is gone. An entry None in `sys.modules` would do the same, but be
+    seen by every thread, and has to be told from an entry that was there before.
+    """
+    finder = _NotInstalled()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _NotInstalled(MetaPathFinder):
+    """Refuses the plotting libraries to the thread that made it, which igraph takes for "not installed"."""
+
+    def __init__(self) -> None:
+        self._thread = get_ident()
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002  # the interface's
+        target: object = None,  # noqa: ARG002
+    ) -> ModuleSpec | None:
+        # Called only for what is not in `sys.modules`. Parts such as `matplotlib.pyplot` are let through: igraph asks
+        # for them only where matplotlib itself is there already.
+        if fullname in PLOTTING_LIBRARIES and get_ident() == self._thread:
+            raise ModuleNotFoundError(f"{fullname} is not imported for igraph", name=fullname)
+        return None

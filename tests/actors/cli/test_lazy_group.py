@@ -1,0 +1,69 @@
+"""`prism --help` and `--version` import no command; what they say of each is what the command says of itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from actors.cli.app import COMMANDS, cli
+from tests.command import Prism
+from tests.paths import ROOT
+
+HEAVY = {"anyio", "httpx", "igraph", "matplotlib", "msgspec", "numpy", "ollama", "prometheus_client", "rich", "yaml"}
+UNUSED_BY_A_RUN_OF_PEOPLE = {"httpx", "matplotlib", "ollama", "prism.economy.domain", "prometheus_client"}
+
+
+def modules_after(*arguments: str) -> set[str]:
+    """What a process of its own has imported when the command has ended."""
+    script = """
+import sys
+from actors.cli.app import cli
+try:
+    cli.main(sys.argv[1:], standalone_mode=False)
+finally:
+    print("\\nIMPORTED", *sys.modules)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(ended.stdout.rpartition("IMPORTED")[2].split())
+
+
+def command(name: str) -> click.Command:
+    found = cli.get_command(click.Context(cli), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_lists_a_command_as_it_describes_itself(name: str) -> None:
+    assert command(name).name == name
+    assert COMMANDS[name].short_help == command(name).get_short_help_str(limit=1000)
+
+
+def test_the_help_lists_every_command(prism: Prism) -> None:
+    shown = " ".join(prism("--help").out.split())
+    for name, named in COMMANDS.items():
+        assert f" {name} {named.short_help} " in shown
+
+
+def test_a_name_that_is_nearly_a_command_is_answered_with_it(prism: Prism) -> None:
+    ended = prism("rnu")
+    assert ended.code == 2
+    assert "No such command 'rnu'" in ended.err
+    assert "Did you mean 'run'?" in ended.err
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_import_nothing_that_only_a_command_needs(option: str) -> None:
+    assert modules_after(option) & HEAVY == set()
+
+
+def test_a_run_of_people_imports_no_client_no_metrics_and_no_plotting(tmp_path_factory: pytest.TempPathFactory) -> None:
+    out = tmp_path_factory.mktemp("run") / "out"
+    imported = modules_after("run", "configs/default.yaml", "--ticks", "1", "--quiet", "--out", str(out))
+    assert "igraph" in imported
+    assert imported & UNUSED_BY_A_RUN_OF_PEOPLE == set()
