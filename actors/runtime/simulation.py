@@ -7,10 +7,8 @@ cancelled tasks linger in reference cycles until the garbage collector finds the
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,7 +24,7 @@ from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, nothing
-from actors.runtime.gc_pause import collector_paused
+from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.snapshot import fallbacks_by_reason, tokens_of, transitions_by_pair
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
@@ -192,22 +190,16 @@ class Simulation:
         Raises:
             ExceptionGroup: an actor that serves all failed for good, or the engine did.
         """
-        try:
-            await self._run(on_tick, between)
-        finally:
-            gc.unfreeze()  # or what one run froze would be there for the rest of the process
-
-    async def _run(self, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]) -> None:
         async with anyio.create_task_group() as services:
             service = partial(self.oracle.run, self._questions)
             services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
             services.start_soon(self._observer.run)
             async with anyio.create_task_group() as agents:
-                with _quiet_collector():
+                with collector_paused():
                     for number, mailbox in enumerate(self.mailboxes):
                         agents.start_soon(self.supervisor.run_agent, number, mailbox)
                     await anyio.lowlevel.checkpoint()
-                with structlog.contextvars.bound_contextvars(actor="engine"):
+                with agents_frozen(len(self.mailboxes)), structlog.contextvars.bound_contextvars(actor="engine"):
                     await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
                 for mailbox in self.mailboxes:
                     mailbox.close()
@@ -243,14 +235,3 @@ class Simulation:
             log.warning("guard_raised", row=seen.row.name, error=seen.first, tick=tick)
         self._guards_logged = len(errors)
         on_tick(tick)
-
-
-@contextmanager
-def _quiet_collector() -> Iterator[None]:
-    """No garbage collection while many tasks are made, and none of what is there then, ever after."""
-    with collector_paused():
-        try:
-            yield
-        finally:
-            gc.collect()
-            gc.freeze()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -165,12 +164,8 @@ REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 
 def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -> None:
     """Run in one schedule; of a group of errors, the one that the command line would show."""
-    # Thousands of runs share this process, and each of them would have the collector look at all that there is.
-    # And what they keep is small, but is to be on its way to the disk for as long as a large checkpoint would be.
-    with (
-        patch("actors.runtime.simulation._quiet_collector", nullcontext),
-        patch("actors.persistence.checkpoint_writer.FRAME_BYTES", 1),
-    ):
+    # What they keep is small, but is to be on its way to the disk for as long as a large checkpoint would be.
+    with patch("actors.persistence.checkpoint_writer.FRAME_BYTES", 1):
         try:
             run_scheduled(schedule, async_fn)
         except BaseExceptionGroup as group:
