@@ -9,9 +9,9 @@ from prism.agents.agent import Agent
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
 from prism.economy.state import SimulationState
+from prism.llm.reasoning import DecisionClient, Reasoner
 from prism.models import LLMReasoningChain, PolicyDecision
 from prism.quoting import quoted
-from prism.reasoning import DecisionClient, Reasoner
 
 _log = logging.getLogger(__name__)
 

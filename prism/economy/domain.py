@@ -8,15 +8,15 @@ from typing import Any
 from prism.agents.turn import Question
 from prism.config import Config
 from prism.economy.chart import ECONOMY_CHART
-from prism.economy.council import Council, clock_of, embedded_council, model_council
+from prism.economy.components import Council, clock_of, embedded_council, model_council
 from prism.economy.nation import Nation, PolicyState, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle
 from prism.economy.outcome import Outcome
 from prism.economy.state import GlobalState
 from prism.economy.world import EconomyWorld
 from prism.llm.port import LanguageModel
+from prism.llm.reasoning import DecisionClient
 from prism.models import Component
-from prism.reasoning import DecisionClient
 from prism.statechart import Oracle, Statechart
 
 HISTORY_DEPTH = 50

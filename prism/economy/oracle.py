@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from prism.economy.council import Council
+from prism.economy.components import Council
 from prism.economy.nation import Nation, PolicyState, Situation
 from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
 from prism.errors import OracleError
@@ -21,8 +21,8 @@ from prism.llm.client import LLMClient
 from prism.llm.config import LLMConfig
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import LanguageModel
+from prism.llm.reasoning import DecisionClient, asked_by
 from prism.models import Component
-from prism.reasoning import DecisionClient, asked_by
 from prism.statechart import Answer, Oracle
 
 Assemble = Callable[[Callable[[Component], DecisionClient]], Council]

@@ -11,9 +11,9 @@ from prism.config import Config
 from prism.economy.action import Action
 from prism.economy.state import GlobalState, SimulationState
 from prism.engines.llm_engine import LLMEngine
+from prism.llm.reasoning import DecisionClient
 from prism.models import StateUpdateDecision
 from prism.quoting import DATA, quoted
-from prism.reasoning import DecisionClient
 
 _RULES: Final = f"""You are an economic simulation engine.
 Given a validated policy action, determine the new interest rate based on economic theory.

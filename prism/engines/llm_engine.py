@@ -12,8 +12,8 @@ from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
 from prism.economy.state import GlobalState, SimulationState
 from prism.engines.engine import Engine
+from prism.llm.reasoning import DecisionClient, Reasoner
 from prism.models import LLMReasoningChain, StateUpdateDecision
-from prism.reasoning import DecisionClient, Reasoner
 
 _log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from prism.llm.port import (
 from prism.llm.schema import schema_of
 from prism.llm.statistics import OUTCOMES, OracleStatistics, Outcome
 from prism.llm.tape import Tape, TapeError, TapeMissError
-from prism.llm.taped import TapedModel
+from prism.llm.taped_model import TapedModel
 
 if TYPE_CHECKING:
     from prism.llm.ollama import OllamaChatClient

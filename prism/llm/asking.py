@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.llm.port import LanguageModel
 from prism.llm.records import Forgone
 from prism.llm.statistics import CallCounters, OracleStatistics
-from prism.llm.taped import TapedModel
+from prism.llm.taped_model import TapedModel
 from prism.statechart.oracle import Oracle
 from prism.statechart.states import S
 

@@ -11,8 +11,8 @@ import anyio
 import msgspec
 
 from prism.llm.config import LLMConfig
-from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
+from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
 from prism.llm.statistics import CallCounters

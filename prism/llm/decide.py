@@ -12,8 +12,8 @@ import anyio
 from prism.errors import OracleResponseError
 from prism.llm.asking import AskingOracle
 from prism.llm.config import LLMConfig
-from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
+from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, LanguageModel, Message
 from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import Asker

@@ -16,11 +16,20 @@ import ollama
 
 from prism.errors import OracleUnavailableError
 from prism.llm.config import LLMConfig
-from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import LIMITS, StatusError, checked_host, one_call, read_key, refuse_errors
+from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
-from prism.llm.start import CHOICE_TEST, SELF_TEST, WARM_UP, follows_schema, full_name, key_error, listed, patiently
+from prism.llm.startup_check import (
+    CHOICE_TEST,
+    SELF_TEST,
+    WARM_UP,
+    follows_schema,
+    full_name,
+    key_error,
+    listed,
+    patiently,
+)
 
 COMPONENT = "ollama"
 _LEAST_OPTIONS, _MOST_OPTIONS = 2, 26

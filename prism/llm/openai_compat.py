@@ -14,11 +14,11 @@ import msgspec
 
 from prism.errors import OracleUnavailableError
 from prism.llm.config import LLMConfig
-from prism.llm.extract import extract_object
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import LIMITS, checked_host, one_call, read_key, refuse_errors
+from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
-from prism.llm.start import SELF_TEST, WARM_UP, follows_schema, full_name, key_error, listed, patiently
+from prism.llm.startup_check import SELF_TEST, WARM_UP, follows_schema, full_name, key_error, listed, patiently
 
 COMPONENT = "openai"
 Dialect = Literal["json_schema", "json_object", "none"]

@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from prism.agenda import Agenda
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import Config
 from prism.domain import World
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
+from prism.social.agenda import Agenda
 from prism.social.network import Network
 from prism.social.population import Population
 from prism.social.post import PostView

@@ -9,8 +9,8 @@ import msgspec
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
+from prism.llm.reasoning import DecisionClient, Reasoner
 from prism.models import LLMReasoningChain, ValidationResult
-from prism.reasoning import DecisionClient, Reasoner
 from prism.validators.validator import Validator
 
 

@@ -10,7 +10,7 @@ import msgspec
 from actors.runtime.simulation import Simulation
 from prism.config import Config, load_config
 from prism.economy import Action, GlobalState, SimulationState
-from prism.economy.council import Council, embedded_council
+from prism.economy.components import Council, embedded_council
 from prism.economy.domain import EconomyDomain
 from prism.economy.nation import Nation
 from prism.economy.world import EconomyWorld

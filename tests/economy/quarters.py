@@ -7,7 +7,7 @@ from typing import Any
 
 from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.economy.chart import ECONOMY_CHART
-from prism.economy.council import Council
+from prism.economy.components import Council
 from prism.economy.nation import Nation, PolicyState
 from prism.economy.oracle import EconomyOracle
 from prism.economy.world import EconomyWorld

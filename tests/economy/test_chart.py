@@ -12,7 +12,7 @@ from prism.economy.nation import Nation, PolicyState, Situation
 from prism.economy.oracle import EconomyOracle
 from prism.economy.outcome import Outcome, Proposed
 from prism.statechart import Answer
-from tests.economy.councils import council
+from tests.economy.one_nation import council
 
 STATE = SimulationState(
     turn=3, agents={"Ada": NationState(name="Ada", economic_strength=1.0)}, global_state=GlobalState(inflation=6.0)

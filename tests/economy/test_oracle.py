@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from prism.economy import Action, GlobalState, NationState, SimulationState
-from prism.economy.council import model_council
+from prism.economy.components import model_council
 from prism.economy.nation import Nation, PolicyState, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle
 from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMFailureException, Tape, TapedModel
-from tests.economy.councils import ALONE, council
+from tests.economy.one_nation import ALONE, council
 from tests.engines.scripted import ScriptedModel
 from tests.llm.support import no_sleep
 

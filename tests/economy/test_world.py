@@ -18,7 +18,7 @@ from prism.economy.nation import PolicyState
 from prism.economy.rate_path import RatePath
 from prism.economy.world import EconomyWorld
 from prism.errors import ConfigError
-from tests.economy.councils import ALONE, council
+from tests.economy.one_nation import ALONE, council
 from tests.economy.quarters import pass_quarters
 
 START = GlobalState(interest_rate=4.0, inflation=5.0)

@@ -14,7 +14,7 @@ from actors.testing import Fault, ModelServer, ServerSettings
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
 from prism.llm.client import backoff_s
-from prism.llm.extract import extract_object
+from prism.llm.json_object import extract_object
 from tests.llm.support import canned, config_for, failing, no_sleep, serving
 
 

@@ -12,7 +12,7 @@ from actors.testing import Dialect, ServerSettings
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, Identity, OllamaChatClient, OpenAICompatClient, Tape, TapedModel, TapeMissError
 from prism.llm.tape import FORMAT
-from prism.llm.taped import key_of
+from prism.llm.taped_model import key_of
 from tests.llm.support import CHOICE, asking, config_for, serving
 
 OLLAMA = Identity(backend="ollama", model="llama3.2", dialect="ollama", options={"temperature": 0.7})

@@ -11,11 +11,11 @@ from prism.agents.econ_llm_agent import EconLLMAgent
 from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.economy.action import Action
-from prism.economy.adviser import EmbeddedAdviser, EmbeddedEngine, EmbeddedValidator
+from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, EmbeddedValidator
 from prism.economy.state import GlobalState, SimulationState
 from prism.engines.econ_llm_engine import EconLLMEngine
+from prism.llm.reasoning import DecisionClient
 from prism.models import Component, LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
-from prism.reasoning import DecisionClient
 from prism.validators.econ_llm_validator import EconLLMValidator
 
 EMBEDDED = "embedded"
@@ -73,7 +73,7 @@ def model_council(config: Config, client: Callable[[Component], DecisionClient])
 
 
 def embedded_council(config: Config) -> Council:
-    """Everybody played by the formulas of `prism.economy.adviser`."""
+    """Everybody played by the formulas of `prism.economy.embedded`."""
     clock = clock_of(config)
     adviser = EmbeddedAdviser(config.economy, config.simulation.seed)
     return Council(

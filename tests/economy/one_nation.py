@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prism.config import Config, load_config
-from prism.economy.council import Council, embedded_council
+from prism.economy.components import Council, embedded_council
 
 ALONE: Config = load_config(
     """

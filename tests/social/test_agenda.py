@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.agenda import NEVER, Agenda
+from prism.social.agenda import NEVER, Agenda
 
 PLANS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), max_size=30)
 

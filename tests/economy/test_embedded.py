@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from prism.config import EconomyConfig, TaylorConfig
 from prism.economy import Action, GlobalState
-from prism.economy.adviser import EmbeddedAdviser, EmbeddedEngine, EmbeddedValidator
+from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, EmbeddedValidator
 from prism.economy.macro import step
 from prism.economy.rate_change import read_rate_change
 
