@@ -29,7 +29,7 @@ from actors.testing import ModelServerProcess
 from benchmarks.rate import OPTIONS, asker
 from prism.agents import Question, Source
 from prism.config import OracleConfig
-from prism.llm import LLMConfig, ModelOracle, OllamaChatClient
+from prism.llm import LLMConfig, OllamaChatClient, SocialModelOracle
 from prism.statechart import AgentState
 
 FIXED = (1, 2, 4, 8, 16, 32, 64)
@@ -61,7 +61,7 @@ class Stream:
         self.codec = Codec(int, int)
         self.questions: Mailbox[bytes] = Mailbox("oracle", WAITING)
         self.answers: Mailbox[bytes] = Mailbox("engine", WAITING)
-        self.actor = OracleActor(ModelOracle(model, llm, seed=1), asker, self.codec, self.answers, oracle)
+        self.actor = OracleActor(SocialModelOracle(model, llm, seed=1), asker, self.codec, self.answers, oracle)
         self.answered = 0
 
     async def ask(self) -> None:

@@ -25,7 +25,7 @@ from prism.agents.turn import Question, turn
 from prism.config import Config, load_config
 from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
-from prism.economy.outcome import Proposed
+from prism.economy.nation import Proposed
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape
 from prism.social.choice import ChoiceOracle

@@ -16,11 +16,12 @@ import msgspec
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.edges import file_format, parse_edges
+from prism.social.edges import parse_edges
 from prism.social.graph import FollowGraph, from_igraph
 from prism.social.graph_library import load_igraph
 from prism.social.population import Population, build_population
 from prism.social.profiles import parse_profiles
+from prism.text_files import file_format
 
 if TYPE_CHECKING:
     import igraph

@@ -9,7 +9,7 @@ import msgspec
 
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
-from prism.llm import AskingOracle, OracleStatistics
+from prism.llm import ModelOracle, OracleStatistics
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
 
 def _llm(simulation: Simulation) -> OracleStatistics | None:
     oracle = simulation.oracle.oracle
-    return oracle.statistics() if isinstance(oracle, AskingOracle) else None
+    return oracle.statistics() if isinstance(oracle, ModelOracle) else None
 
 
 def _ratio(part: int, whole: int) -> float:

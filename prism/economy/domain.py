@@ -8,10 +8,10 @@ from typing import Any
 from prism.agents.turn import Question
 from prism.config import Config
 from prism.economy.chart import ECONOMY_CHART
-from prism.economy.components import Council, clock_of, embedded_council, model_council
-from prism.economy.nation import Nation, PolicyState, Situation
+from prism.economy.components import Components, clock_of, model_components
+from prism.economy.embedded import embedded_components
+from prism.economy.nation import Nation, PolicyState, PolicyStep, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle
-from prism.economy.outcome import Outcome
 from prism.economy.state import GlobalState
 from prism.economy.world import EconomyWorld
 from prism.llm.port import LanguageModel
@@ -24,7 +24,7 @@ HISTORY_DEPTH = 50
 
 
 class EconomyDomain:
-    """Nations in one economy. A subclass with a council of its own brings other agents, validators or engines.
+    """Nations in one economy. A subclass with a components of its own brings other agents, validators or engines.
 
     Args:
         config: the run's configuration.
@@ -33,7 +33,7 @@ class EconomyDomain:
     """
 
     context_type: Any = Situation
-    effect_type: Any = Outcome
+    effect_type: Any = PolicyStep
     priority = 0
     checkpoint_every_ticks = 1
 
@@ -59,18 +59,18 @@ class EconomyDomain:
         return self._nation(question.agent, PolicyState(question.state), question.tick)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[PolicyState]:
-        """The oracle whose council asks this model, or without one the embedded council."""
+        """The oracle whose components asks this model, or without one the embedded components."""
         if model is None:
-            return EconomyOracle(self.embedded_council())
-        return EconomyModelOracle(model, self.config.llm, self.model_council)
+            return EconomyOracle(self.embedded_components())
+        return EconomyModelOracle(model, self.config.llm, self.model_components)
 
-    def model_council(self, client: Callable[[Component], DecisionClient]) -> Council:
+    def model_components(self, client: Callable[[Component], DecisionClient]) -> Components:
         """Who thinks where a model is asked."""
-        return model_council(self.config, client)
+        return model_components(self.config, client)
 
-    def embedded_council(self) -> Council:
+    def embedded_components(self) -> Components:
         """Who thinks where none is."""
-        return embedded_council(self.config)
+        return embedded_components(self.config)
 
     def _nation(self, agent_id: int, state: PolicyState, tick: int) -> Nation:
         return Nation(

@@ -15,16 +15,30 @@ import math
 import re
 from collections.abc import Sequence
 
+import msgspec
 from msgspec.structs import replace
 
+from prism.clock import SimulatedClock
+from prism.config import Config
 from prism.config.economy import EconomyConfig, TaylorConfig
 from prism.economy.action import Action, is_economic
+from prism.economy.components import Components, clock_of
 from prism.economy.macro import output_gap
 from prism.economy.rate_change import RateChange, read_rate_change
-from prism.economy.state import GlobalState
+from prism.economy.state import GlobalState, SimulationState
 from prism.economy.taylor import policy_rate, taylor_rate
-from prism.models import RATE_PERCENT, PolicyDecision, StateUpdateDecision, ValidationResult
+from prism.models import (
+    RATE_PERCENT,
+    Component,
+    LLMReasoningChain,
+    PolicyDecision,
+    StateUpdateDecision,
+    ValidationResult,
+)
 from prism.rng import Draw, normal
+
+EMBEDDED = "embedded"
+"""Who reasons where no model does."""
 
 
 class EmbeddedAdviser:
@@ -140,6 +154,77 @@ class EmbeddedEngine:
             confidence=_nearer(old, new, asked, rule),
             action_applied=action.action_string,
         )
+
+
+def embedded_components(config: Config) -> Components:
+    """Everybody played by the formulas of `prism.economy.embedded`."""
+    clock = clock_of(config)
+    adviser = EmbeddedAdviser(config.economy, config.simulation.seed)
+    return Components(
+        agents={name: _Adviser(name, adviser, clock) for name in config.economy.nations},
+        validator=_Validator(EmbeddedValidator(), clock),
+        engine=_Engine(EmbeddedEngine(config.economy), clock),
+    )
+
+
+class _Adviser:
+    """The embedded adviser in the service of one nation."""
+
+    def __init__(self, name: str, adviser: EmbeddedAdviser, clock: SimulatedClock) -> None:
+        self._name = name
+        self._adviser = adviser
+        self._clock = clock
+
+    async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
+        decision = self._adviser.propose(self._name, state.global_state)
+        return decision, _chain("agent", self._name, decision, self._clock, state.turn)
+
+
+class _Validator:
+    """The embedded validator."""
+
+    def __init__(self, validator: EmbeddedValidator, clock: SimulatedClock) -> None:
+        self._validator = validator
+        self._clock = clock
+
+    async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
+        result = self._validator.validate(action)
+        return result, _chain("validator", action.agent_name, result, self._clock, turn)
+
+
+class _Engine:
+    """The embedded engine."""
+
+    def __init__(self, engine: EmbeddedEngine, clock: SimulatedClock) -> None:
+        self._engine = engine
+        self._clock = clock
+
+    async def evaluate(
+        self, action: Action, global_state: GlobalState, *, turn: int | None = None
+    ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
+        decision = self._engine.evaluate(action, global_state)
+        return decision, _chain("engine", action.agent_name, decision, self._clock, turn or 0)
+
+
+def _chain(
+    component: Component,
+    agent_name: str,
+    decision: PolicyDecision | ValidationResult | StateUpdateDecision,
+    clock: SimulatedClock,
+    turn: int,
+) -> LLMReasoningChain:
+    """The record of a decision that nobody was asked for: no prompt, and no time that anybody measured."""
+    return LLMReasoningChain(
+        component=component,
+        agent_name=agent_name,
+        prompt="",
+        response=msgspec.json.encode(decision).decode(),
+        reasoning=decision.reasoning,
+        timestamp=clock.at(turn),
+        duration_ms=0,
+        model=EMBEDDED,
+        retry_count=0,
+    )
 
 
 def _preferred(rule: TaylorConfig, spread: float, seed: int, nation: int) -> TaylorConfig:

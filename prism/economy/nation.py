@@ -10,11 +10,8 @@ import msgspec
 from prism.agents.stateful import StatefulAgent
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
-from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
 from prism.economy.state import SimulationState
-
-OUTCOMES: Final[dict[str, type[Outcome]]] = {"turn_begins": Proposed, "review": Reviewed, "apply": Applied}
-"""`{trigger: what comes of it}`: each is put to the oracle, even with one option, because its answer has content."""
+from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
 
 
 @unique
@@ -41,6 +38,34 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     action: Action | None = None
 
 
+class Proposed(msgspec.Struct, frozen=True, kw_only=True, tag="proposed"):
+    """A nation has decided on a policy."""
+
+    decision: PolicyDecision
+    chain: LLMReasoningChain
+
+
+class Reviewed(msgspec.Struct, frozen=True, kw_only=True, tag="reviewed"):
+    """A validator has judged a proposal."""
+
+    decision: ValidationResult
+    chain: LLMReasoningChain
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True, tag="applied"):
+    """An engine has worked out what a valid proposal does."""
+
+    decision: StateUpdateDecision
+    chain: LLMReasoningChain
+
+
+PolicyStep = Proposed | Reviewed | Applied
+"""The three steps of a policy. Each is whole: nothing else is needed to carry it out, or to tell how it came about."""
+
+STEPS: Final[dict[str, type[PolicyStep]]] = {"turn_begins": Proposed, "review": Reviewed, "apply": Applied}
+"""`{trigger: what comes of it}`: each is put to the oracle, even with one option, because its answer has content."""
+
+
 class Nation(StatefulAgent[PolicyState]):
     """A nation: its name, and where its proposal is.
 
@@ -56,7 +81,7 @@ class Nation(StatefulAgent[PolicyState]):
     __slots__ = ("_answer", "_outcome", "name")
 
     states: ClassVar[type[PolicyState]] = PolicyState
-    open_triggers: ClassVar[frozenset[str]] = frozenset(OUTCOMES)
+    open_triggers: ClassVar[frozenset[str]] = frozenset(STEPS)
 
     def __init__(
         self,
@@ -70,8 +95,8 @@ class Nation(StatefulAgent[PolicyState]):
     ) -> None:
         super().__init__(agent_id, state, tick=tick, max_history_depth=max_history_depth, clock=clock)
         self.name = name
-        self._answer: Outcome | None = None
-        self._outcome: Outcome | None = None
+        self._answer: PolicyStep | None = None
+        self._outcome: PolicyStep | None = None
 
     def answered(self, trigger: str, content: str) -> None:
         """Take in what came of the deliberation.
@@ -79,13 +104,13 @@ class Nation(StatefulAgent[PolicyState]):
         Raises:
             msgspec.ValidationError: the answer is to another question, or a value in it is out of its bounds.
         """
-        self._answer = msgspec.json.decode(content, type=OUTCOMES[trigger])
+        self._answer = msgspec.json.decode(content, type=STEPS[trigger])
 
     def run_and_report(self) -> None:
         """Make the latest answer the effect of this turn."""
         self._outcome, self._answer = self._answer, None
 
-    def effect(self) -> Outcome | None:
+    def effect(self) -> PolicyStep | None:
         """What came of the deliberation, for the world to carry out; None if nobody was asked."""
         return self._outcome
 

@@ -1,4 +1,4 @@
-"""The oracle of an economy: it hands each question to the one in the council whom it is for.
+"""The oracle of an economy: it hands each question to the one in the components whom it is for.
 
 Nothing is made up where an answer is missing: there is no policy that a nation would have by default. So `falls_back`
 is false, and a failure ends the run at its last whole quarter.
@@ -12,31 +12,30 @@ from typing import Final
 
 import msgspec
 
-from prism.economy.components import Council
-from prism.economy.nation import Nation, PolicyState, Situation
-from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
+from prism.economy.components import Components
+from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.errors import OracleError
-from prism.llm.asking import AskingOracle
 from prism.llm.client import LLMClient
 from prism.llm.config import LLMConfig
 from prism.llm.failure import LLMFailureException
+from prism.llm.oracle import ModelOracle
 from prism.llm.port import LanguageModel
 from prism.llm.reasoning import DecisionClient, asked_by
 from prism.models import Component
 from prism.statechart import Answer, Oracle
 
-Assemble = Callable[[Callable[[Component], DecisionClient]], Council]
-"""A council, from the client of each component."""
+Assemble = Callable[[Callable[[Component], DecisionClient]], Components]
+"""A components, from the client of each component."""
 
 _ASKED: Final[dict[str, Component]] = {"turn_begins": "agent", "review": "validator", "apply": "engine"}
 """`{trigger: who thinks about it}`."""
 
 
-class CouncilOracle(Oracle[PolicyState]):
-    """An oracle that asks its council."""
+class ComponentOracle(Oracle[PolicyState]):
+    """An oracle that asks its components."""
 
     falls_back = False
-    _council: Council
+    _components: Components
 
     async def ask(
         self,
@@ -58,30 +57,30 @@ class CouncilOracle(Oracle[PolicyState]):
         context: Situation | None = None,
     ) -> Answer:
         """What becomes of the proposal, and why."""
-        return await deliberate(self._council, agent.name, trigger, options, context)
+        return await deliberate(self._components, agent.name, trigger, options, context)
 
 
-class EconomyOracle(CouncilOracle):
-    """An oracle that computes its answers: the embedded council, or one of your own that asks nobody outside.
+class EconomyOracle(ComponentOracle):
+    """An oracle that computes its answers: the embedded components, or one of your own that asks nobody outside.
 
     Args:
-        council: who thinks.
+        components: who thinks.
     """
 
     waits = False
     description = "embedded Taylor rule, validator and engine, no server; see docs/economy.md"
 
-    def __init__(self, council: Council) -> None:
-        self._council = council
+    def __init__(self, components: Components) -> None:
+        self._components = components
 
 
-class EconomyModelOracle(CouncilOracle, AskingOracle[PolicyState]):
-    """An oracle whose council asks a language model.
+class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
+    """An oracle whose components asks a language model.
 
     Args:
         model: who is asked.
         config: its settings.
-        assemble: makes the council.
+        assemble: makes the components.
     """
 
     def __init__(self, model: LanguageModel, config: LLMConfig, assemble: Assemble) -> None:
@@ -89,7 +88,7 @@ class EconomyModelOracle(CouncilOracle, AskingOracle[PolicyState]):
         make = partial(LLMClient, model, seed=config.seed, counters=self.counters)
         if self.replays:  # the wait before a second attempt is for a server, and there is none
             make = partial(make, sleep=_at_once)
-        self._council = assemble(lambda component: make(component=component))
+        self._components = assemble(lambda component: make(component=component))
 
     async def answer(
         self,
@@ -115,30 +114,30 @@ class EconomyModelOracle(CouncilOracle, AskingOracle[PolicyState]):
 
 
 async def deliberate(
-    council: Council, name: str, trigger: str, options: Sequence[PolicyState], situation: Situation | None
+    components: Components, name: str, trigger: str, options: Sequence[PolicyState], situation: Situation | None
 ) -> Answer:
     """The answer to one question about the proposal of the nation `name`.
 
     Raises:
-        OracleError: it is no question about a proposal. And whatever those in the council raise.
+        OracleError: it is no question about a proposal. And whatever those in the components raise.
     """
     if situation is None:
         raise OracleError(f"{trigger!r} of {name!r} says nothing of the situation")
     state, action = situation.state, situation.action
     if trigger == "turn_begins":
-        policy, chain = await council.agents[name].propose(state)
+        policy, chain = await components.agents[name].propose(state)
         return _answer(options[0], Proposed(decision=policy, chain=chain))
     if action is None:
         raise OracleError(f"{name!r} has no proposal, so there is nothing to {trigger}")
     if trigger == "review":
-        verdict, chain = await council.validator.validate_action(action, turn=state.turn)
+        verdict, chain = await components.validator.validate_action(action, turn=state.turn)
         found = PolicyState.ACCEPTED if verdict.is_valid else PolicyState.REJECTED
         return _answer(found, Reviewed(decision=verdict, chain=chain))
-    update, chain = await council.engine.evaluate(action, state.global_state, turn=state.turn)
+    update, chain = await components.engine.evaluate(action, state.global_state, turn=state.turn)
     return _answer(options[0], Applied(decision=update, chain=chain))
 
 
-def _answer(state: PolicyState, outcome: Outcome) -> Answer:
+def _answer(state: PolicyState, outcome: PolicyStep) -> Answer:
     return Answer(state, msgspec.json.encode(outcome).decode())
 
 

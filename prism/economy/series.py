@@ -13,7 +13,7 @@ import msgspec
 
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.social.edges import decode_text, file_format
+from prism.text_files import decode_text, file_format
 
 
 class _Column(NamedTuple):

@@ -24,8 +24,7 @@ from prism.config import Config
 from prism.domain import World
 from prism.economy.action import Action
 from prism.economy.macro import draw_shocks, step
-from prism.economy.nation import PolicyState, Situation
-from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
+from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.economy.rate_path import DIGITS, RatePath
 from prism.economy.state import GlobalState, NationState, SimulationState
 from prism.errors import ConfigError
@@ -101,7 +100,7 @@ class EconomyWorld(World):
             self._end_turn(tick)
         return []
 
-    def apply(self, update: Update[Outcome]) -> None:
+    def apply(self, update: Update[PolicyStep]) -> None:
         """Commit one nation's turn, and carry out what came of it."""
         if update.source == Source.QUARANTINE:
             self.quarantined[update.agent] = None
@@ -195,7 +194,7 @@ class EconomyWorld(World):
         own = replace(self.state, reasoning_chains=(), agents={name: self.state.agents[name]})
         return Situation(state=own, action=self.actions[nation])
 
-    def _abstains(self, update: Update[Outcome]) -> None:
+    def _abstains(self, update: Update[PolicyStep]) -> None:
         """A chart may let a nation move without a proposal; then there is nothing to be rejected either."""
         if update.trigger == "turn_begins":
             self._waiting.remove(update.agent)

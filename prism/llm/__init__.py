@@ -2,11 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from prism.llm.asking import AskingOracle
 from prism.llm.client import Call, LLMClient
 from prism.llm.config import LLMConfig
-from prism.llm.decide import ModelOracle
 from prism.llm.failure import REASONS, LLMFailureException, Reason
+from prism.llm.oracle import ModelOracle, SocialModelOracle
 from prism.llm.port import (
     ChatRequest,
     ChoiceRequest,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "OUTCOMES",
     "REASONS",
-    "AskingOracle",
     "Call",
     "ChatRequest",
     "ChoiceRequest",
@@ -48,6 +46,7 @@ __all__ = [
     "OracleStatistics",
     "Outcome",
     "Reason",
+    "SocialModelOracle",
     "Tape",
     "TapeError",
     "TapeMissError",

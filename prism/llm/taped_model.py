@@ -16,8 +16,7 @@ from anyio import to_thread
 
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LanguageModel
-from prism.llm.records import Answer, Failed, Forgone, Head, NotOffered
-from prism.llm.tape import FORMAT, Tape, TapeError, TapeMissError
+from prism.llm.tape import FORMAT, Answer, Failed, Forgone, Head, NotOffered, Tape, TapeError, TapeMissError
 
 Mode = Literal["record", "replay", "off"]
 _Request = ChatRequest | ChoiceRequest

@@ -8,7 +8,7 @@ from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
-from prism.llm.decide import ModelOracle
+from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_CHART
 from prism.social.choice import ChoiceOracle
@@ -61,7 +61,7 @@ class SocialDomain:
     def oracle(self, model: LanguageModel | None = None) -> Oracle[AgentState]:
         """The oracle that asks this model, or without one the embedded oracle."""
         if model is not None:
-            return ModelOracle(model, self.config.llm, self.config.simulation.seed)
+            return SocialModelOracle(model, self.config.llm, self.config.simulation.seed)
         return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed)
 
     def _person(self, agent_id: int, state: AgentState, tick: int) -> SocialAgent:

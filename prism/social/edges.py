@@ -10,12 +10,12 @@ import csv
 import re
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import PurePath
 
 import numpy as np
 
 from prism.errors import InputError
 from prism.social.graph import FollowGraph
+from prism.text_files import decode_text, file_format
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 """An id that sorts by value; 18 digits fit 64 bits."""
@@ -56,28 +56,6 @@ def parse_edges(data: bytes, source: str, *, directed: bool) -> FollowGraph:
     if not graph.edges:
         raise InputError(source, "holds no ties: expected lines with two different ids")
     return graph
-
-
-def decode_text(data: bytes, source: str) -> str:
-    """The text of a file, with plain line ends and without a byte order mark.
-
-    Raises:
-        InputError: it is not UTF-8; the line is that of the first bad byte.
-    """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # `error.object` and not `data`: the codec counts from behind a byte order mark.
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            source, f"expected UTF-8 text, got byte 0x{error.object[error.start]:02x}", line=line
-        ) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def file_format(source: str) -> str:
-    """The extension that tells a file's format, in small letters with its dot: `.csv` for `Ties.CSV.gz`."""
-    return PurePath(source.lower().removesuffix(".gz")).suffix
 
 
 def _pairs(text: str, source: str) -> Iterator[tuple[str, str]]:

@@ -17,8 +17,8 @@ import msgspec
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import Draw, integer
-from prism.social.edges import decode_text, file_format
 from prism.social.persona import Persona, individual, synthetic_interests, unique
+from prism.text_files import decode_text, file_format
 
 _REQUIRED_COLUMNS = ("user_id", "name", "following_agentid_list", "user_char")
 _FACTS = ("mbti", "age", "gender", "country", "profession")

@@ -6,8 +6,11 @@ from prism.statechart.oracle import (
     ChatClient,
     Oracle,
     StatechartOracle,
+    build_oracle_prompt,
+    format_context,
+    options_schema,
+    parse_oracle_response,
 )
-from prism.statechart.prompt import build_oracle_prompt, format_context, options_schema, parse_oracle_response
 from prism.statechart.queries import agents_in_state, state_distribution
 from prism.statechart.statechart import GuardErrors, Statechart, Stateful
 from prism.statechart.states import PASSIVITY, STATE_DESCRIPTIONS, AgentState, most_passive

@@ -1,4 +1,4 @@
-"""Whole simulations of small economies, with a council to order."""
+"""Whole simulations of small economies, with a components to order."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import msgspec
 from actors.runtime.simulation import Simulation
 from prism.config import Config, load_config
 from prism.economy import Action, GlobalState, SimulationState
-from prism.economy.components import Council, embedded_council
+from prism.economy.components import Components
 from prism.economy.domain import EconomyDomain
+from prism.economy.embedded import embedded_components
 from prism.economy.nation import Nation
 from prism.economy.world import EconomyWorld
 from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
@@ -35,21 +36,21 @@ def config(*overrides: str) -> Config:
 
 
 class Slowly:
-    """A council that thinks for a random virtual time about each question, and keeps what it was asked.
+    """A components that thinks for a random virtual time about each question, and keeps what it was asked.
 
     Args:
-        council: who knows.
+        components: who knows.
         policies: proposals to order.
         fails: `(component, nation, turn)` -> whether there is no answer.
     """
 
     def __init__(
         self,
-        council: Council,
+        components: Components,
         policies: Policies | None = None,
         fails: Callable[[str, str, int], bool] = lambda *_: False,
     ) -> None:
-        self._council = council
+        self._components = components
         self._policies = policies or {}
         self._fails = fails
         self.asked: list[tuple[str, str, int, float]] = []
@@ -63,19 +64,19 @@ class Slowly:
 
     async def propose_for(self, name: str, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
         await self._think("agent", name, state.turn, state.global_state.interest_rate)
-        decision, chain = await self._council.agents[name].propose(state)
+        decision, chain = await self._components.agents[name].propose(state)
         text = self._policies.get((name, state.turn), decision.action)
         return msgspec.structs.replace(decision, action=text), chain
 
     async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
         await self._think("validator", action.agent_name, turn, 0.0)
-        return await self._council.validator.validate_action(action, turn=turn)
+        return await self._components.validator.validate_action(action, turn=turn)
 
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
         await self._think("engine", action.agent_name, turn or 0, global_state.interest_rate)
-        return await self._council.engine.evaluate(action, global_state, turn=turn)
+        return await self._components.engine.evaluate(action, global_state, turn=turn)
 
 
 class _Member:
@@ -90,7 +91,7 @@ class _Member:
 
 
 class Economy(EconomyDomain):
-    """An economy whose council thinks slowly, and whose nations may crash.
+    """An economy whose components thinks slowly, and whose nations may crash.
 
     Args:
         crashes: `(nation's number, trigger, turn)` -> whether its code raises.
@@ -104,11 +105,11 @@ class Economy(EconomyDomain):
         crashes: Callable[[int, str, int], bool] = lambda *_: False,
     ) -> None:
         super().__init__(chosen, START)
-        self.mind = Slowly(embedded_council(chosen), policies, fails)
+        self.mind = Slowly(embedded_components(chosen), policies, fails)
         self._crashes = crashes
 
-    def embedded_council(self) -> Council:
-        return Council({name: _Member(name, self.mind) for name in self.world.names}, self.mind, self.mind)
+    def embedded_components(self) -> Components:
+        return Components({name: _Member(name, self.mind) for name in self.world.names}, self.mind, self.mind)
 
     def agent(self, agent_id: int) -> Nation:
         nation = super().agent(agent_id)

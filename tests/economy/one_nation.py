@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from prism.config import Config, load_config
-from prism.economy.components import Council, embedded_council
+from prism.economy.components import Components
+from prism.economy.embedded import embedded_components
 
 ALONE: Config = load_config(
     """
@@ -18,6 +19,6 @@ oracle: {lookahead_ticks: 0}
 """An economy of one nation, which has the weights of Taylor's rule."""
 
 
-def council() -> Council:
-    """The embedded council of `ALONE`."""
-    return embedded_council(ALONE)
+def components() -> Components:
+    """The embedded components of `ALONE`."""
+    return embedded_components(ALONE)

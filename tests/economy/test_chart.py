@@ -8,11 +8,10 @@ import pytest
 from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.economy import Action, GlobalState, NationState, SimulationState
 from prism.economy.chart import ECONOMY_CHART
-from prism.economy.nation import Nation, PolicyState, Situation
+from prism.economy.nation import Nation, PolicyState, PolicyStep, Proposed, Situation
 from prism.economy.oracle import EconomyOracle
-from prism.economy.outcome import Outcome, Proposed
 from prism.statechart import Answer
-from tests.economy.one_nation import council
+from tests.economy.one_nation import components
 
 STATE = SimulationState(
     turn=3, agents={"Ada": NationState(name="Ada", economic_strength=1.0)}, global_state=GlobalState(inflation=6.0)
@@ -34,7 +33,7 @@ def asked(agent: Nation, trigger: str, told: Situation) -> Question[Situation]:
     return question
 
 
-def settled(agent: Nation, question: Question[Situation], answer: Answer) -> Update[Outcome]:
+def settled(agent: Nation, question: Question[Situation], answer: Answer) -> Update[PolicyStep]:
     decision = Decision(answer.state, Source.ORACLE, question.tick, "", answer.content)
     update = turn(ECONOMY_CHART, agent, Trigger(3, 0, question.trigger, question.context, decision))
     assert isinstance(update, Update)
@@ -44,7 +43,7 @@ def settled(agent: Nation, question: Question[Situation], answer: Answer) -> Upd
 async def answer(question: Question[Situation]) -> Answer:
     options = [PolicyState(option) for option in question.options]
     agent = nation(PolicyState(question.state))
-    return await EconomyOracle(council()).answer(agent, agent.state, question.trigger, options, question.context)
+    return await EconomyOracle(components()).answer(agent, agent.state, question.trigger, options, question.context)
 
 
 @pytest.mark.parametrize("left", list(PolicyState))

@@ -10,13 +10,12 @@ import msgspec
 import pytest
 
 from prism.economy import Action, GlobalState, NationState, SimulationState
-from prism.economy.components import model_council
-from prism.economy.nation import Nation, PolicyState, Situation
+from prism.economy.components import model_components
+from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle
-from prism.economy.outcome import Applied, Outcome, Proposed, Reviewed
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMFailureException, Tape, TapedModel
-from tests.economy.one_nation import ALONE, council
+from tests.economy.one_nation import ALONE, components
 from tests.engines.scripted import ScriptedModel
 from tests.llm.support import no_sleep
 
@@ -38,19 +37,19 @@ ASKED: dict[str, tuple[PolicyState, list[PolicyState], Action | None]] = {
 
 
 def over(model: Any) -> EconomyModelOracle:
-    return EconomyModelOracle(model, ALONE.llm, lambda client: model_council(ALONE, client))
+    return EconomyModelOracle(model, ALONE.llm, lambda client: model_components(ALONE, client))
 
 
-async def ask(oracle: Any, trigger: str) -> tuple[str, Outcome]:
+async def ask(oracle: Any, trigger: str) -> tuple[str, PolicyStep]:
     state, options, action = ASKED[trigger]
     answer = await oracle.answer(
         Nation(0, "Ada", state, tick=3), state, trigger, options, Situation(state=STATE, action=action)
     )
-    return answer.state, msgspec.json.decode(answer.content, type=Outcome)
+    return answer.state, msgspec.json.decode(answer.content, type=PolicyStep)
 
 
 async def test_each_question_goes_to_the_one_whom_it_is_for() -> None:
-    oracle = EconomyOracle(council())
+    oracle = EconomyOracle(components())
     found = [await ask(oracle, trigger) for trigger in ASKED]
     assert [(state, type(outcome)) for state, outcome in found] == [
         ("proposed", Proposed),
@@ -61,7 +60,7 @@ async def test_each_question_goes_to_the_one_whom_it_is_for() -> None:
 
 
 async def test_what_is_embedded_bears_simulated_time_and_no_duration() -> None:
-    _, outcome = await ask(EconomyOracle(council()), "apply")
+    _, outcome = await ask(EconomyOracle(components()), "apply")
     assert outcome.chain.timestamp.isoformat() == "2026-10-01T22:30:00+00:00"
     assert (outcome.chain.duration_ms, outcome.chain.model, outcome.chain.prompt) == (0, "embedded", "")
     assert msgspec.json.decode(outcome.chain.response) == msgspec.to_builtins(outcome.decision)
@@ -101,7 +100,9 @@ async def test_a_first_attempt_that_failed_is_replayed_without_the_wait_for_a_se
     model = ScriptedModel(LLMFailureException("server_error"), RATE)
     recorded = TapedModel(model, Tape(path, "record"), "record")
     client = LLMClient(recorded, component="engine", seed=ALONE.llm.seed, sleep=no_sleep)
-    live = await ask(EconomyModelOracle(recorded, ALONE.llm, lambda _: model_council(ALONE, lambda _: client)), "apply")
+    live = await ask(
+        EconomyModelOracle(recorded, ALONE.llm, lambda _: model_components(ALONE, lambda _: client)), "apply"
+    )
     await recorded.aclose()
     replayed = TapedModel(None, Tape(path, "replay"), "replay")
     with anyio.fail_after(LEAST_WAIT_S / 2):
@@ -114,6 +115,6 @@ async def test_a_question_about_nothing_is_an_error() -> None:
     state, options, _ = ASKED["review"]
     nation = Nation(0, "Ada", state, tick=3)
     with pytest.raises(OracleError, match="says nothing of the situation"):
-        await EconomyOracle(council()).answer(nation, state, "review", options)
+        await EconomyOracle(components()).answer(nation, state, "review", options)
     with pytest.raises(OracleError, match="has no proposal"):
-        await EconomyOracle(council()).ask(nation, state, "review", options, Situation(state=STATE))
+        await EconomyOracle(components()).ask(nation, state, "review", options, Situation(state=STATE))

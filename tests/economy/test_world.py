@@ -18,7 +18,7 @@ from prism.economy.nation import PolicyState
 from prism.economy.rate_path import RatePath
 from prism.economy.world import EconomyWorld
 from prism.errors import ConfigError
-from tests.economy.one_nation import ALONE, council
+from tests.economy.one_nation import ALONE, components
 from tests.economy.quarters import pass_quarters
 
 START = GlobalState(interest_rate=4.0, inflation=5.0)
@@ -35,13 +35,13 @@ def with_settings(*overrides: str) -> Config:
 
 async def test_a_restored_world_goes_on_as_the_one_it_was_made_from() -> None:
     one = world()
-    await pass_quarters(one, council(), 0, 3)
+    await pass_quarters(one, components(), 0, 3)
     other = world()
     columns = Columns(one.columns())
     other.restore(columns)
     assert columns.unread == []
     for each in (one, other):
-        await pass_quarters(each, council(), 3, 5)
+        await pass_quarters(each, components(), 3, 5)
     assert other.state == one.state
     assert other.totals() == one.totals()
     assert (other.stages, other.entered) == (one.stages, one.entered)
@@ -61,7 +61,7 @@ async def test_a_restored_world_has_the_strengths_of_its_own_configuration() -> 
 
 async def test_totals_have_the_indicators_as_decimals_and_what_became_of_proposals_as_whole_numbers() -> None:
     done = world()
-    await pass_quarters(done, council(), 0, 4)
+    await pass_quarters(done, components(), 0, 4)
     totals = done.totals()
     for name in ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value"):
         assert totals[name] == round(getattr(done.state.global_state, name), 4)
@@ -77,7 +77,7 @@ async def test_totals_have_the_indicators_as_decimals_and_what_became_of_proposa
 async def test_measures_have_the_same_names_and_labels_from_the_first_quarter_to_the_last() -> None:
     done = world()
     before = [(each.name, each.kind, each.labels) for each in done.measures()]
-    await pass_quarters(done, council(), 0, 2)
+    await pass_quarters(done, components(), 0, 2)
     assert [(each.name, each.kind, each.labels) for each in done.measures()] == before
     values = {each.name: each.value for each in done.measures()}
     assert values["prism_economy_interest_rate"] == done.state.global_state.interest_rate
@@ -87,7 +87,7 @@ async def test_measures_have_the_same_names_and_labels_from_the_first_quarter_to
 async def test_a_situation_is_the_same_size_however_long_the_run() -> None:
     done = world()
     first = msgspec.json.encode(done.triggers(0)[0])
-    await pass_quarters(done, council(), 0, 6)
+    await pass_quarters(done, components(), 0, 6)
     later = msgspec.json.encode(done.triggers(6)[0])
     assert done.state.reasoning_chains
     assert len(later) < len(first) + 80, "longer numbers, and nothing else"

@@ -15,8 +15,7 @@ import pytest
 
 from actors.testing import Fault, ModelServer, ServerSettings, SystemOne
 from prism.llm import Distribution, LLMFailureException, Tape, TapedModel, TapeError
-from prism.llm.records import Contents, Failed, Forgone
-from prism.llm.tape import FORMAT
+from prism.llm.tape import FORMAT, Contents, Failed, Forgone
 from tests.llm.support import CHOICE, asking, failing, serving
 
 RECORDER = """

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.errors import InputError
-from prism.social.edges import decode_text, file_format, parse_edges
+from prism.social.edges import parse_edges
 from prism.social.graph import FollowGraph
 from tests.paths import DATA
 
@@ -124,18 +124,6 @@ def test_a_bad_file_is_one_clear_line(source: str, data: bytes, message: str) ->
     with pytest.raises(InputError) as caught:
         parse_edges(data, source, directed=True)
     assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [("a/Ties.CSV.gz", ".csv"), ("t.graphml", ".graphml"), ("t.tar.gz", ".tar"), ("t", ""), ("t.gz", "")],
-)
-def test_the_format_is_the_extension_below_gz(source: str, expected: str) -> None:
-    assert file_format(source) == expected
-
-
-def test_decoded_text_has_plain_line_ends() -> None:
-    assert decode_text(b"a\r\nb\rc\n", "t.txt") == "a\nb\nc\n"
 
 
 @given(

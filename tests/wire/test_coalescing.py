@@ -14,7 +14,7 @@ from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from actors.testing import Latency, ModelServer, ServerSettings
 from prism.config import Config
-from prism.llm import ModelOracle, OllamaChatClient, Tape, TapedModel
+from prism.llm import OllamaChatClient, SocialModelOracle, Tape, TapedModel
 from prism.statechart import AgentState
 from tests.wire.support import config
 
@@ -28,7 +28,7 @@ class Anybody:
         self.state, self.agent_id, self.tick = agent.state, agent.agent_id, agent.tick
 
 
-class Discreet(ModelOracle):
+class Discreet(SocialModelOracle):
     """A model's oracle that asks the same question for everybody."""
 
     def key(self, agent: Any, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:

@@ -14,7 +14,7 @@ import pytest
 
 from actors.testing import WRONG_STATE, Dialect, Fault, ServerSettings, SystemOne
 from prism.errors import OracleResponseError
-from prism.llm import LLMConfig, LLMFailureException, ModelOracle
+from prism.llm import LLMConfig, LLMFailureException, SocialModelOracle
 from prism.llm.statistics import CallCounters
 from prism.statechart import AgentState
 from tests.llm.support import DECISION_REASONS, OPTIONS, Person, failing, serving, until
@@ -23,7 +23,7 @@ CHAT_ONLY = SystemOne.OFF
 PERSON = Person()
 
 
-async def decide(oracle: ModelOracle, person: Person = PERSON, context: object = None) -> AgentState:
+async def decide(oracle: SocialModelOracle, person: Person = PERSON, context: object = None) -> AgentState:
     return await oracle.ask(person, AgentState.EVALUATING, "decides", OPTIONS, context)
 
 
@@ -33,7 +33,7 @@ def bodies(server: Any) -> list[Any]:
 
 async def test_rules_and_options_come_first_and_the_person_after_them() -> None:
     async with serving("ollama", ServerSettings(systemone=CHAT_ONLY)) as (server, model):
-        assert await decide(ModelOracle(model, LLMConfig(), 1), context={"text": "Hi\n- dancing"}) in OPTIONS
+        assert await decide(SocialModelOracle(model, LLMConfig(), 1), context={"text": "Hi\n- dancing"}) in OPTIONS
         rules, situation = bodies(server)[-1]["messages"]
     assert rules["role"] == "system"
     assert rules["content"].startswith("Choose your next state from these options:\n- scrolling: ")
@@ -49,13 +49,17 @@ async def test_rules_and_options_come_first_and_the_person_after_them() -> None:
 async def test_probabilities_are_drawn_from_as_they_are() -> None:
     drawn: Counter[AgentState] = Counter()
     async with serving("ollama") as (server, model):
-        oracle = ModelOracle(model, LLMConfig(), 7)
+
+        def fresh(seed: int) -> SocialModelOracle:
+            return SocialModelOracle(model, LLMConfig(), seed)
+
+        oracle = SocialModelOracle(model, LLMConfig(), 7)
         for tick in range(400):
             drawn[await decide(oracle, replace(PERSON, tick=tick))] += 1
         sent = bodies(server)
-        again = [await decide(ModelOracle(model, LLMConfig(), 7), replace(PERSON, tick=tick)) for tick in range(50)]
-        same = [await decide(ModelOracle(model, LLMConfig(), 7), replace(PERSON, tick=tick)) for tick in range(50)]
-        other = [await decide(ModelOracle(model, LLMConfig(), 8), replace(PERSON, tick=tick)) for tick in range(50)]
+        again = [await decide(fresh(7), replace(PERSON, tick=tick)) for tick in range(50)]
+        same = [await decide(fresh(7), replace(PERSON, tick=tick)) for tick in range(50)]
+        other = [await decide(fresh(8), replace(PERSON, tick=tick)) for tick in range(50)]
         client: Any = model
         body = sent[0]
         weights = (await client._client.systemone(body["model"], body["state"], body["questions"])).answers["next"]
@@ -72,7 +76,7 @@ async def test_each_agent_and_tick_samples_with_a_seed_of_its_own_that_comes_aga
     people = [Person(agent_id=agent, tick=tick) for agent in range(3) for tick in range(3)]
     async with serving("ollama", ServerSettings(systemone=CHAT_ONLY), systemone="off") as (server, model):
         for _ in range(2):
-            oracle = ModelOracle(model, LLMConfig(temperature=0.7, seed=5), 1)
+            oracle = SocialModelOracle(model, LLMConfig(temperature=0.7, seed=5), 1)
             for person in people:
                 await decide(oracle, person)
         seeds = [body["options"]["seed"] for body in bodies(server)]
@@ -84,7 +88,7 @@ async def test_each_agent_and_tick_samples_with_a_seed_of_its_own_that_comes_aga
 async def test_at_temperature_0_all_ask_with_the_one_seed() -> None:
     config = LLMConfig(temperature=0.0, seed=5)
     async with serving("ollama", systemone="off") as (server, model):
-        oracle = ModelOracle(model, config, 1)
+        oracle = SocialModelOracle(model, config, 1)
         for tick in range(3):
             await decide(oracle, Person(tick=tick))
         assert [body["options"]["seed"] for body in bodies(server)] == [5, 5, 5]
@@ -94,14 +98,14 @@ async def test_at_temperature_0_all_ask_with_the_one_seed() -> None:
 async def test_every_dialect_ends_in_one_of_the_options(dialect: Dialect) -> None:
     async with serving("openai", ServerSettings(dialect=dialect)) as (_, model):
         await model.check()
-        assert await decide(ModelOracle(model, LLMConfig(), 1)) in OPTIONS
+        assert await decide(SocialModelOracle(model, LLMConfig(), 1)) in OPTIONS
 
 
 @pytest.mark.parametrize("systemone", ["auto", "off"])
 @pytest.mark.parametrize("fault", list(Fault))
 async def test_every_fault_is_counted_under_its_reason(fault: Fault, systemone: str) -> None:
     async with serving("ollama", failing(fault), timeout_s=0.2, systemone=systemone) as (_, model):
-        oracle = ModelOracle(model, LLMConfig(), 1)
+        oracle = SocialModelOracle(model, LLMConfig(), 1)
         with pytest.raises((LLMFailureException, OracleResponseError)) as caught:
             await decide(oracle)
         assert caught.value.reason == DECISION_REASONS[fault]
@@ -117,7 +121,7 @@ async def test_every_fault_is_counted_under_its_reason(fault: Fault, systemone: 
 @pytest.mark.parametrize("systemone", ["auto", "off"])
 async def test_a_call_that_is_given_up_is_counted_as_cancelled_once_and_stays_cancelled(systemone: str) -> None:
     async with serving("ollama", failing(Fault.HANG), systemone=systemone) as (server, model):
-        oracle = ModelOracle(model, LLMConfig(), 1)
+        oracle = SocialModelOracle(model, LLMConfig(), 1)
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(decide, oracle)
@@ -132,7 +136,7 @@ async def test_a_call_that_is_given_up_is_counted_as_cancelled_once_and_stays_ca
 
 async def test_a_call_that_failed_before_it_was_given_up_is_counted_under_its_failure() -> None:
     async with serving("ollama", failing(Fault.ERROR), systemone="off") as (_, model):
-        oracle = ModelOracle(model, LLMConfig(), 1)
+        oracle = SocialModelOracle(model, LLMConfig(), 1)
         with anyio.CancelScope() as scope, suppress(LLMFailureException):
             try:
                 await decide(oracle)
@@ -143,7 +147,7 @@ async def test_a_call_that_failed_before_it_was_given_up_is_counted_under_its_fa
 
 async def test_a_fault_becomes_the_first_option_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     async with serving("ollama", failing(Fault.WRONG_STATE), systemone="off") as (_, model):
-        oracle = ModelOracle(model, LLMConfig(), 1)
+        oracle = SocialModelOracle(model, LLMConfig(), 1)
         assert await oracle.decide(PERSON, AgentState.EVALUATING, "decides", OPTIONS) is OPTIONS[0]
     assert WRONG_STATE in caplog.text
 
@@ -151,7 +155,7 @@ async def test_a_fault_becomes_the_first_option_with_a_warning(caplog: pytest.Lo
 async def test_a_deadline_of_the_oracle_bounds_each_call() -> None:
     async with serving("ollama", failing(Fault.HANG), timeout_s=60.0) as (_, model):
         with pytest.raises(LLMFailureException, match="timeout"):
-            await decide(ModelOracle(model, LLMConfig(), 1, deadline_s=0.05))
+            await decide(SocialModelOracle(model, LLMConfig(), 1, deadline_s=0.05))
 
 
 def echo(messages: Sequence[Mapping[str, object]], options: Mapping[str, object], form: object) -> str:
@@ -173,7 +177,7 @@ def echo(messages: Sequence[Mapping[str, object]], options: Mapping[str, object]
 async def test_a_model_that_obeys_a_post_still_cannot_leave_the_options(text: str) -> None:
     async with serving("ollama", ServerSettings(reply=echo), systemone="off") as (_, model):
         with pytest.raises(OracleResponseError):
-            await decide(ModelOracle(model, LLMConfig(), 1), context={"text": text})
+            await decide(SocialModelOracle(model, LLMConfig(), 1), context={"text": text})
 
 
 def test_percentiles_are_within_a_fifth_of_the_truth() -> None:

@@ -1,0 +1,29 @@
+"""Text files that a user provides: the format that a name tells, and the text in the bytes."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from prism.errors import InputError
+
+
+def decode_text(data: bytes, source: str) -> str:
+    """The text of a file, with plain line ends and without a byte order mark.
+
+    Raises:
+        InputError: it is not UTF-8; the line is that of the first bad byte.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # `error.object` and not `data`: the codec counts from behind a byte order mark.
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            source, f"expected UTF-8 text, got byte 0x{error.object[error.start]:02x}", line=line
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def file_format(source: str) -> str:
+    """The extension that tells a file's format, in small letters with its dot: `.csv` for `Ties.CSV.gz`."""
+    return PurePath(source.lower().removesuffix(".gz")).suffix
