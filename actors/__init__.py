@@ -1,1 +1,1 @@
-"""PRISM runs: the actors, their mailboxes, and everything that touches a clock, a file, a socket or a terminal."""
+"""The running part of PRISM: actors, their mailboxes, and all that touches a clock, a file, a socket or a terminal."""

@@ -15,7 +15,7 @@ from rich.console import Console
 from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.progress import show_progress
 from actors.cli.report import render
-from actors.core.errors import ActorError, JournalError, first_of
+from actors.core.errors import ActorError, JournalError, first_error
 from actors.logs.setup import logging_to
 from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
@@ -117,7 +117,7 @@ async def showing(do: Callable[[Callable[[Simulation], None]], Awaitable[T]], *,
             result = await do(begins)
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
-        if (error := first_of(group, PrismError)) is not None:
+        if (error := first_error(group, PrismError)) is not None:
             raise error from None
         raise
     return result

@@ -1,1 +1,1 @@
-"""What every actor speaks: messages, mailboxes, frames, and the ports through which a run is recorded and observed."""
+"""The types that every room uses: messages, mailboxes, frames, and the ports that record and observe a run."""

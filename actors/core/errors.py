@@ -1,22 +1,22 @@
-"""What goes wrong between running actors.
+"""The errors of a run: actors, mailboxes, run directories and their files.
 
 PrismError
 +-- ActorError
-    +-- MailboxClosedError     a message for a mailbox that takes no more
-    +-- MailboxFullError       a message over the limit of a mailbox that fails
+    +-- MailboxClosedError     a message for a mailbox that is closed
+    +-- MailboxFullError       a message for a full mailbox whose policy is to fail
     +-- MailboxReaderError     a second reader of one mailbox
     +-- RestartLimitError      an actor that crashed too often to be restarted
     +-- BarrierError           an answer that belongs to another tick
-    +-- RunDirectoryError      a run directory that cannot be used              (exit 2)
-    |   +-- RunLockedError     another process is at work in it                 (exit 2)
-    |   +-- ResumeRefusedError what is there now is not what the run began with (exit 2)
-    |       +-- ForkRefusedError a fork that would have another past            (exit 2)
-    +-- MetricsAddressError    an address that cannot be listened on            (exit 2)
+    +-- RunDirectoryError      a run directory that cannot be used                  (exit 2)
+    |   +-- RunLockedError     a run directory in use by another process            (exit 2)
+    |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
+    |       +-- ForkRefusedError a fork that would have another past                (exit 2)
+    +-- MetricsAddressError    an address that cannot be listened on                (exit 2)
     +-- WatchError             metrics of another run that cannot be read
     +-- JournalError           a record that cannot be written or read
-        +-- DiskFailedError    a full or broken disk, found when a file of a run is begun or replaced
-        +-- DamagedError       a file that is not what was written
-        +-- DivergedError      a run that is done again and comes out differently
+        +-- DiskFailedError    a full or broken disk, found when a file of a run is created or replaced
+        +-- DamagedError       a file whose content is not what was written
+        +-- DivergedError      a tick that was run again with another result
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from prism.errors import PrismError
 E = TypeVar("E", bound=BaseException)
 
 
-def first_of(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
-    """The first error of this kind in a group, however deep; None when there is none."""
+def first_error(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
+    """Return the first error of this kind in a group, at any depth; None when there is none."""
     found = group.subgroup(kind)
     error: BaseException | None = found
     while isinstance(error, BaseExceptionGroup):
@@ -41,7 +41,7 @@ def first_of(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | Non
 
 
 class ActorError(PrismError):
-    """The root of what goes wrong between running actors."""
+    """The root of the errors of a run."""
 
 
 class MailboxClosedError(ActorError):
@@ -53,7 +53,7 @@ class MailboxClosedError(ActorError):
 
 
 class MailboxFullError(ActorError):
-    """A message came over the limit of a mailbox whose policy is to fail."""
+    """A message was sent to a full mailbox whose policy is to fail."""
 
     def __init__(self, mailbox: str, capacity: int) -> None:
         self.mailbox = mailbox
@@ -98,7 +98,7 @@ class RunDirectoryError(ActorError):
 
 
 class RunLockedError(RunDirectoryError):
-    """Another process is at work in a run directory."""
+    """A run directory is in use by another process."""
 
     def __init__(self, path: Path, holder: str) -> None:
         self.path = path
@@ -107,10 +107,10 @@ class RunLockedError(RunDirectoryError):
 
 
 class ResumeRefusedError(RunDirectoryError):
-    """A run that cannot go on, because what is there now is not what it began with.
+    """A run that cannot be resumed: its code, settings or input files are not those that it began with.
 
     Args:
-        path: the run.
+        path: the run's directory.
         changes: what has changed, in words.
         remedy: what to do.
     """
@@ -125,7 +125,7 @@ class ResumeRefusedError(RunDirectoryError):
 
 
 class ForkRefusedError(ResumeRefusedError):
-    """A run of which no such fork can be made."""
+    """A fork that cannot be made from this run."""
 
     refusal = "cannot branch off"
 
@@ -135,16 +135,16 @@ class JournalError(ActorError):
 
 
 class DiskFailedError(JournalError):
-    """A disk that is full or broken: once it is mended, the same command does what it was to do."""
+    """A disk that is full or broken. Once it is repaired, the same command can be run again."""
 
 
 class DamagedError(JournalError):
-    """A file of a run that is not what was written.
+    """A file of a run whose content is not what was written.
 
     Args:
         file: its name.
-        offset: the byte from which on it cannot be trusted.
-        problem: how one can tell.
+        offset: the first byte that cannot be trusted.
+        problem: how the damage shows.
         remedy: what to do.
     """
 
@@ -157,11 +157,11 @@ class DamagedError(JournalError):
 
 
 class DivergedError(JournalError):
-    """A tick that was run again and came out differently.
+    """A tick that was run again with another result.
 
     Args:
-        tick: the first that differs.
-        difference: which agent and field, and the two values.
+        tick: the first tick that differs.
+        difference: the agent, the field and the two values.
     """
 
     def __init__(self, tick: int, difference: str) -> None:
@@ -171,7 +171,7 @@ class DivergedError(JournalError):
 
 
 class MetricsAddressError(ActorError):
-    """The metrics' address cannot be listened on."""
+    """The address of the metrics cannot be listened on."""
 
     def __init__(self, host: str, port: int, problem: str) -> None:
         self.host = host
@@ -184,7 +184,7 @@ class MetricsAddressError(ActorError):
 
 
 class WatchError(ActorError):
-    """The metrics of a run that goes on elsewhere cannot be read."""
+    """The metrics of a run in another process cannot be read."""
 
     def __init__(self, where: str, problem: str) -> None:
         self.where = where
@@ -192,15 +192,15 @@ class WatchError(ActorError):
         super().__init__(f"{where}: {problem}")
 
 
-PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""What is wrong with a disk and not with what was asked for: no room, none left of a quota, a limit, a fault."""
+DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""Error numbers that blame the disk and not the request: no space, a quota used up, a size limit, a fault."""
 
 
-def unusable(error: OSError, what: str) -> RunDirectoryError | DiskFailedError:
-    """What to raise when the system cannot do something to a run's directory.
+def run_directory_error(error: OSError, problem: str) -> RunDirectoryError | DiskFailedError:
+    """Return the error to raise when the system refuses an operation on a run's directory.
 
     Args:
-        what: the file or directory, and what cannot be done to it.
+        problem: the file or directory, and what cannot be done to it.
     """
-    kind = DiskFailedError if error.errno in PASSING else RunDirectoryError
-    return kind(f"{what}: {error.strerror}")
+    kind = DiskFailedError if error.errno in DISK_ERRNOS else RunDirectoryError
+    return kind(f"{problem}: {error.strerror}")

@@ -1,12 +1,12 @@
-"""Frames: how the bytes of a tick are laid out on disk, and the digest that is chained over them.
+"""Frames: the layout of a tick's bytes on disk, and the digest that is chained over them.
 
     frame = length of the payload (u32) | CRC32 (u32) | link (32 bytes) | payload          all little-endian
-    CRC32 = of length, link and payload
+    CRC32 = the checksum of length, link and payload
     link  = SHA-256(link of the frame before | payload); 32 zero bytes before the first
 
 The CRC finds damage: a frame that is torn, lost, moved or altered. The chain of links makes a frame depend on every
-frame before it, so it is equal for equal runs, and different from the first tick in which two runs differ. The same
-layout holds the journal, the oracle's answers and checkpoints. `docs/journal.md` describes the files.
+frame before it: links are equal for equal runs, and different from the first tick in which two runs differ. The
+journal, the oracle's log and checkpoints have this layout. `docs/journal.md` describes the files.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ ORIGIN = bytes(32)
 """The link before the first frame of a tick."""
 
 PAYLOAD_MAX = 2**31
-"""A length beyond this is damage, not a frame: a tick of a million agents takes about 60 MB."""
+"""The longest payload. A greater length is damage: a tick of a million agents takes about 60 MB."""
 
-UNREADABLE = (ValueError, RecursionError)
-"""What decoding raises for a payload that is no msgpack, or not of the kind that was expected."""
+DECODE_ERRORS = (ValueError, RecursionError)
+"""The errors that decoding raises for a payload that is no msgpack, or not of the expected type."""
 
 _LENGTH = Struct("<I").pack
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class Frame(NamedTuple):
-    """One frame as it was read: its payload, its link, and the offset right behind it."""
+    """One frame as it was read: its payload, its link, and the offset of the byte after it."""
 
     payload: bytes
     link: bytes
@@ -42,10 +42,10 @@ class Frame(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Where a file stops being whole, and how one can tell.
+    """The first bad offset of a file, and how the damage shows.
 
     Args:
-        is_end: whether the file, or what was read of it, just ends before the frame does.
+        is_end: True if the file, or the part of it that was read, ends before the frame does.
     """
 
     offset: int
@@ -54,27 +54,27 @@ class Damage(NamedTuple):
 
 
 def link_of(before: bytes, payload: bytes) -> bytes:
-    """The link of a payload: SHA-256 over the link before it and the payload."""
+    """Return the link of a payload: SHA-256 over the link before it and the payload."""
     digest = sha256(before)
     digest.update(payload)
     return digest.digest()
 
 
 def encode_frame(link: bytes, payload: bytes) -> bytes:
-    """A frame's bytes."""
+    """Return a frame's bytes."""
     return HEAD.pack(len(payload), _crc(len(payload), link, payload), link) + payload
 
 
 def tick_payload(tick: int, answers: Sequence[bytes]) -> bytes:
-    """A tick's payload: the msgpack array `[tick, [answer, ...]]`. The answers are msgpack already."""
+    """Return a tick's payload: the msgpack array `[tick, [answer, ...]]`. The answers are msgpack already."""
     return b"".join((b"\x92", _encode(tick), b"\xdd", len(answers).to_bytes(4, "big"), *answers))
 
 
 def read_frame(data: bytes, start: int, offset: int) -> Frame | Damage:
-    """The frame at `start` of `data`.
+    """Return the frame at `start` of `data`, or its damage.
 
     Args:
-        offset: where in the file `start` is.
+        offset: the position of `start` in the file.
     """
     left = len(data) - start
     if left < HEAD.size:
@@ -95,29 +95,29 @@ def _crc(length: int, link: bytes, payload: bytes) -> int:
 
 
 DIGITS = 32
-"""Hexadecimal digits shown: 128 bits are enough to tell runs apart."""
+"""Hexadecimal digits of a digest that are shown: 128 bits are enough to tell runs apart."""
 
 
 class RunningDigest:
     """The chain of the journal's links over the answers of every tick, in the order of agents.
 
-    A run without a journal has the same digest as one with.
+    A run without a journal has the same digest as the same run with one.
     """
 
     def __init__(self) -> None:
         self.link = ORIGIN
 
     def add(self, tick: int, answers: Sequence[bytes]) -> bytes:
-        """Chain one tick's answers; its frame for the journal."""
+        """Add one tick's answers to the chain, and return the tick's frame for the journal."""
         payload = tick_payload(tick, answers)
         self.link = link_of(self.link, payload)
         return encode_frame(self.link, payload)
 
     def hexdigest(self) -> str:
-        """The digest so far, 32 hexadecimal digits."""
+        """Return the digest so far, 32 hexadecimal digits."""
         return digest_of(self.link)
 
 
 def digest_of(link: bytes) -> str:
-    """How a link is shown: its first 32 hexadecimal digits."""
+    """Return a link as it is shown: its first 32 hexadecimal digits."""
     return link.hex()[:DIGITS]

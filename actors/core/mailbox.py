@@ -1,9 +1,9 @@
 """A bounded mailbox: many senders, one reader, first in first out.
 
-A list and a bare future for the parked reader. Messages stay in the list and never travel in the future's result, so a
-reader that is cancelled while it wakes up loses nothing: the next `take` finds them. Measured at 1,000 parked agents
-this costs about a third of an `asyncio.Queue` put and get, and an eighth of an anyio memory object stream, because
-there is no deque block, no event object and no coroutine between the reader and its future.
+It is a list, and a bare future for the parked reader. Messages stay in the list and never travel in the future's
+result, so a reader that is cancelled while it wakes up loses nothing: the next `take` finds them. Measured at 1,000
+parked agents this costs about a third of an `asyncio.Queue` put and get, and an eighth of an anyio memory object
+stream, because there is no deque block, no event object and no coroutine between the reader and its future.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @unique
 class Overflow(StrEnum):
-    """What `send` does when the mailbox is full."""
+    """The policy of `send` when the mailbox is full."""
 
     WAIT = "wait"
     DROP_NEWEST = "drop_newest"
@@ -34,10 +34,10 @@ class MailboxStatistics(msgspec.Struct, frozen=True):
     """Counts of one mailbox.
 
     Args:
-        depth: messages waiting now; `depth_max`: the most there ever were.
-        accepted: messages taken in since the start.
-        refused: times `put` said no; `dropped`: messages that `send` dropped.
-        waiting_senders: senders waiting for room now.
+        depth: messages in it now; `depth_max`: the most since the start.
+        accepted: messages accepted since the start.
+        refused: times `put` returned False; `dropped`: messages that `send` dropped.
+        waiting_senders: senders that wait for room now.
     """
 
     capacity: int
@@ -51,12 +51,12 @@ class MailboxStatistics(msgspec.Struct, frozen=True):
 
 
 class Mailbox(Generic[T]):
-    """A mailbox for one reader, on the event loop that it is first read on.
+    """A bounded mailbox for one reader, on the event loop on which it is first read.
 
     Args:
-        name: whose it is, for errors.
-        capacity: most messages waiting.
-        overflow: what `send` does beyond that.
+        name: its name in errors.
+        capacity: the most messages it holds.
+        overflow: the policy of `send` when it is full.
 
     Raises:
         ValueError: the capacity is not positive.
@@ -84,16 +84,16 @@ class Mailbox(Generic[T]):
         self.capacity = capacity
         self.overflow = overflow
         self.pending: list[T] = []
-        """What waits, oldest first. For the reader to look at, cheaper than a call; only `take` may change it."""
+        """The messages, oldest first. The reader may look, which is cheaper than a call; only `take` changes them."""
         self._new_future: Callable[[], asyncio.Future[None]] | None = None
         self._reader: asyncio.Future[None] | None = None
         self._waiting: list[tuple[asyncio.Future[None], T]] | None = None
         self._taken = self._refused = self._dropped = self._depth_max = 0
         self.closed = False
-        """Whether it takes no more."""
+        """True once it accepts no more messages."""
 
     def put(self, message: T) -> bool:
-        """True once the message is in; False, at once, when there is no room or somebody waits for room.
+        """Put a message in and return True; return False at once when there is no room or a sender waits for room.
 
         Raises:
             MailboxClosedError: it is closed.
@@ -110,10 +110,12 @@ class Mailbox(Generic[T]):
         return True
 
     async def send(self, message: T) -> bool:
-        """True once the message is in. When there is no room: wait, drop it and return False, or fail, as configured.
+        """Put a message in and return True; when there is no room, wait, drop it and return False, or raise.
+
+        Which of the three is the `overflow` policy.
 
         Raises:
-            MailboxClosedError: it is closed, or was while the sender waited.
+            MailboxClosedError: it is closed, or was closed while the sender waited.
             MailboxFullError: there is no room and the policy is to fail.
         """
         if self.put(message):
@@ -130,15 +132,15 @@ class Mailbox(Generic[T]):
         try:
             await entry[0]
         except asyncio.CancelledError:
-            if self._waiting and entry in self._waiting:  # none wait any more once it has closed
+            if self._waiting and entry in self._waiting:  # `close` removes them all
                 self._waiting.remove(entry)
             raise
         return True
 
     def ready(self) -> asyncio.Future[None]:
-        """A future that is done when there is something to take, or the mailbox has closed. Only one may wait.
+        """Return a future that is done when there is a message to take or the mailbox has closed. One reader may wait.
 
-        It is a bare future, not a coroutine, because this is awaited once for every message of every agent.
+        It is a bare future and not a coroutine, because it is awaited once for every message of every agent.
 
         Raises:
             MailboxReaderError: another reader waits already.
@@ -155,14 +157,14 @@ class Mailbox(Generic[T]):
         return reader
 
     def take(self) -> T | None:
-        """The oldest message, or None when there is none."""
+        """Remove and return the oldest message; None when there is none."""
         messages = self.pending
         if not messages:
             return None
         self._taken += 1
         if len(messages) == 1 and not self._waiting:
             return messages.pop()
-        # A mailbox is deepest right before a take, so `put` need not look.
+        # A mailbox is deepest right before a take, so `put` need not check the depth.
         self._depth_max = max(self._depth_max, len(messages))
         message = messages.pop(0)
         if self._waiting:
@@ -170,7 +172,7 @@ class Mailbox(Generic[T]):
         return message
 
     def take_all(self) -> list[T]:
-        """Every message, oldest first; empty when there is none."""
+        """Remove and return every message, oldest first; empty when there is none."""
         messages = self.pending
         if messages:
             self._depth_max = max(self._depth_max, len(messages))
@@ -181,13 +183,13 @@ class Mailbox(Generic[T]):
         return messages
 
     async def receive_all(self) -> list[T]:
-        """Every message as soon as there is one; empty only when the mailbox is closed and drained."""
+        """Wait for a message, then remove and return all; empty only when the mailbox is closed and drained."""
         while not self.pending and not self.closed:
             await self.ready()
         return self.take_all()
 
     def close(self) -> None:
-        """Take no more. The reader drains what is there and then ends; waiting senders get an error."""
+        """Accept no more messages. The reader drains the rest and then ends; waiting senders get an error."""
         self.closed = True
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
@@ -197,7 +199,7 @@ class Mailbox(Generic[T]):
         self._waiting = None
 
     def statistics(self) -> MailboxStatistics:
-        """Its counts now."""
+        """Return its counts now."""
         depth = len(self.pending)
         return MailboxStatistics(
             capacity=self.capacity,
@@ -217,7 +219,7 @@ class Mailbox(Generic[T]):
         return False
 
     def _admit(self) -> None:
-        """Move waiting messages in, oldest first, while there is room. The reader does it, so nobody can overtake."""
+        """Move waiting messages in, oldest first, while there is room. The reader does it, so no sender overtakes."""
         waiting = self._waiting or []
         while waiting and len(self.pending) < self.capacity:
             sender, message = waiting.pop(0)

@@ -1,6 +1,6 @@
-"""The ports of a run: what its actors tell an observer and a record, and ask of them.
+"""The ports of a run: an observer that is told of everything, and a record that keeps it.
 
-By default nobody observes and nothing is recorded.
+By default there is no observer and no record.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from prism.measure import Measure
 
 
 class RunView(Protocol):
-    """What an observer may look at of a run, on the run's thread and between two of its steps."""
+    """The view of a run that an observer gets, on the run's thread and between two of its steps."""
 
     @property
     def mailboxes(self) -> Sequence[Mailbox[bytes]]:
-        """The agents' mailboxes, by number."""
+        """The agents' mailboxes, by agent id."""
 
     def measures(self) -> Sequence[Measure]:
-        """What the world shows of itself. Between two ticks only."""
+        """Return the world's measures. Only between two ticks."""
 
     def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
         """Return the state of the run now.
 
         Args:
-            mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`, which the observer has made.
+            mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`, which the observer has created.
         """
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a run's metrics are, and who may read them. The content of `metrics.json` while the run is under way.
+    """The address of a run's metrics, and who may read them. It is the content of `metrics.json` during a run.
 
     Args:
-        url: without a path.
-        username: whose password is needed, if any.
+        url: the address without a path.
+        username: the user whose password is needed, if any.
         tls_cert: the server's certificate, if any.
     """
 
@@ -50,82 +50,88 @@ class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Observer:
-    """Listens to a run, all of it on the run's thread, and keeps nothing. `actors.metrics.observer.Metrics` does.
+    """An observer that keeps nothing. Every call comes on the run's thread. `actors.metrics.observer.Metrics` keeps.
 
-    An observer must not raise, must not wait, and must not change anything: a run is the same with and without it.
+    An observer must not raise, wait or change anything: a run is the same with and without it.
     """
 
     def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
-        """A mailbox that many send to, of `engine`, `decisions` or `oracle`."""
+        """Return a new mailbox with many senders, named `engine`, `decisions` or `oracle`."""
         return Mailbox(name, capacity)
 
-    def watches(self, run: RunView) -> None:
-        """A run is ready to begin; this is the one."""
+    def run_built(self, run: RunView) -> None:
+        """Take the view of a run that is ready to begin."""
 
     async def run(self) -> None:
-        """Live alongside the simulation, until cancelled at its end."""
+        """Run beside the simulation, until cancelled at its end."""
 
     def tick_ended(self, duration_s: float) -> None:
-        """A tick was committed, and took this long."""
+        """Note that a tick was committed, and how long it took."""
 
     def asked(self, waited_s: float) -> None:
-        """A question is put to the oracle after it has waited this long."""
+        """Note that a question is put to the oracle, and how long it has waited."""
 
     def answered(self, reason: str, duration_s: float, tick: int) -> None:
-        """A call to the oracle ended: `reason` why it failed, empty for an answer; `tick` that of the question."""
+        """Note that a call to the oracle ended.
+
+        Args:
+            reason: why it failed; empty for an answer.
+            duration_s: the call alone, without the wait before it.
+            tick: the tick of the question.
+        """
 
     def committed(self, duration_s: float, size: int, ticks: int = 1) -> None:
-        """Frames of `ticks` ticks, `size` bytes in all, were written to the journal and synced."""
+        """Note that frames of `ticks` ticks, `size` bytes in all, were written to the journal and synced."""
 
     def resumed(self, size: int, ticks: int) -> None:
-        """The journal holds `ticks` ticks in `size` bytes from before this process."""
+        """Note that the journal holds `ticks` ticks in `size` bytes from an earlier process."""
 
     def checkpointed(self) -> None:
-        """A checkpoint was written and synced."""
+        """Note that a checkpoint was written and synced."""
 
 
 class Recorder(Protocol):
-    """What the engine tells of each tick, and asks about a tick that has been run before."""
+    """The record of ticks: the engine commits each tick to it, and asks it about a tick that was run before."""
 
-    def late(self, tick: int) -> frozenset[int] | None:  # noqa: ARG002  # nothing was run before
-        """The agents whose decisions came too late in this tick when it was first run; None if this is the first time.
+    def late_agents(self, tick: int) -> frozenset[int] | None:  # noqa: ARG002  # nothing was run before
+        """Return the agents whose decisions came too late in this tick when it was first run; None if it was not run.
 
-        In real time that depends on a clock, so it cannot be worked out again.
+        In `realtime` that depends on a clock, so it cannot be computed again.
         """
         return None
 
     def is_recorded(self, tick: int) -> bool:  # noqa: ARG002  # nothing was run before
-        """Whether this tick was run before, so that it is only done again."""
+        """Return whether this tick was run before, so that it is now compared with its record."""
         return False
 
     async def commit(self, tick: int, frame: bytes) -> None:
-        """A tick's frame, before the next tick begins.
+        """Record a tick's frame, before the next tick begins.
 
         Raises:
-            JournalError: it cannot be kept, or it is not what was recorded.
+            JournalError: it cannot be recorded, or it is not what was recorded before.
         """
 
 
 class Answers(Protocol):
-    """What the oracle actor tells of each answer, and asks about a question that has been asked before."""
+    """The record of answers: the oracle actor adds each one, and asks it about a question that was asked before."""
 
-    def known(self, question: Question[Any]) -> Decided | None:  # noqa: ARG002  # nothing was asked before
-        """The answer that came when this question was first asked; None if it has to be asked now."""
+    def recorded_answer(self, question: Question[Any]) -> Decided | None:  # noqa: ARG002  # nothing was asked before
+        """Return the answer that came when this question was first asked; None if it must be asked now."""
         return None
 
     async def keep(self, decided: bytes) -> None:
-        """An answer, before anybody acts on it."""
+        """Record an answer, before anything acts on it."""
 
 
 class Record(Recorder, Answers, Protocol):
-    """Where a whole run is kept."""
+    """The record of a whole run."""
 
 
 class Unrecorded(Record):
     """No record: a run in memory."""
 
     async def commit(self, tick: int, frame: bytes) -> None:
-        """Let it go."""
+        """Discard the frame."""
 
     async def keep(self, decided: bytes) -> None:
-        """Let it go."""
+        """Discard the answer."""

@@ -1,4 +1,4 @@
-"""The state of a run at one instant: read on the run's thread, never changed afterwards, safe to read elsewhere."""
+"""Snapshots: the state of a run at one instant, taken on the run's thread, never changed, for any thread to read."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from prism.llm import REASONS
 from prism.statechart import Statechart
 
 FAILURES = (*REASONS, "deadline", "not_an_option", OracleError.reason, "error")
-"""How a call to the oracle can fail. What an oracle of somebody else's gives as its reason counts as `error`."""
+"""The reasons why a call to the oracle fails. Any other reason that a custom oracle gives counts as `error`."""
 
 FALLBACK_REASONS = (*FAILURES, "breaker_open", "spent", "late")
-"""Why a decision is a fallback: its call failed, or there was none, or its answer was late in real time."""
+"""The reasons of fallbacks: the call failed, there was no call, or the answer came too late in `realtime`."""
 
 Pairs = Mapping[tuple[str, str], int]
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """What a model has read and written."""
+    """Tokens that a model has read and written."""
 
     prompt: int = 0
     completion: int = 0
 
 
 class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a run at one moment, between two of its commits.
+    """The state of a run at one instant, between two of its commits.
 
     Args:
-        tick: ticks committed, of `ticks` in the whole run; `round` rounds.
+        tick: ticks committed, of `ticks` in the whole run; `round`: rounds completed.
         agents: `{state: agents in it}`; they add up to `population`.
-        transitions: `{(from, to): how often}`, for every pair of the chart.
-        decisions: transitions by what settled them; `unmoved` turns that moved nobody, by why.
-        updates: turns committed; `questions` those that went to the oracle instead.
+        transitions: `{(from, to): count}`, for every pair of the chart.
+        decisions: transitions by what decided them; `unmoved`: turns without a transition, by the reason.
+        updates: turns committed; `questions`: turns that asked the oracle instead.
         unanswered: triggers sent whose answer has not been read.
-        quarantined: agents out for good.
-        oracle_restarts: crashes of the oracle after which it went on.
+        quarantined: agents that take no further part in the run.
+        oracle_restarts: crashes of the oracle after which it was restarted.
         guard_errors: guards that raised.
-        waiting: questions that wait for the oracle; `in_flight` those that it is being asked.
-        concurrency_limit: how many it may be asked at once.
+        waiting: questions in the queue; `in_flight`: questions that the oracle is being asked.
+        concurrency_limit: the most questions that it may be asked at once.
         breaker: its circuit breaker's state.
-        fallbacks: `{reason: how often}`, for every reason.
-        tokens: what a model read and wrote.
+        fallbacks: `{reason: count}`, for every reason.
+        tokens: tokens that a model read and wrote.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
@@ -72,10 +72,10 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     mailboxes: Mapping[str, MailboxStatistics]
 
 
-def pairs(chart: Statechart[Any]) -> list[tuple[str, str]]:
-    """Every pair of states that the chart has a way between, in the order of its rows."""
-    found: dict[tuple[str, str], None] = {}
+def state_pairs(chart: Statechart[Any]) -> list[tuple[str, str]]:
+    """Return every pair of states that the chart has a transition between, in the order of its rows."""
+    names: dict[tuple[str, str], None] = {}
     for row in chart.transitions:
         targets = chart.valid_targets(row.source, row.trigger) if row.target is None else [row.target]
-        found.update({(row.source.value, target.value): None for target in targets})
-    return list(found)
+        names.update({(row.source.value, target.value): None for target in targets})
+    return list(names)

@@ -1,4 +1,4 @@
-"""What the actors hold between two ticks: the records that a checkpoint keeps, the world aside."""
+"""The state of the actors between two ticks, as a checkpoint keeps it. The world's columns are kept beside it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from actors.core.frames import ORIGIN
 
 
 class EngineState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the engine holds between two ticks, the world aside.
+    """The engine's state between two ticks, without the world.
 
     Args:
         tick: ticks committed.
         link: the digest's link after them.
-        late: decisions that were not there in time.
+        late: decisions whose answers came too late.
         asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
-        decided: the answers that are there already.
+        decided: the answers that have arrived already.
     """
 
     tick: int = 0
@@ -26,7 +26,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CountersState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts that a checkpoint keeps."""
+    """The counts of updates and questions."""
 
     rows: tuple[tuple[tuple[str, str, str, str], int], ...] = ()
     activations: int = 0
@@ -34,7 +34,7 @@ class CountersState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a checkpoint keeps: all crashes, `{actor: ticks of the recent ones}`, and who is out for good."""
+    """The supervisor's state: all crashes, `{actor: ticks of its recent crashes}`, and the quarantined agents."""
 
     crashes: int = 0
     ticks: dict[str, list[int]] = {}
@@ -42,7 +42,7 @@ class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OracleState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts that a checkpoint keeps. Latencies are of one process, and are not among them."""
+    """The oracle's counts. Latencies are not among them: they belong to one process."""
 
     answered: int = 0
     calls: int = 0
@@ -52,10 +52,10 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the actors hold between two ticks, the world aside.
+    """The state of all actors between two ticks, without the world.
 
     Args:
-        guards: `{row: how often its guard raised}`.
+        guards: `{row: times its guard raised}`.
     """
 
     engine: EngineState = EngineState()

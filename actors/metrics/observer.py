@@ -65,7 +65,7 @@ class Metrics(Observer):
         self._mailboxes[name] = made = TimedMailbox[bytes](name, capacity, self._waits[name])
         return made
 
-    def watches(self, run: RunView) -> None:
+    def run_built(self, run: RunView) -> None:
         """Publish what there is to see of it before it runs."""
         self._run = run
         self._sweep = MailboxTotals(run.mailboxes)

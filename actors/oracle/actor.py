@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import anyio.abc
 
-from actors.core.errors import JournalError, first_of
+from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName
 from actors.core.ports import Answers, Observer, Unrecorded
@@ -118,7 +118,7 @@ class OracleActor:
                     await self._admit(batch, calls)
         except BaseExceptionGroup as group:
             for kind in (OracleUnavailableError, JournalError):
-                if (error := first_of(group, kind)) is not None:
+                if (error := first_error(group, kind)) is not None:
                     raise error from None
             raise
         finally:
@@ -141,7 +141,7 @@ class OracleActor:
         """Send again what was answered before, replay what is on a tape, and queue what has to be asked."""
         for waiting in arrived:
             decided = waiting.decided  # by an actor that crashed before it was sent: it is in the log, so it stands
-            if decided is None and (decided := self._answers.known(waiting.question)) is not None:
+            if decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
                 self.statistics.known(decided)
             if decided is not None:
                 calls.start_soon(self._send, waiting, decided)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import ORIGIN, UNREADABLE, Damage, link_of
+from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, link_of
 from actors.core.state import RunState
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import check_magic, read_frames
@@ -107,7 +107,7 @@ def columns_of(checkpoint: Checkpoint) -> Columns:
 def _head(name: str, start: int, payload: bytes) -> Head:
     try:
         head = msgspec.msgpack.decode(payload, type=Head)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         raise DamagedError(name, start, f"its head cannot be read: {error}") from None
     if head.format != FORMAT:
         raise JournalError(f"{name}: has format {head.format}, and this version of PRISM reads {FORMAT}")
@@ -129,5 +129,5 @@ def _payloads(disk: Disk, name: str) -> Iterator[tuple[int, bytes]]:
 def _columns_or_count(name: str, start: int, payload: bytes) -> list[Column] | int:
     try:
         return _decode(payload)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         raise DamagedError(name, start, f"its columns cannot be read: {error}") from None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import HEAD, ORIGIN, UNREADABLE, Damage, encode_frame, link_of, read_frame
+from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, encode_frame, link_of, read_frame
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import check_magic, read_frames
 from prism.config import Config
@@ -182,7 +182,7 @@ def answers_of(payload: bytes) -> bytes:
 def _header_in(payload: bytes) -> Header:
     try:
         header = msgspec.msgpack.decode(payload, type=Header)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         told = _format_in(payload)
         if told is None or told == FORMAT:
             raise DamagedError(JOURNAL, len(MAGIC), f"its header cannot be read: {error}", HEADLESS) from None
@@ -196,7 +196,7 @@ def _format_in(payload: bytes) -> int | None:
     """The format of a header that is not of this one; None if it names none."""
     try:
         told = msgspec.msgpack.decode(payload)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return None
     found = told.get("format") if isinstance(told, dict) else None
     return found if isinstance(found, int) else None
@@ -205,5 +205,5 @@ def _format_in(payload: bytes) -> int | None:
 def _tick_of(payload: bytes) -> int | None:
     try:
         return _ticks.decode(payload)[0]
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.core.frames import ORIGIN, UNREADABLE, Damage, encode_frame
+from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, encode_frame
 from actors.core.messages import Decided, QuestionName
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import check_magic, read_frames, reading
@@ -39,7 +39,7 @@ def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[Decid
             return
         try:
             yield _decode(found.payload), found.end
-        except UNREADABLE as error:
+        except DECODE_ERRORS as error:
             yield Damage(start, f"a frame holds no answer: {error}")
             return
 

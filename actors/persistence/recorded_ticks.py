@@ -57,7 +57,7 @@ class RecordedTicks:
             self._frames = read_ticks(disk, start, tick=tick, link=link)
         self._next: TickFrame | None = self._read()
 
-    def late(self, tick: int) -> frozenset[int] | None:
+    def late_agents(self, tick: int) -> frozenset[int] | None:
         """The agents whose decision came too late in this tick; None if the tick is not recorded."""
         if self._next is None or self._next.tick != tick:
             return None

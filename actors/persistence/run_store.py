@@ -151,11 +151,11 @@ class RunStore(Record):
         """Whether this tick was run before."""
         return tick < self._recorded.ticks
 
-    def late(self, tick: int) -> frozenset[int] | None:
+    def late_agents(self, tick: int) -> frozenset[int] | None:
         """Whose decisions came too late in this tick when it was first run; None if this is the first time."""
-        return self._recorded.late(tick)
+        return self._recorded.late_agents(tick)
 
-    def known(self, question: Question[Any]) -> Decided | None:
+    def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """The answer that came in an earlier life.
 
         Raises:

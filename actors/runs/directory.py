@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from actors.core.errors import JournalError, RunDirectoryError, unusable
+from actors.core.errors import JournalError, RunDirectoryError, run_directory_error
 from actors.core.ports import Address
 from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import JOURNAL, read_header
@@ -68,7 +68,7 @@ class RunDirectory:
             out.mkdir(parents=True, exist_ok=True)
             occupied = any(out.iterdir())
         except OSError as error:
-            raise unusable(error, f"{out}: cannot be made a run directory") from None
+            raise run_directory_error(error, f"{out}: cannot be made a run directory") from None
         if occupied and not ((out / LOCK).exists() and cls(out).is_unstarted):
             raise RunDirectoryError(f"{out}: is not empty; a run needs a directory of its own")
         return cls(out)
@@ -167,7 +167,7 @@ class RunDirectory:
         try:
             yield
         except OSError as error:
-            raise unusable(error, f"{error.filename or self.path}: cannot be written") from None
+            raise run_directory_error(error, f"{error.filename or self.path}: cannot be written") from None
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file so that a crash leaves the old one or the new one, never half of it.
@@ -180,7 +180,7 @@ class RunDirectory:
         try:
             write_whole(disk, name, [content])
         except OSError as error:
-            raise unusable(error, f"{self.path / name}: cannot be written") from None
+            raise run_directory_error(error, f"{self.path / name}: cannot be written") from None
         finally:
             disk.close()
 
@@ -193,6 +193,6 @@ def _next_free(parent: Path, name: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise unusable(error, f"{path}: cannot be made a run directory") from None
+            raise run_directory_error(error, f"{path}: cannot be made a run directory") from None
         return path
     raise AssertionError("count() does not end")

@@ -10,7 +10,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import first_of
+from actors.core.errors import first_error
 from actors.core.ports import Observer
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import LogContext
@@ -97,7 +97,7 @@ async def execute(
             spectator.begins(run, opened.description)
             return await _run(run, opened.oracle, spectator, observer or Observer(), logs or LogContext())
     except BaseExceptionGroup as group:
-        if (error := first_of(group, PrismError)) is not None:
+        if (error := first_error(group, PrismError)) is not None:
             raise error from None
         raise
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actors.core.errors import RunDirectoryError, RunLockedError, unusable
+from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
 
 LOCK = "run.lock"
 
@@ -28,7 +28,7 @@ def locked(directory: Path) -> Iterator[None]:
     try:
         descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise unusable(error, f"{directory / LOCK}: cannot be opened") from None
+        raise run_directory_error(error, f"{directory / LOCK}: cannot be opened") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,7 +64,7 @@ def _sign(descriptor: int, directory: Path) -> None:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
     except OSError as error:
-        raise unusable(error, f"{directory / LOCK}: cannot be written") from None
+        raise run_directory_error(error, f"{directory / LOCK}: cannot be written") from None
 
 
 def _holder(descriptor: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from actors.core.errors import JournalError, first_of
+from actors.core.errors import JournalError, first_error
 from actors.core.messages import Decided
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
@@ -72,11 +72,11 @@ class Replay(Record):
         self._recorded = recorded
         self._known = known
 
-    def late(self, tick: int) -> frozenset[int] | None:
+    def late_agents(self, tick: int) -> frozenset[int] | None:
         """Whose decisions came too late in this tick."""
-        return self._recorded.late(tick)
+        return self._recorded.late_agents(tick)
 
-    def known(self, question: Question[Any]) -> Decided | None:
+    def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """The recorded answer."""
         return self._known.take(question)
 
@@ -149,7 +149,7 @@ async def _continued(
     try:
         await simulation.run()
     except BaseExceptionGroup as group:
-        if (error := first_of(group, PrismError)) is not None:
+        if (error := first_error(group, PrismError)) is not None:
             raise error from None
         raise
     return simulation

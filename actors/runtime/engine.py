@@ -168,7 +168,7 @@ class EngineActor:
         In a tick that was run before, whoever's decision came too late then is late again, and nobody else.
         """
         self.open.note(self.decisions.take_all())
-        late = self._recorder.late(tick)
+        late = self._recorder.late_agents(tick)
         if late is None and not self._waits:
             return
         awaited = [agent for agent in agents if late is None or agent not in late]

@@ -108,7 +108,7 @@ class Simulation:
         """Whether the spend cap has ended the run."""
         self._guards_logged = 0
         self._guards_before: dict[str, int] = {}
-        self._observer.watches(self)
+        self._observer.run_built(self)
 
     def restore(self, state: RunState, columns: Columns) -> None:
         """Go on from a checkpoint instead of tick 0. Called before `run`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from actors.core.snapshot import FALLBACK_REASONS, Pairs, Tokens, pairs
+from actors.core.snapshot import FALLBACK_REASONS, Pairs, Tokens, state_pairs
 from prism.agents import MOVED, Source
 from prism.llm import OracleStatistics
 from prism.statechart import Statechart
@@ -21,7 +21,7 @@ class _AsksModel(Protocol):
 
 def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
     """Return `{(from, to): how often}` for every pair of the chart, from counts of updates by row."""
-    counts = dict.fromkeys(pairs(chart), 0)
+    counts = dict.fromkeys(state_pairs(chart), 0)
     for (before, after, _, source), count in rows.items():
         if Source(source) in MOVED:
             counts[before, after] = counts.get((before, after), 0) + count

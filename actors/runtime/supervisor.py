@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from actors.core.errors import JournalError, RestartLimitError, first_of
+from actors.core.errors import JournalError, RestartLimitError, first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.state import SupervisorState
@@ -125,7 +125,7 @@ class Supervisor:
                 raise  # a restart would find the same: nobody to ask, or nowhere to keep the answer
             except Exception as error:  # likewise for those that serve all
                 if self.intensity.exceeded(name, tick()):
-                    cause = first_of(error, Exception) if isinstance(error, BaseExceptionGroup) else error
+                    cause = first_error(error, Exception) if isinstance(error, BaseExceptionGroup) else error
                     raise RestartLimitError(
                         name, self.intensity.limit + 1, self.intensity.period_ticks, cause or error
                     ) from error

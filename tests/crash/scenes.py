@@ -13,7 +13,7 @@ from unittest.mock import patch
 import anyio
 import msgspec
 
-from actors.core.errors import first_of
+from actors.core.errors import first_error
 from actors.persistence.journal import JOURNAL, create_journal, header_of
 from actors.persistence.oracle_log import RecordedAnswers, create_answers
 from actors.persistence.recovery import recover
@@ -169,7 +169,7 @@ def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -
         try:
             run_scheduled(schedule, async_fn)
         except BaseExceptionGroup as group:
-            if (error := first_of(group, PrismError)) is not None:
+            if (error := first_error(group, PrismError)) is not None:
                 raise error from None
             raise
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from actors.core.errors import first_of
+from actors.core.errors import first_error
 from actors.runtime.simulation import Simulation
 from actors.testing import Latency, ModelServer, ServerSettings
 from prism.llm import Tape, TapeMissError
@@ -68,7 +68,7 @@ async def expect_a_miss(host: str, tape: Path) -> None:
     """A replay goes as far as the tape does, and then says that the tape may have ended and how to go on."""
     with pytest.raises(BaseExceptionGroup) as caught:
         await run(config(host, **on_tape(tape, "replay")), tape.parent)
-    miss = first_of(caught.value, TapeMissError)
+    miss = first_error(caught.value, TapeMissError)
     assert miss is not None
     assert "; its recording was stopped before this, or the configuration, the seed" in str(miss)
     assert str(miss).endswith(": oracle.tape=record with this oracle.tape_path asks what is missing and adds it")

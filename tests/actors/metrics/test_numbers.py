@@ -9,7 +9,7 @@ from threading import Event, Thread
 
 from actors.cli.scrape import Scrape
 from actors.core.mailbox import Mailbox
-from actors.core.snapshot import pairs
+from actors.core.snapshot import state_pairs
 from actors.runs.summary import summarise
 from actors.runtime.counters import Counters
 from prism.agents import Source
@@ -110,7 +110,7 @@ def test_the_states_of_a_million_agents_are_counted_in_less_than_5_ms() -> None:
     counters.rows = Counter(
         {
             (before, after, f"trigger {number}", source): 1
-            for before, after in pairs(SOCIAL_CHART)
+            for before, after in state_pairs(SOCIAL_CHART)
             for number in range(3)
             for source in Source
         }

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from actors.cli.scrape import Scrape
-from actors.core.snapshot import pairs
+from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
 from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
 from prism.social.chart import SOCIAL_CHART
@@ -106,7 +106,7 @@ def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
 
 
 def test_the_pairs_of_states_are_those_of_the_chart() -> None:
-    assert len(pairs(SOCIAL_CHART)) == len(set(pairs(SOCIAL_CHART)))
-    assert set(pairs(SOCIAL_CHART)) == {
+    assert len(state_pairs(SOCIAL_CHART)) == len(set(state_pairs(SOCIAL_CHART)))
+    assert set(state_pairs(SOCIAL_CHART)) == {
         (row.source.value, row.target.value) for row in SOCIAL_CHART.transitions if row.target is not None
     }

@@ -120,5 +120,5 @@ def test_who_was_late_in_a_recorded_tick_is_known() -> None:
     deadline = update(0, 2, source=Source.TIMEOUT, reason="deadline")
     disk.append(JOURNAL, digest.add(0, [update(0, 0), late, deadline, encode(question(0, 3))]))
     recorded = history_of(disk)
-    assert recorded.late(0) == frozenset({1})
-    assert recorded.late(1) is None  # which has not been run before
+    assert recorded.late_agents(0) == frozenset({1})
+    assert recorded.late_agents(1) is None  # which has not been run before

@@ -42,18 +42,18 @@ async def test_an_oracle_that_computes_its_answers_has_an_empty_log() -> None:
     harness = StoreHarness(empty_run(), keeps_answers=False)
     await harness.keep(0)  # returns at once, although nobody writes
     assert harness.disk.visible(ANSWERS) == MAGIC
-    assert harness.store.known(question(0, 0)) is None
+    assert harness.store.recorded_answer(question(0, 0)) is None
 
 
 def test_answers_of_an_earlier_life_are_known_and_a_lost_one_is_told() -> None:
     disk, _ = run_of(6, answers=2)
     store = RunStore(disk, history_of(disk), keeps_answers=True, settled_after=2)
-    assert store.known(question(1, 2)) == decided(1, 2)
-    assert store.known(question(4, 2)) is None  # takes effect in tick 6, which has not been run yet
+    assert store.recorded_answer(question(1, 2)) == decided(1, 2)
+    assert store.recorded_answer(question(4, 2)) is None  # takes effect in tick 6, which has not been run yet
     with pytest.raises(
         JournalError, match=r"oracle\.log: has no answer to agent 2's 'clock' of tick 3, on which tick 5"
     ):
-        store.known(question(3, 2))
+        store.recorded_answer(question(3, 2))
 
 
 def test_a_checkpoint_keeps_the_answers_that_open_questions_may_still_want() -> None:
@@ -62,8 +62,8 @@ def test_a_checkpoint_keeps_the_answers_that_open_questions_may_still_want() -> 
     first = len(MAGIC)
     assert store.position(6, ticks[5].link, oldest_asked=0).answers_bytes == first
     for tick in range(3):
-        store.known(question(tick, 2))
-    assert store.known(question(3, 2)) is None  # and now the log has been read to its end
+        store.recorded_answer(question(tick, 2))
+    assert store.recorded_answer(question(3, 2)) is None  # and now the log has been read to its end
     at = store.position(6, ticks[5].link, oldest_asked=6)
     assert (at.tick, at.link, at.answers_bytes) == (6, ticks[5].link, first)
 

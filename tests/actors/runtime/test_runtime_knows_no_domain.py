@@ -10,12 +10,12 @@ ACTORS = ROOT / "actors"
 NAMES = re.compile(r"social|econom|\bnations?\b", re.IGNORECASE)
 
 ALLOWED = {
-    "domains.py": "maps the names of domains to what builds them",
-    "sources.py": "opens the files of populations and graphs",
+    "factory/domains.py": "maps the names of domains to what builds them",
+    "factory/input_files.py": "opens the files of populations and graphs",
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
     "cli/backtest_plot.py": "its picture",
     "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
-    "cli/starter.py": "the settings that a domain starts from",
+    "cli/templates.py": "the settings that a domain starts from",
 }
 """`{module: why it may name a domain}`."""
 
