@@ -1,1 +1,1 @@
-"""From a configuration to objects: domains with their input files, and oracles."""
+"""The factory of what a configuration names: domains with their input files, and oracles."""

@@ -1,4 +1,4 @@
-"""The domains that a configuration can name. The only place that knows more than one of them."""
+"""The domains that a configuration can name. No other module knows more than one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from prism.domain import Domain
 
 
 class BuiltDomain(NamedTuple):
-    """A domain ready to run, and `{input file as written: SHA-256}`."""
+    """A domain ready to run, and `{input file, as the user wrote it: SHA-256}`."""
 
     domain: Domain
     inputs: dict[str, str]
@@ -41,7 +41,7 @@ DOMAINS: dict[str, Callable[[Config], BuiltDomain]] = {"social": _social, "econo
 
 
 def build_domain(config: Config) -> BuiltDomain:
-    """The domain that the configuration names, with its input files read.
+    """Return the domain that the configuration names, with its input files read.
 
     Raises:
         ConfigError: the configuration does not fit its inputs.

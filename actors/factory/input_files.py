@@ -1,4 +1,4 @@
-"""The files a run reads: opened here and nowhere else, and hashed so a manifest can say what it was made from."""
+"""The input files of a run. They are opened only here, and hashed, so that the manifest can name their content."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     import igraph
 
 INPUT_BYTES_MAX = 4 * 1024**3
-"""A small .gz can unpack to more than a machine holds; the largest public follow graphs are below this."""
+"""The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
 _EDGE_LISTS = (".txt", ".csv", ".tsv")
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
-    """A file's contents: `name` as the user wrote it, `data` unpacked, `sha256` of the file as it lies on the disk."""
+    """A file's contents: `name` as the user wrote it, `data` unpacked, `sha256` of the file as it is on disk."""
 
     name: str
     data: bytes
@@ -40,11 +40,11 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_population(config: PopulationConfig, seed: int) -> tuple[Population, dict[str, str]]:
-    """The population that the configuration asks for, and the sha256 of each file it took, by its path as written.
+    """Return the population that the configuration asks for, and `{input file, as the user wrote it: SHA-256}`.
 
     Raises:
-        InputError: a file cannot be read or says something that cannot be used.
-        ConfigError: the settings do not fit each other.
+        InputError: a file cannot be read, or its content cannot be used.
+        ConfigError: the settings contradict each other.
     """
     hashes: dict[str, str] = {}
     profiles = graph = None
@@ -60,36 +60,39 @@ def load_population(config: PopulationConfig, seed: int) -> tuple[Population, di
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
-    """The contents of a file, unpacked if its name ends in .gz.
+    """Return the contents of a file, unpacked if its name ends in .gz.
 
     Raises:
         InputError: it is missing, no regular file, not readable, no whole gzip file, or larger than `bytes_max`.
     """
     name = str(path)
-    place = Path(path)
+    location = Path(path)
     try:
-        if place.is_dir():
+        if location.is_dir():
             raise InputError(name, "is a directory: expected a file")
-        if place.exists() and not place.is_file():
-            # A pipe or device cannot be read a second time, by whoever repeats the run.
+        if location.exists() and not location.is_file():
+            # A pipe or a device cannot be read a second time, when the run is repeated.
             raise InputError(name, "is no regular file")
-        with place.open("rb") as file:
+        with location.open("rb") as file:
             raw = file.read(bytes_max + 1)
     except FileNotFoundError:
-        raise InputError(name, f"no such file in {place.absolute().parent}") from None
+        raise InputError(name, f"no such file in {location.absolute().parent}") from None
     except OSError as error:
         raise InputError(name, f"cannot be read: {error.strerror}") from None
-    data = _unpacked(raw, name, bytes_max) if name.lower().endswith(".gz") else raw
+    data = _unpack(raw, name, bytes_max) if name.lower().endswith(".gz") else raw
     if max(len(raw), len(data)) > bytes_max:
         raise InputError(name, f"is larger than the {bytes_max:,} bytes that one input file may have")
     return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
 
 
 def parse_graph(source: Input, *, directed: bool) -> FollowGraph:
-    """The graph in a file; `directed` says how to read an edge list, while GraphML says it itself.
+    """Return the graph in a file.
+
+    Args:
+        directed: whether an edge list is directed; a GraphML file says so itself.
 
     Raises:
-        InputError: the extension is not one of a graph file, or the contents cannot be used.
+        InputError: the extension is not that of a graph file, or the contents cannot be used.
     """
     kind = file_format(source.name)
     if kind in _EDGE_LISTS:
@@ -100,8 +103,8 @@ def parse_graph(source: Input, *, directed: bool) -> FollowGraph:
     raise InputError(source.name, f"expected a graph in {accepted} (also .gz), got {kind or 'no extension'}")
 
 
-def _unpacked(raw: bytes, name: str, bytes_max: int) -> bytes:
-    """What the gzip file holds, or a little more than the limit of it."""
+def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:
+    """Return the content of the gzip file, or its first bytes up to one over the limit."""
     if not raw:
         raise InputError(name, "is no whole gzip file: it is empty")
     try:
@@ -112,15 +115,15 @@ def _unpacked(raw: bytes, name: str, bytes_max: int) -> bytes:
 
 
 def _parse_graphml(source: Input) -> FollowGraph:
-    """The graph in a GraphML file, the first where it holds several."""
+    """Return the graph in a GraphML file, the first if it holds several."""
     igraph = load_igraph()
-    # igraph reads files only. A copy of the bytes that were hashed is what it gets, not a second look at the path.
+    # igraph reads files only. It gets a copy of the bytes that were hashed: the file at the path may change meanwhile.
     with tempfile.TemporaryDirectory(prefix="prism-") as directory:
         copy = Path(directory, "graph.graphml")
         copy.write_bytes(source.data)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # about attributes, of which only the ids are used
+                warnings.simplefilter("ignore", RuntimeWarning)  # about attributes; only the ids are used
                 graph = igraph.Graph.Read_GraphML(str(copy))
         except igraph.InternalError as error:
             raise _graphml_error(source.name, str(error)) from None
@@ -131,15 +134,15 @@ def _parse_graphml(source: Input) -> FollowGraph:
 
 
 def _graphml_error(name: str, message: str) -> InputError:
-    """What igraph says, such as `Line 3: what is wrong -- kind`, without its C source position; the line apart."""
+    """Return the error for a message of igraph, such as `Line 3: problem -- kind`, without its C source position."""
     plain = re.sub(r"^Error at [^ ]+: ", "", message).split(" -- ")[0]
-    found = re.match(r"Line (\d+): (.*)", plain, re.DOTALL)
-    if found is None:
+    match = re.match(r"Line (\d+): (.*)", plain, re.DOTALL)
+    if match is None:
         return InputError(name, f"bad GraphML: {plain}")
-    return InputError(name, f"bad GraphML: {' '.join(found[2].split())}", line=int(found[1]))
+    return InputError(name, f"bad GraphML: {' '.join(match[2].split())}", line=int(match[1]))
 
 
 def _graphml_ids(graph: igraph.Graph) -> list[str] | None:
-    """The ids of the nodes, or None where a data key named `id` hides them and does not tell the nodes apart."""
+    """Return the ids of the nodes; None where a data key named `id` hides them and is not unique."""
     ids = [str(value) for value in graph.vs["id"]]
     return ids if len(set(ids)) == len(ids) else None

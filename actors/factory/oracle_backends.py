@@ -1,4 +1,4 @@
-"""The oracles that a configuration can name, opened for a run and closed after it."""
+"""The oracle backends that a configuration can name, opened for a run and closed after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAPE = "tape.sqlite"
 
 
 class OpenOracle(NamedTuple):
-    """An oracle ready to be asked, and how it presents itself; `health` is None for the embedded one."""
+    """An oracle ready to be asked, with a description of it; `health` is None for the embedded oracle."""
 
     oracle: Oracle[Any]
     description: str
@@ -25,7 +25,9 @@ class OpenOracle(NamedTuple):
 
 
 def make_model(config: Config) -> LanguageModel:
-    """The client of the model that the configuration names. Nothing is asked yet; the key comes from the environment.
+    """Return a client of the model that the configuration names. It sends nothing yet.
+
+    The API key comes from the environment.
 
     Raises:
         ValueError: the backend is no model.
@@ -44,10 +46,10 @@ def make_model(config: Config) -> LanguageModel:
 
 @asynccontextmanager
 async def open_oracle(config: Config, domain: Domain, directory: Path) -> AsyncIterator[OpenOracle]:
-    """The oracle of a run, checked, warmed up, and closed at the end.
+    """Provide the oracle of a run, checked and warmed up, and close it at the end.
 
     Args:
-        directory: the run's; where a tape is recorded unless the configuration says otherwise.
+        directory: the run's directory; a tape is recorded there unless the configuration names another path.
 
     Raises:
         OracleUnavailableError: the server, the model or the tape cannot be used.
@@ -67,7 +69,7 @@ async def open_oracle(config: Config, domain: Domain, directory: Path) -> AsyncI
 
 
 def _describe(config: Config, health: Health) -> str:
-    """The start-up line's words: what is asked, where, and how."""
+    """Return the description for the start-up line: the model, its server and how it is asked."""
     where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.host}"
     recording = ", recorded" if config.oracle.tape == "record" else ""
     return f"{health.model} by {health.server} {where}, {health.dialect}{recording}; {health.note}".rstrip("; ")

@@ -1,1 +1,1 @@
-"""What is logged, and how: set-up, limits on repetition, redaction, the terminal."""
+"""Logging: set-up, limits on repetition, redaction, the file of lines, the terminal."""

@@ -1,4 +1,4 @@
-"""A text file that a thread writes, line by line: a slow disk must not hold up the event loop."""
+"""A text file that a thread writes line by line, so that a slow disk does not hold up the event loop."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from threading import Thread
 
 
 class LineFile:
-    """Lines appended to a file in the order they are put. A full disk ends the file, not the run, and says so.
+    """A file to which lines are appended in the order of `put`.
+
+    A full disk ends the file and not the run; one line on standard error says so.
 
     Args:
-        path: the file; made where there is none.
+        path: the file; created where there is none.
 
     Raises:
         OSError: it cannot be opened.
@@ -27,14 +29,14 @@ class LineFile:
         self._writer.start()
 
     def put(self, line: str) -> None:
-        """Append a line, soon."""
+        """Give the thread a line to append."""
         self._lines.put(line + "\n")
 
     def close(self) -> None:
-        """Write what is still to be written, and close the file."""
+        """Wait until the last line is written, and close the file."""
         self._lines.put(None)
         self._writer.join()
-        with suppress(OSError):  # the thread has said so
+        with suppress(OSError):  # the thread has reported it
             self._file.close()
 
     def _write(self) -> None:

@@ -1,4 +1,7 @@
-"""Lets a warning be said a few times a minute, and counts the rest: a fault of every agent is one fault."""
+"""Limits on repeated log lines: a few of a kind in a minute, and a count of the rest.
+
+A fault that every agent has is one fault, and should not fill the log.
+"""
 
 from __future__ import annotations
 
@@ -13,54 +16,55 @@ from structlog.typing import EventDict, WrappedLogger
 
 LEFT_OUT = "log_lines_left_out"
 LIMITED = frozenset({"warning", "error", "critical"})
-MOST = 20
+LINES_MAX = 20
+"""Lines of a kind in one period."""
 PERIOD_S = 60.0
 
 
 class _Window(msgspec.Struct):
-    """What has been said of one kind since `begun`, and what has not."""
+    """The lines of one kind since `begun`: how many were logged, and how many were left out."""
 
     begun: float
-    said: int = 0
+    logged: int = 0
     left_out: int = 0
 
 
-class Windows:
-    """How often each kind of line has been said in the minute since its first one. For any thread.
+class LineCounts:
+    """Counts of log lines by kind, each over the minute from its first line. For any thread.
 
     Args:
-        most: lines of a kind in a minute.
+        lines_max: lines of a kind in a minute.
         clock: seconds, from any start.
     """
 
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.most = most
+    def __init__(self, lines_max: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.lines_max = lines_max
         self._clock = clock
         self._windows: dict[str, _Window] = {}
         self._lock = Lock()
-        """Events come from the run's thread and from those that serve its metrics."""
+        """Events come from the run's thread and from the threads that serve its metrics."""
 
-    def say(self, kind: str, *, is_limited: bool) -> tuple[bool, dict[str, int]]:
-        """Whether this line may be said, and `{kind: lines left out}` of those kinds whose minute is over."""
+    def count(self, kind: str, *, is_limited: bool) -> tuple[bool, dict[str, int]]:
+        """Count a line; return whether it may be logged, and `{kind: lines left out}` of kinds whose minute is over."""
         now = self._clock()
         with self._lock:
-            ended = self._end([each for each, window in self._windows.items() if now - window.begun >= PERIOD_S])
+            ended = self._end([name for name, window in self._windows.items() if now - window.begun >= PERIOD_S])
             return not is_limited or self._admit(kind, now), ended
 
-    def end(self) -> dict[str, int]:
-        """Forget all; `{kind: lines left out}` of those that had any."""
+    def end_all(self) -> dict[str, int]:
+        """End every kind's minute; return `{kind: lines left out}` of those that had any."""
         with self._lock:
             return self._end(list(self._windows))
 
-    def forget(self, kind: str) -> int:
-        """Forget one; how many lines of it were left out."""
+    def end(self, kind: str) -> int:
+        """End one kind's minute; return how many of its lines were left out."""
         with self._lock:
             return self._end([kind]).get(kind, 0)
 
     def _admit(self, kind: str, now: float) -> bool:
         window = self._windows.setdefault(kind, _Window(now))
-        if window.said < self.most:
-            window.said += 1
+        if window.logged < self.lines_max:
+            window.logged += 1
             return True
         window.left_out += 1
         return False
@@ -73,42 +77,41 @@ class Windows:
 class LogLimit:
     """A structlog processor that drops warnings and errors of one name beyond the first 20 of a minute.
 
-    How many were dropped is said, under `log_lines_left_out`, when the minute is over and anything is logged, or at
-    the end.
+    A line `log_lines_left_out` gives the number of dropped lines, at the first event after the minute, or at the end.
 
     Args:
         clock: seconds, from any start.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._windows = Windows(MOST, clock)
+        self._counts = LineCounts(LINES_MAX, clock)
 
     def __call__(self, _: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        """The event, unless it has been said often enough.
+        """Return the event, unless it is over the limit.
 
         Raises:
-            DropEvent: it has.
+            DropEvent: it is.
         """
-        # What a library says is different each time, so it is counted by who says it.
+        # The text of a library's line differs each time, so its lines are counted by its logger.
         name = str(event.get("logger") or event.get("event"))
         if name == LEFT_OUT:
             return event
-        is_said, ended = self._windows.say(name, is_limited=method in LIMITED)
+        is_logged, ended = self._counts.count(name, is_limited=method in LIMITED)
         _report(ended)
-        if not is_said:
+        if not is_logged:
             raise structlog.DropEvent
         return event
 
     def flush(self) -> None:
-        """Say how many lines have been left out so far."""
-        _report(self._windows.end())
+        """Log how many lines have been left out so far."""
+        _report(self._counts.end_all())
 
 
-def limit_text(most: int) -> str:
-    """A limit as a line says it."""
-    return f"{most} in {PERIOD_S:.0f} s"
+def limit_text(lines_max: int) -> str:
+    """Return a limit as log lines give it, such as `20 in 60 s`."""
+    return f"{lines_max} in {PERIOD_S:.0f} s"
 
 
 def _report(left_out: dict[str, Any]) -> None:
     for name, count in left_out.items():
-        structlog.get_logger().warning(LEFT_OUT, of=name, lines=count, limit=limit_text(MOST))
+        structlog.get_logger().warning(LEFT_OUT, of=name, lines=count, limit=limit_text(LINES_MAX))

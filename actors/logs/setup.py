@@ -1,8 +1,7 @@
-"""Where log events go: to standard error, readable on a terminal and JSON elsewhere, and as JSON lines to the run.
+"""Set-up of logging: events go to standard error, readable on a terminal and JSON elsewhere, and to the run's file.
 
-On the way each event gets the tick and the actor that it belongs to, loses its secrets, and is dropped when the same
-has been said too often; a terminal shows less of it than the run's file has. Decisions are no events: they are in the
-journal.
+Each event gets the tick and the actor that it belongs to, loses its secrets, and is dropped when it is repeated too
+often. A terminal shows fewer events than the run's file has. Decisions are not events: they are in the journal.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from actors.logs.terminal import TerminalLog
 
 
 class _CurrentStderr:
-    """Standard error as it is now: a live display puts itself in its place while it runs."""
+    """The standard error of the moment: a live display replaces `sys.stderr` while it runs."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)
@@ -46,7 +45,7 @@ class _JsonLines:
 
 
 class _Forwarding(logging.Handler):
-    """Hands what libraries and `prism` log through the standard library to structlog."""
+    """A handler that passes the standard library's log records, of libraries and of `prism`, to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
         details = {"exc_info": record.exc_info} if record.exc_info else {}
@@ -54,14 +53,14 @@ class _Forwarding(logging.Handler):
 
 
 class LogContext:
-    """What every event of a run belongs to. It is a processor: what an event says of itself counts for more."""
+    """A processor that adds the tick and the actor to every event of a run that does not give its own."""
 
     def __init__(self) -> None:
         self.tick: Callable[[], int] | None = None
-        """The tick that the run is in; None while there is no run."""
+        """Returns the tick that the run is in; None while there is no run."""
 
     def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        """The event with its tick and its actor."""
+        """Return the event with its tick and its actor."""
         if self.tick is not None:
             event.setdefault("tick", self.tick())
         event.setdefault("actor", "run")
@@ -70,10 +69,10 @@ class LogContext:
 
 @contextmanager
 def logging_to(path: Path | None) -> Iterator[LogContext]:
-    """Send log events to standard error and, where a path is given, to that file, a JSON object a line.
+    """Send log events to standard error and, if a path is given, to that file, one JSON object a line.
 
-    Returns:
-        Whom to tell the tick.
+    Yields:
+        The context, which needs to be given the run's tick.
     """
     context, limit = LogContext(), LogLimit()
     file = LineFile(path) if path is not None else None
@@ -93,7 +92,7 @@ def logging_to(path: Path | None) -> Iterator[LogContext]:
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
     )
-    # Of libraries warnings only, which is their loggers' level; of `prism` also what it says at INFO.
+    # Libraries log warnings only, which is their loggers' level; `prism` logs at INFO too.
     handler, own = _Forwarding(logging.INFO), logging.getLogger("prism")
     logging.getLogger().addHandler(handler)
     level = own.level
@@ -103,7 +102,7 @@ def logging_to(path: Path | None) -> Iterator[LogContext]:
     finally:
         limit.flush()
         if terminal is not None:
-            sys.stderr.write(terminal.rest())
+            sys.stderr.write(terminal.remaining())
         own.setLevel(level)
         logging.getLogger().removeHandler(handler)
         structlog.reset_defaults()

@@ -11,7 +11,7 @@ import pytest
 import structlog
 from structlog.typing import EventDict
 
-from actors.logs.rate_limit import LEFT_OUT, MOST, PERIOD_S, LogLimit
+from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S, LogLimit
 from actors.logs.redaction import Redaction
 from actors.logs.setup import logging_to
 
@@ -123,20 +123,20 @@ def said(limit: LogLimit, name: str, times: int, method: str = "warning") -> int
 def test_the_same_warning_is_said_twenty_times_a_minute_and_the_rest_is_counted(logged: list[EventDict]) -> None:
     clock = Clock()
     limit = LogLimit(clock)
-    assert said(limit, "agent_restarted", 1_000, "error") == MOST
+    assert said(limit, "agent_restarted", 1_000, "error") == LINES_MAX
     assert said(limit, "another", 3) == 3
     assert logged == []
     clock.now = PERIOD_S
     assert said(limit, "agent_restarted", 1, "error") == 1
     assert [(event["event"], event["of"], event["lines"]) for event in logged] == [
-        (LEFT_OUT, "agent_restarted", 1_000 - MOST)
+        (LEFT_OUT, "agent_restarted", 1_000 - LINES_MAX)
     ]
 
 
 def test_what_was_left_out_is_said_as_soon_as_anything_is(logged: list[EventDict]) -> None:
     clock = Clock()
     limit = LogLimit(clock)
-    said(limit, "often", MOST + 5)
+    said(limit, "often", LINES_MAX + 5)
     clock.now = PERIOD_S + 1.0
     said(limit, "something_else", 1, "info")
     assert [event["lines"] for event in logged] == [5]
@@ -149,12 +149,12 @@ def test_what_is_no_warning_is_not_limited() -> None:
 def test_the_end_says_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "log.jsonl"
     with logging_to(path):
-        for agent in range(MOST + 30):
+        for agent in range(LINES_MAX + 30):
             structlog.get_logger().error("agent_restarted", actor=agent)
     events = events_of(path)
-    assert [event["event"] for event in events] == ["agent_restarted"] * MOST + [LEFT_OUT]
+    assert [event["event"] for event in events] == ["agent_restarted"] * LINES_MAX + [LEFT_OUT]
     assert (events[-1]["of"], events[-1]["lines"], events[-1]["level"]) == ("agent_restarted", 30, "warning")
-    assert len(capsys.readouterr().err.splitlines()) == MOST + 1
+    assert len(capsys.readouterr().err.splitlines()) == LINES_MAX + 1
 
 
 def test_many_threads_may_log_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,6 +171,6 @@ def test_many_threads_may_log_at_once(tmp_path: Path, capsys: pytest.CaptureFixt
         for thread in threads:
             thread.join()
     events = events_of(path)
-    assert [event["event"] for event in events] == ["shout"] * MOST + [LEFT_OUT]
-    assert events[-1]["lines"] == 1_000 - MOST
+    assert [event["event"] for event in events] == ["shout"] * LINES_MAX + [LEFT_OUT]
+    assert events[-1]["lines"] == 1_000 - LINES_MAX
     capsys.readouterr()

@@ -12,7 +12,7 @@ import pytest
 import structlog
 from structlog.typing import EventDict
 
-from actors.logs.rate_limit import LEFT_OUT, MOST, PERIOD_S
+from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S
 from actors.logs.setup import logging_to
 from actors.logs.terminal import SHOWN, TerminalLog
 
@@ -44,9 +44,9 @@ class Terminal:
         except structlog.DropEvent:
             return []
 
-    def rest(self) -> list[tuple[str, int]]:
+    def remaining(self) -> list[tuple[str, int]]:
         """Kinds and numbers of lines that are left over at the end."""
-        return [(line["of"], line["lines"]) for line in map(json.loads, self.log.rest().splitlines())]
+        return [(line["of"], line["lines"]) for line in map(json.loads, self.log.remaining().splitlines())]
 
 
 def skipped(terminal: Terminal, times: int) -> list[str]:
@@ -56,8 +56,8 @@ def skipped(terminal: Terminal, times: int) -> list[str]:
 def test_the_first_few_lines_of_a_kind_are_shown_and_the_end_says_how_many_more_there_were() -> None:
     terminal = Terminal()
     assert skipped(terminal, 50) == [SKIPPED] * SHOWN
-    assert terminal.rest() == [(WORLD, 50 - SHOWN)]
-    assert terminal.rest() == []
+    assert terminal.remaining() == [(WORLD, 50 - SHOWN)]
+    assert terminal.remaining() == []
 
 
 def test_after_a_minute_a_line_says_how_many_more_there_were_and_a_few_are_shown_again() -> None:
@@ -78,16 +78,16 @@ def test_errors_and_what_the_actors_say_are_all_shown() -> None:
     for _ in range(50):
         assert terminal.shows("error", event="LLM_FAILURE", logger="prism.llm.client")
         assert terminal.shows("warning", event="agent_restarted")
-    assert terminal.rest() == []
+    assert terminal.remaining() == []
 
 
 def test_what_the_file_leaves_out_and_what_the_terminal_does_is_one_number() -> None:
     terminal = Terminal()
-    for _ in range(MOST):
+    for _ in range(LINES_MAX):
         terminal.shows("warning", event="irrelevant_decision", logger="prism.agents.llm_agent")
     (line,) = terminal.shows("warning", event=LEFT_OUT, of="prism.agents.llm_agent", lines=30, limit="20 in 60 s")
-    assert (line["lines"], line["limit"]) == (30 + MOST - SHOWN, "3 in 60 s")
-    assert terminal.rest() == []
+    assert (line["lines"], line["limit"]) == (30 + LINES_MAX - SHOWN, "3 in 60 s")
+    assert terminal.remaining() == []
 
 
 class Screen(io.StringIO):
