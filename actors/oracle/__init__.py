@@ -1,1 +1,1 @@
-"""One question's way to an answer: queue, admission, rate, concurrency, call."""
+"""The way of a question to its answer: queue, admission, rate, concurrency, call."""

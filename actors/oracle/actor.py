@@ -1,9 +1,9 @@
-"""The oracle as an actor: the one place that decides when a question is asked, and what happens when no answer comes.
+"""The oracle actor: it decides when a question is asked, and what is recorded when no answer comes.
 
     mailbox -> waiting questions -> breaker, spend cap, rate, concurrency -> the oracle -> answer, or recorded fallback
 
-Model servers queue without limit and push nobody back, so admission is done here. A question has a deadline from the
-moment it arrives, whether it waits or is being answered; past it, the first option is taken and recorded as `timeout`.
+Model servers queue without limit and refuse nothing, so admission is done here. A question has a deadline, counted from
+its arrival, while it waits and while it is asked. Past it, the first option is taken and recorded as `timeout`.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from prism.statechart import Oracle
 
 
 class OracleActor:
-    """Answers questions within its limits.
+    """An actor that answers questions within the limits of the configuration.
 
     Args:
-        oracle: who knows.
-        asker: the agent behind a question, as the oracle may see it.
+        oracle: the oracle that is asked.
+        asker: returns the agent that a question is about, as the oracle may see it.
         codec: the domain's messages.
-        engine: where answers go.
+        engine: the mailbox that answers are sent to.
         config: the limits.
-        answers: keeps every answer, and knows those of an earlier life.
-        priority: of the domain's questions in the queue; 0 goes first.
+        answers: keeps every answer, and has those that were recorded before a resume.
+        priority: the priority of the domain's questions in the queue; 0 goes first.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
         observer: is told of every call.
     """
 
-    def __init__(  # noqa: PLR0913  # its neighbours, each of them once
+    def __init__(  # noqa: PLR0913  # each of its neighbours once
         self,
         oracle: Oracle[Any],
         asker: Callable[[Question[Any]], StatefulAgent[Any]],
@@ -71,22 +71,22 @@ class OracleActor:
         self._priority = priority
         self._observer = observer or Observer()
         self._waiting: FairQueue[WaitingQuestion] = FairQueue()
-        self._open: dict[tuple[int, int, str], WaitingQuestion] = {}
-        """`{(agent, tick, trigger): its question}` from arrival until its answer is sent; survives a crash."""
+        self._open: dict[QuestionName, WaitingQuestion] = {}
+        """`{name: question}` from its arrival until its answer is sent; it survives a crash of the actor."""
         self._followers: dict[Hashable, list[WaitingQuestion]] = {}
-        """`{key of a question under way: the identical ones that wait for its answer}`."""
+        """`{key of a question under way: identical questions that wait for its answer}`."""
         self._calling = 0
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
 
     @property
     def queue_depth(self) -> int:
-        """Questions that wait for their turn."""
+        """Questions in the queue."""
         return len(self._waiting)
 
     @property
     def in_flight(self) -> int:
-        """Questions being answered."""
+        """Questions that the oracle is being asked."""
         return self._calling
 
     @property
@@ -95,10 +95,11 @@ class OracleActor:
         return self.statistics.tokens_before + self.oracle.tokens
 
     def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
-        """What it has counted.
+        """Return its counts.
 
         Args:
-            is_open: whether the engine has no answer to a question yet, so that it will be asked and counted again.
+            is_open: returns whether the engine has no answer to a question yet: after a resume such a question is
+                asked, and counted, again.
         """
         return self.statistics.state(self.tokens, is_open)
 
@@ -106,16 +107,16 @@ class OracleActor:
         """Answer questions until the mailbox closes.
 
         Raises:
-            OracleUnavailableError: nobody can answer, now or later.
-            JournalError: an answer cannot be kept.
+            OracleUnavailableError: there is no oracle to ask, now or later.
+            JournalError: an answer cannot be recorded.
         """
         self._waiting, self._followers, self._calling = FairQueue(), {}, 0
         self.admission.breaker.abandoned()
         try:
             async with anyio.create_task_group() as calls:
-                self._start(list(self._open.values()), calls)
+                self._accept(list(self._open.values()), calls)
                 while batch := await mailbox.receive_all():
-                    await self._admit(batch, calls)
+                    await self._receive(batch, calls)
         except BaseExceptionGroup as group:
             for kind in (OracleUnavailableError, JournalError):
                 if (error := first_error(group, kind)) is not None:
@@ -126,30 +127,30 @@ class OracleActor:
                 self._timer.cancel()
             self.statistics.report(anyio.current_time())
 
-    async def _admit(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
-        """Queue what has arrived; past the queue's size, stop reading, so that the mailbox fills and says no."""
+    async def _receive(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
+        """Accept a batch of questions; while the queue is full, read no more, so that the mailbox fills and refuses."""
         now = anyio.current_time()
         arrived = [WaitingQuestion(self._codec.question(encoded), now) for encoded in batch]
-        # They are open before the domain or the oracle looks at any: a crash over one must not lose the others.
-        self._open.update({each.name: each for each in arrived})
-        self._start(arrived, calls)
+        # They are open before the domain or the oracle sees any of them: a crash over one must not lose the others.
+        self._open.update({waiting.name: waiting for waiting in arrived})
+        self._accept(arrived, calls)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()
 
-    def _start(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
-        """Send again what was answered before, replay what is on a tape, and queue what has to be asked."""
+    def _accept(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
+        """Send recorded answers again, replay answers from a tape, and queue the questions that must be asked."""
         for waiting in arrived:
-            decided = waiting.decided  # by an actor that crashed before it was sent: it is in the log, so it stands
+            decided = waiting.decided  # the actor crashed before it was sent; it is in the log, so it stays valid
             if decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
-                self.statistics.known(decided)
+                self.statistics.count_recorded(decided)
             if decided is not None:
                 calls.start_soon(self._send, waiting, decided)
             elif self.oracle.replays:
                 calls.start_soon(self._replay, waiting, calls)
             else:
                 self._queue(waiting)
-        self._pump(calls)
+        self._start_calls(calls)
 
     async def _send(self, waiting: WaitingQuestion, decided: Decided) -> None:
         self._open[waiting.name] = waiting._replace(decided=decided)
@@ -166,23 +167,23 @@ class OracleActor:
         await self._deliver(waiting, answer, calls)
 
     def _queue(self, waiting: WaitingQuestion) -> None:
-        """Wait for a turn, or for the answer to an identical question, where one answer may serve both."""
+        """Queue a question, or let it wait for the answer to an identical one, where the oracle lets them share it."""
         question = waiting.question
         if self._has_keys:
             key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
             waiting = waiting._replace(key=key)
         if waiting.key is not None and waiting.key in self._followers:
             self._followers[waiting.key].append(waiting)
-            self.statistics.shared(waiting.name)
+            self.statistics.count_shared(waiting.name)
             return
         if waiting.key is not None:
             self._followers[waiting.key] = []
         self._waiting.put(waiting, self._priority)
 
-    def _pump(self, calls: anyio.abc.TaskGroup) -> None:
-        """Start every call that may start now, and come back when the next one may."""
+    def _start_calls(self, calls: anyio.abc.TaskGroup) -> None:
+        """Start every call that may start now, and set a timer for the next one."""
         now, admission = anyio.current_time(), self.admission
-        waited = admission.take_held_back()
+        waited = admission.take_rate_wait()
         while (waiting := self._waiting.first()) is not None and self._calling < admission.limit.limit:
             if (refusal := admission.refusal(waiting, now)) is not None:
                 calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
@@ -194,7 +195,7 @@ class OracleActor:
             admission.begun(now, waited=waited)
             waited = False
             self._calling += 1
-            self.statistics.called(waiting.name)
+            self.statistics.count_call(waiting.name)
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
             calls.start_soon(self._call, waiting, calls)
         if len(self._waiting) < self._config.queue_size:
@@ -203,11 +204,11 @@ class OracleActor:
     def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(delay_s, self._pump, calls)
-        self.admission.hold_back()
+        self._timer = asyncio.get_running_loop().call_later(delay_s, self._start_calls, calls)
+        self.admission.note_rate_wait()
 
     async def _call(self, waiting: WaitingQuestion, calls: anyio.abc.TaskGroup) -> None:
-        """Ask the oracle, and tell everything that learns from how it went."""
+        """Ask the oracle, and report the call to the limits and the observer."""
         begun, under_way = anyio.current_time(), self._calling
         within_s = self.admission.expires(waiting, begun) - begun
         self._observer.asked(begun - waiting.arrived)
@@ -219,30 +220,30 @@ class OracleActor:
         await self._deliver(waiting, answer, calls)
 
     async def _deliver(self, waiting: WaitingQuestion, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
-        """Hand the engine the answer to a question and to those identical to it, and go on."""
+        """Record and send the answer to a question and to those identical to it, and start further calls."""
         if answer.source in FALLBACKS and not self.oracle.falls_back:
             agent, tick, trigger = waiting.name
             raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail)
         followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
         if answer.source == Source.TIMEOUT:
-            for follower in followers:  # they came later, so they may still have time
+            for follower in followers:  # they arrived later, so their deadlines may not have passed
                 self._queue(follower)
             followers = []
         now = anyio.current_time()
-        for asked in (waiting, *followers):
-            question = asked.question
-            decided = asked.decide(answer, now)
-            self.statistics.noted(decided, now, answer.detail)
+        for same in (waiting, *followers):
+            question = same.question
+            decided = same.decide(answer, now)
+            self.statistics.count_answer(decided, now, answer.detail)
             if answer.reason:
                 await self.oracle.forgo(self._codec.encode(question), answer.source, answer.reason)
-            self._open[asked.name] = asked._replace(decided=decided)
+            self._open[same.name] = same._replace(decided=decided)
             await self._answers.keep(self._codec.encode(decided))
-            await self._send(asked, decided)
-        self._pump(calls)
+            await self._send(same, decided)
+        self._start_calls(calls)
 
     def _close(self, waiting: WaitingQuestion) -> None:
-        """A question is answered. One of the same name may have been asked since the answer was sent."""
+        """Forget an answered question, unless one of the same name has been asked since its answer was sent."""
         name = waiting.name
-        self.statistics.settled(name)
+        self.statistics.close(name)
         if self._open.get(name, waiting).question is waiting.question:
             self._open.pop(name, None)

@@ -1,7 +1,7 @@
-"""When a question may be put to the oracle, and what stands in for an answer where it may not.
+"""Admission of questions to the oracle, and the fallback of a question that is refused.
 
-One is refused past its deadline, while the breaker is open, or when the money is spent. Else it waits for its turn, by
-concurrency and rate.
+A question is refused past its deadline, while the breaker is open, and once the spend cap is reached. Otherwise it
+waits until concurrency and rate let it start.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from prism.statechart import Oracle
 
 
 class Admission:
-    """Holds the limits, and learns from how calls end.
+    """The limits on calls, which follow how calls end.
 
     Args:
         config: the limits.
-        oracle: who is asked.
-        used: `(calls, tokens)` of the whole run so far.
+        oracle: the oracle that is asked.
+        used: returns `(calls, tokens)` of the whole run so far.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
     """
 
@@ -42,17 +42,17 @@ class Admission:
         self.limit: ConcurrencyLimit = AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)
         self._config = config
         self._counts_waiting = oracle.falls_back
-        """Whether waiting counts towards the deadline; not where there is no doing without an answer."""
+        """True if waiting counts towards the deadline. It does not for an oracle without fallbacks: it must answer."""
         self._deadline_s = config.deadline_s if oracle.waits else math.inf
         self._used = used
         self._on_spent = on_spent
         self._is_spent = False
         self._bucket = TokenBucket(config.rate_per_s)
         self._has_waited = False
-        """Whether the next call has waited for the rate, and for nothing else."""
+        """True if the next call has waited for the rate, and for nothing else."""
 
     def refusal(self, waiting: WaitingQuestion, now: float) -> Answer | None:
-        """The fallback of a question that may not be asked: too late, the backend is down, or the money is spent."""
+        """Return the fallback of a question that is refused: deadline, breaker or spend cap; None if it is admitted."""
         if self.expires(waiting, now) <= now:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
         if not self.breaker.allows(now):
@@ -65,46 +65,46 @@ class Admission:
         return fallback(waiting.question, Source.FALLBACK, "spent")
 
     def expires(self, waiting: WaitingQuestion, now: float) -> float:
-        """When a question is given up."""
+        """Return the time at which a question becomes a fallback."""
         return (waiting.arrived if self._counts_waiting else now) + self._deadline_s
 
     def delay(self, now: float) -> float:
-        """Seconds until the rate lets a call start; 0 when it may start now."""
+        """Return the seconds until the rate lets a call start; 0 when it may start now."""
         return self._bucket.delay(now)
 
-    def hold_back(self) -> None:
-        """The next call has to wait for the rate."""
+    def note_rate_wait(self) -> None:
+        """Note that the next call waits for the rate."""
         self._has_waited = True
 
-    def take_held_back(self) -> bool:
-        """Whether the next call has waited for the rate; forgotten once it is asked for."""
+    def take_rate_wait(self) -> bool:
+        """Return whether the next call has waited for the rate, and reset that."""
         waited, self._has_waited = self._has_waited, False
         return waited
 
     def begun(self, now: float, *, waited: bool) -> None:
-        """A call starts.
+        """Note that a call starts.
 
         Args:
-            waited: it was held back by the rate alone.
+            waited: True if it waited for the rate, and for nothing else.
         """
         self._bucket.take(now, waited=waited)
         self.breaker.begun()
 
     def ended(self, answer: Answer, within_s: float, under_way: int, now: float) -> None:
-        """A call has ended.
+        """Note that a call has ended.
 
         Args:
             within_s: the time it was given.
-            under_way: calls that were, itself included, when it started.
+            under_way: calls under way when it started, itself included.
         """
         failure = answer.reason or None
         if failure == "deadline" and within_s < self._deadline_s / 2:
-            failure = "waited"  # it had waited so long that little time was left, which says nothing of the backend
+            failure = "waited"  # most of its time went into waiting, so the backend is not to blame
         self.breaker.ended(failure, now)
         self.limit.ended(failure, under_way, now)
 
     def _has_reached_cap(self) -> bool:
-        """Whether a further call would go over the spend cap. Tokens are known only once a call has ended."""
+        """Return whether a further call would exceed the spend cap. A call's tokens are counted only after its end."""
         (calls, tokens), config = self._used(), self._config
         return (config.max_calls is not None and calls >= config.max_calls) or (
             config.max_tokens is not None and tokens >= config.max_tokens

@@ -1,4 +1,4 @@
-"""One question put to an oracle, and what came of it: an option in any case, with the reason where it is a fallback."""
+"""One call to an oracle, and its answer: an option in any case, with a reason if it is a fallback."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from prism.statechart import Oracle
 
 
 class Answer(NamedTuple):
-    """The settled choice.
+    """The answer to a question: of the oracle, or a fallback.
 
     Args:
         state: the option taken.
-        source: who took it.
-        reason: why it is a fallback, a word from a closed set; empty for an answer.
+        source: a `Source`: who took it.
+        reason: why it is a fallback, a word from a closed set; empty for an answer of the oracle.
         detail: what happened, in words, for the log.
-        content: what the oracle said beyond the option.
+        content: what the oracle answered besides the option.
     """
 
     state: str
@@ -31,28 +31,28 @@ class Answer(NamedTuple):
 
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
-    """The first option, which is what the chart's rules would have done, or the most passive of the options."""
+    """Return the first option, which the chart's rules would have taken, or which is the most passive one."""
     return Answer(question.options[0], source, reason, detail)
 
 
 async def call_oracle(
     oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], within_s: float
 ) -> Answer:
-    """The oracle's answer, or the fallback with the reason why there is none.
+    """Return the oracle's answer, or a fallback with the reason why there is none.
 
     Args:
-        within_s: how long it may take.
+        within_s: the time that the call may take.
 
     Raises:
-        OracleUnavailableError: nobody can answer, now or later.
+        OracleUnavailableError: there is no oracle to ask, now or later.
     """
     options = [type(agent.state)(option) for option in question.options]
     with anyio.move_on_after(max(0.0, within_s)):
         try:
             state, content = await oracle.answer(agent, agent.state, question.trigger, options, question.context)
         except OracleUnavailableError:
-            raise  # a tape without the answer, a backend that is not there: a fallback would hide that
-        except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code: this is no answer
+            raise  # the tape has no answer, or there is no backend: a fallback would hide that
+        except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code, and may raise anything
             if _is_cancelled(error):
                 raise
             return fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
@@ -63,13 +63,13 @@ async def call_oracle(
 
 
 def _is_cancelled(error: BaseException) -> bool:
-    """Whether it is we who are cancelled; an oracle may also await something of its own that was."""
+    """Return whether this task is cancelled. An oracle may also raise it for a task of its own that was cancelled."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def _reason(error: BaseException) -> str:
-    """The word under which a fallback is counted."""
+    """Return the word under which a fallback is counted."""
     if isinstance(error, TimeoutError):
         return "timeout"
     return error.reason if isinstance(error, OracleError) else "error"

@@ -1,7 +1,7 @@
-"""A circuit breaker: when a backend fails for everybody, stop asking it, and probe now and then whether it is back.
+"""A circuit breaker: while a backend is down, it is not asked, and probed now and then.
 
-Only what says that the backend is down counts: timeouts, connections and server errors. An answer that cannot be parsed
-is the model's fault and opens nothing.
+Only signs that the backend is down count: timeouts, connection errors and server errors. An answer that cannot be
+parsed is the model's fault and does not open the breaker.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import deque
 from enum import StrEnum, unique
 
 WINDOW = 20
-"""The latest outcomes that are looked at."""
+"""The number of latest outcomes that count."""
 OPENS_AT = 0.5
 """The share of failures in a full window that opens the breaker."""
 FIRST_PAUSE_S = 5.0
@@ -22,7 +22,7 @@ FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "
 
 @unique
 class BreakerState(StrEnum):
-    """Closed lets everything through, open nothing, half-open one probe."""
+    """A breaker's state: closed lets every call through, open none, half-open one probe."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -30,7 +30,7 @@ class BreakerState(StrEnum):
 
 
 class CircuitBreaker:
-    """Decides whether a call may be made.
+    """A circuit breaker of one backend.
 
     It opens when half of the last 20 outcomes are failures. After a pause of 5 s, doubled at each failed probe up to
     60 s, one call is let through: its success closes the breaker, its failure opens it again.
@@ -41,27 +41,27 @@ class CircuitBreaker:
     def __init__(self) -> None:
         self.state = BreakerState.CLOSED
         self.opened = 0
-        """How often it has opened."""
+        """The number of times it has opened."""
         self._outcomes: deque[bool] = deque(maxlen=WINDOW)
         self._pause_s = FIRST_PAUSE_S
         self._until = 0.0
 
     def allows(self, now: float) -> bool:
-        """Whether a call may start. After a pause one may, until it has `begun`."""
+        """Return whether a call may start. After a pause one call may, until it has `begun`."""
         return self.state is BreakerState.CLOSED or (self.state is BreakerState.OPEN and now >= self._until)
 
     def begun(self) -> None:
-        """A call has started. While the breaker is open it is the probe, and no other may start before it ends."""
+        """Note that a call has started. In an open breaker it is the probe: no other may start before it ends."""
         if self.state is BreakerState.OPEN:
             self.state = BreakerState.HALF_OPEN
 
     def abandoned(self) -> None:
-        """Whoever made the calls under way has crashed. A probe among them will not end; the next call is one."""
+        """Note that the calls under way were lost in a crash. If one was the probe, the next call is the probe."""
         if self.state is BreakerState.HALF_OPEN:
             self.state = BreakerState.OPEN
 
     def ended(self, reason: str | None, now: float) -> None:
-        """Note how a call ended.
+        """Note that a call ended.
 
         Args:
             reason: why it failed; None for an answer.

@@ -1,7 +1,7 @@
-"""How many calls may be under way at once: a fixed number, or one that finds its own level.
+"""The limit on calls under way: a fixed number, or one that adapts to the server.
 
-Model servers queue without limit, so the right number cannot be read off their refusals. It is where more concurrency
-stops paying: there goodput (answers a second) no longer grows with the number of calls, only latency does.
+Model servers queue without limit, so their refusals do not show the right number. It is the number beyond which goodput
+(answers a second) no longer grows, and only latency does.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 OVERLOADED = frozenset({"timeout", "deadline", "overloaded"})
-"""The reasons that mean too much was asked at once. A plain 5xx is no such sign: it comes at any number of calls."""
+"""The reasons that are signs of too many calls. A plain 5xx is none: it comes at any number of calls."""
 
 
 class ConcurrencyLimit(Protocol):
@@ -20,57 +20,65 @@ class ConcurrencyLimit(Protocol):
         """The most calls that may be under way now."""
 
     def ended(self, reason: str | None, in_flight: int, now: float) -> None:
-        """Note that a call ended: `reason` why it failed, or None; `in_flight` calls were under way with it."""
+        """Note that a call ended.
+
+        Args:
+            reason: why it failed; None for an answer.
+            in_flight: calls under way when it started, itself included.
+            now: the time, in seconds.
+        """
 
 
 class FixedLimit:
-    """A limit that stays.
+    """A limit that never changes.
 
     Args:
-        limit: most calls at once.
+        limit: the most calls under way.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
 
     def ended(self, reason: str | None, in_flight: int, now: float) -> None:
-        """Nothing changes."""
+        """Ignore the call: the limit is fixed."""
 
 
 class AdaptiveLimit:
-    """A limit that climbs while climbing pays, and comes down while that costs nothing.
+    """A limit that rises while goodput rises with it, and falls while goodput does not suffer.
 
-    It watches goodput over windows of calls, tries a step of a quarter, and compares. A step up is kept, and the next
-    one tried, if goodput grows by UP_PAYS; a step down if it grows by DOWN_PAYS, as it does by chance where it is flat,
-    so there the limit sinks and latency with it. A step that does not pay is taken back, and after a rest the other
-    direction is tried. A timeout, a 503 or a 429 multiplies the limit by BACKOFF.
+    It measures goodput over windows of calls, changes the limit by a quarter, and compares. A step up is kept, and
+    another tried, if goodput grows by the factor UP_GAIN; a step down if it grows by DOWN_GAIN. Where goodput is flat,
+    chance alone brings DOWN_GAIN now and then, so the limit falls there, and latency with it. A step that is not kept
+    is undone, and after a pause the other direction is tried. A timeout, a 503 or a 429 multiplies the limit by
+    BACKOFF.
 
     Source: hill climbing on throughput, Heiss & Wagner, "Adaptive load control in transaction processing systems"
     (1991); multiplicative decrease, Jacobson, "Congestion avoidance and control" (1988).
 
     Args:
-        most: never above this.
-        start: where it begins.
+        limit_max: the highest limit.
+        start: the first limit.
     """
 
     STEP = 1.25
-    UP_PAYS = 1.02
-    DOWN_PAYS = 1.01
+    UP_GAIN = 1.02
+    DOWN_GAIN = 1.01
     BACKOFF = 0.7
     SAMPLES = 40
-    """Answers in one window at least; also twice the limit, so every slot is seen about twice."""
-    REST = 3
-    """Windows between a step that was taken back and the next try."""
+    """The fewest answers in a window. It is at least twice the limit too, so every slot is used about twice."""
+    PAUSE_WINDOWS = 3
+    """Windows between a step that was undone and the next one."""
 
-    def __init__(self, most: int, start: int = 4) -> None:
-        self._most = most
-        self._level = float(min(start, most))
+    def __init__(self, limit_max: int, start: int = 4) -> None:
+        self._limit_max = limit_max
+        self._level = float(min(start, limit_max))
         self._upwards = True
         self._before: float | None = None
-        """Goodput before the step that is being tried; None while none is."""
-        self._resting = 0
+        """The goodput before the step that is being tried; None while none is."""
+        self._pause = 0
+        """Windows left of the pause after a step that was undone."""
         self._grace = 0
-        """Calls yet to end that were under way at the last back-off: their failures are the same overload's."""
+        """Calls under way at the last back-off that have not ended: their failures come from the same overload."""
         self._answers = 0
         self._saturated = 0
         self._begun: float | None = None
@@ -78,10 +86,10 @@ class AdaptiveLimit:
     @property
     def limit(self) -> int:
         """The most calls that may be under way now."""
-        return max(1, min(self._most, round(self._level)))
+        return max(1, min(self._limit_max, round(self._level)))
 
     def ended(self, reason: str | None, in_flight: int, now: float) -> None:
-        """Note a call, and after a window of them move."""
+        """Count a call that ended, and at the end of a window change the limit."""
         if self._begun is None:
             self._begun = now
         self._grace = max(0, self._grace - 1)
@@ -92,39 +100,39 @@ class AdaptiveLimit:
         self._answers += reason is None
         self._saturated += in_flight >= self.limit
         if self._answers >= max(self.SAMPLES, 2 * self.limit) and now > self._begun:
-            # A window that was not full says nothing about the limit.
+            # Calls in a window that did not use the limit say nothing about it.
             if 2 * self._saturated >= self._answers:
                 self._move(self._answers / (now - self._begun))
             self._open_window(now)
 
     def _move(self, goodput: float) -> None:
-        if self._resting > 0:
-            self._resting -= 1
+        if self._pause > 0:
+            self._pause -= 1
             return
-        if self._before is not None and goodput < self._before * (self.UP_PAYS if self._upwards else self.DOWN_PAYS):
+        if self._before is not None and goodput < self._before * (self.UP_GAIN if self._upwards else self.DOWN_GAIN):
             self._level = self._step(not self._upwards)
-            self._turn_around()
+            self._reverse()
             return
         wanted = self._step(self._upwards)
         if wanted == self._level:
-            self._turn_around()
+            self._reverse()
             return
         self._before, self._level = goodput, wanted
 
     def _step(self, upwards: bool) -> float:
-        """The level a step up or down from here, within bounds; a step is one call at least."""
+        """Return the level one step up or down, within bounds; a step is at least one call."""
         if upwards:
-            return min(float(self._most), max(self._level + 1.0, self._level * self.STEP))
+            return min(float(self._limit_max), max(self._level + 1.0, self._level * self.STEP))
         return max(1.0, min(self._level - 1.0, self._level / self.STEP))
 
-    def _turn_around(self) -> None:
+    def _reverse(self) -> None:
         self._upwards = not self._upwards
-        self._before, self._resting = None, self.REST
+        self._before, self._pause = None, self.PAUSE_WINDOWS
 
     def _back_off(self, in_flight: int, now: float) -> None:
         self._level = max(1.0, self._level * self.BACKOFF)
         self._grace = in_flight
-        self._before, self._resting, self._upwards = None, self.REST, True
+        self._before, self._pause, self._upwards = None, self.PAUSE_WINDOWS, True
         self._open_window(now)
 
     def _open_window(self, now: float) -> None:

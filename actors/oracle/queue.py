@@ -1,4 +1,4 @@
-"""Questions that wait at the oracle for their turn: by priority, and first come first served within one."""
+"""The queue of questions that wait for the oracle: by priority, and in the order of arrival within one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prism.agents import Question
 
 
 class WaitingQuestion(NamedTuple):
-    """A question that has arrived, what identical questions have in common, and its answer while that is being sent."""
+    """A question that has arrived, the key that identical questions share, and its answer while that is being sent."""
 
     question: Question[Any]
     arrived: float
@@ -21,11 +21,11 @@ class WaitingQuestion(NamedTuple):
 
     @property
     def name(self) -> QuestionName:
-        """The agent, tick and trigger that it is known by."""
+        """The question's agent, tick and trigger."""
         return self.question.agent, self.question.tick, self.question.trigger
 
     def decide(self, answer: Answer, now: float) -> Decided:
-        """What the engine is told."""
+        """Return the message that tells the engine of the answer."""
         question = self.question
         return Decided(
             question.tick,
@@ -62,11 +62,11 @@ class FairQueue(Generic[T]):
         self._size += 1
 
     def first(self) -> T | None:
-        """The item whose turn it is, left where it is; None when there is none."""
+        """Return the next item without removing it; None when there is none."""
         return next(iter(self), None)
 
     def pop(self) -> T:
-        """The item whose turn it is.
+        """Remove and return the next item.
 
         Raises:
             IndexError: the queue is empty.

@@ -1,4 +1,4 @@
-"""What the oracle has done, for the summary, the progress display and the log."""
+"""The statistics of the oracle actor, for the summary, the progress display and the log."""
 
 from __future__ import annotations
 
@@ -18,44 +18,48 @@ WARN_EVERY_S = 10.0
 
 
 UNASKED = frozenset({"breaker_open", "deadline", "spent"})
-"""Reasons of fallbacks for which the oracle may never have been called."""
+"""Reasons of fallbacks for which the oracle may not have been called."""
 
 
 class OracleCounters:
-    """Counts of answers and fallbacks, and a warning about the latter now and then instead of one for each."""
+    """Counts of answers and fallbacks, with one warning in 10 s about fallbacks instead of one for each."""
 
     def __init__(self) -> None:
         self.answered = 0
         self.calls = 0
-        """Calls that were made to the oracle itself."""
+        """Calls to the oracle."""
         self.coalesced = 0
         """Questions that shared the answer of an identical one."""
         self.fallbacks: Counter[str] = Counter()
-        """`{reason: how often}`."""
+        """`{reason: count}`."""
         self.tokens_before = 0
-        """Tokens used in earlier lives of the run."""
+        """Tokens used by earlier processes of the run."""
         self.concurrency_max = 0
         self.latencies = Latencies()
         """From the arrival of a question to its answer; fallbacks do not count."""
         self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
-        """`{open question: {(count, reason of a fallback): what it has added so far}}`."""
+        """`{open question: {(count, reason of a fallback): its part of that count}}`."""
         self._unreported: Counter[str] = Counter()
         self._detail = ""
         self._reported_at = float("-inf")
 
-    def called(self, name: QuestionName) -> None:
-        """A question is put to the oracle."""
+    def count_call(self, name: QuestionName) -> None:
+        """Count a question that is put to the oracle."""
         self.calls += 1
         self._add(name, "calls")
 
-    def shared(self, name: QuestionName) -> None:
-        """A question waits for the answer to an identical one."""
+    def count_shared(self, name: QuestionName) -> None:
+        """Count a question that waits for the answer to an identical one."""
         self.coalesced += 1
         self._add(name, "coalesced")
 
-    def noted(self, decided: Decided, now: float, detail: str = "") -> None:
-        """A question has been answered, one way or another; `detail` says more of a failure."""
-        self._answered(decided)
+    def count_answer(self, decided: Decided, now: float, detail: str = "") -> None:
+        """Count an answer or a fallback.
+
+        Args:
+            detail: what happened, in words, if it is a fallback.
+        """
+        self._count_answer(decided)
         if decided.source not in FALLBACKS:
             self.latencies.add(decided.latency_s)
             return
@@ -64,42 +68,42 @@ class OracleCounters:
         if now - self._reported_at >= WARN_EVERY_S:
             self.report(now)
 
-    def known(self, decided: Decided) -> None:
-        """A question was answered in an earlier life: its call is counted, its latency is not."""
+    def count_recorded(self, decided: Decided) -> None:
+        """Count an answer that was recorded before the resume: with its call, but without its latency."""
         if decided.reason not in UNASKED:
-            self.called((decided.agent, decided.asked, decided.trigger))
-        self._answered(decided)
+            self.count_call((decided.agent, decided.asked, decided.trigger))
+        self._count_answer(decided)
 
-    def settled(self, name: QuestionName) -> None:
-        """The engine has the answer to a question: whoever goes on from here does not ask it again."""
+    def close(self, name: QuestionName) -> None:
+        """Note that the engine has the answer to a question: a resume from here does not ask it again."""
         self._of_open.pop(name, None)
 
     def state(self, tokens: int, is_open: Callable[[QuestionName], bool]) -> OracleState:
-        """The counts so far, but for questions that will be asked, and counted, again.
+        """Return the counts so far, without the questions that a resume will ask, and count, again.
 
         Args:
-            is_open: whether the engine has no answer to a question yet.
+            is_open: returns whether the engine has no answer to a question yet.
         """
-        less: Counter[tuple[str, str]] = Counter()
+        open_counts: Counter[tuple[str, str]] = Counter()
         for name, added in self._of_open.items():
             if is_open(name):
-                less.update(added)
-        fallbacks = {reason: count - less["fallbacks", reason] for reason, count in self.fallbacks.items()}
+                open_counts.update(added)
+        fallbacks = {reason: count - open_counts["fallbacks", reason] for reason, count in self.fallbacks.items()}
         return OracleState(
-            answered=self.answered - less["answered", ""],
-            calls=self.calls - less["calls", ""],
-            coalesced=self.coalesced - less["coalesced", ""],
+            answered=self.answered - open_counts["answered", ""],
+            calls=self.calls - open_counts["calls", ""],
+            coalesced=self.coalesced - open_counts["coalesced", ""],
             fallbacks={reason: count for reason, count in fallbacks.items() if count},
             tokens=tokens,
         )
 
     def restore(self, state: OracleState) -> None:
-        """Count on from there."""
+        """Set the counts to those of a checkpoint."""
         self.answered, self.calls, self.coalesced = state.answered, state.calls, state.coalesced
         self.fallbacks = Counter(state.fallbacks)
         self.tokens_before = state.tokens
 
-    def _answered(self, decided: Decided) -> None:
+    def _count_answer(self, decided: Decided) -> None:
         name = (decided.agent, decided.asked, decided.trigger)
         self.answered += 1
         self._add(name, "answered")
@@ -111,7 +115,7 @@ class OracleCounters:
         self._of_open.setdefault(name, Counter())[count, reason] += 1
 
     def report(self, now: float) -> None:
-        """Log the fallbacks since the last report, if there were any: one line for all of them."""
+        """Log the fallbacks since the last report in one line, if there were any."""
         if self._unreported:
             latest = {"latest": self._detail[:200]} if self._detail else {}
             log.warning("oracle_fallbacks", actor="oracle", **dict(sorted(self._unreported.items())), **latest)
