@@ -27,9 +27,9 @@ def has_proposed(_: Nation, situation: Situation) -> bool:
     return situation.action is not None
 
 
-def run_and_report(nation: Nation, _: Any) -> None:
+def carry_out(nation: Nation, _: Any) -> None:
     """Do what the oracle has said."""
-    nation.run_and_report()
+    nation.carry_out()
 
 
 ECONOMY_CHART: Final = Statechart(
@@ -37,10 +37,10 @@ ECONOMY_CHART: Final = Statechart(
     initial=PolicyState.OBSERVING,
     transitions=(
         # From wherever a quarter left it, be it a crash in the middle: no nation can get stuck.
-        *(Transition("turn_begins", state, PROPOSED, action=run_and_report, oracle=True) for state in PolicyState),
+        *(Transition("turn_begins", state, PROPOSED, action=carry_out, oracle=True) for state in PolicyState),
         # Rejecting comes first: what nobody has judged changes nothing.
-        Transition("review", PROPOSED, REJECTED, has_proposed, run_and_report, oracle=True),
-        Transition("review", PROPOSED, ACCEPTED, has_proposed, run_and_report, oracle=True),
-        Transition("apply", ACCEPTED, APPLIED, action=run_and_report, oracle=True),
+        Transition("review", PROPOSED, REJECTED, has_proposed, carry_out, oracle=True),
+        Transition("review", PROPOSED, ACCEPTED, has_proposed, carry_out, oracle=True),
+        Transition("apply", ACCEPTED, APPLIED, action=carry_out, oracle=True),
     ),
 )

@@ -106,7 +106,7 @@ class Nation(StatefulAgent[PolicyState]):
         """
         self._answer = msgspec.json.decode(content, type=STEPS[trigger])
 
-    def run_and_report(self) -> None:
+    def carry_out(self) -> None:
         """Make the latest answer the effect of this turn."""
         self._outcome, self._answer = self._answer, None
 
