@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from prism.config import Config, load_config
+from prism.config import LENGTH_MAX, Config, load_config
 from prism.errors import ConfigError
 
 SET = click.option(
@@ -48,7 +48,8 @@ def read_config(path: Path, overrides: Sequence[str]) -> Config:
         ConfigError: there is no such file, or a setting is wrong.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(LENGTH_MAX + 1)  # whoever names a data file by mistake need not wait for all of it
     except FileNotFoundError:
         raise ConfigError(str(path), "no such file; write one to start from with: prism init DIR") from None
     except IsADirectoryError:

@@ -19,8 +19,11 @@ from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.execute import SPEND_CAP, Run
 from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, covered_ticks
-from prism.config import Config, load_config
+from prism.config import LENGTH_MAX, Config, load_config
 from prism.errors import ConfigError
+
+RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
+"""Written out with all defaults, and a line for each item, a configuration is several times as long as it was."""
 
 
 class ResumedRun(NamedTuple):
@@ -131,7 +134,7 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
-    return load_config(text, str(path), environment={}, overrides=overrides)
+    return load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
 
 
 def longest_lookahead(directory: RunDirectory, config: Config) -> int:

@@ -1,6 +1,7 @@
 """The configuration of a run: what can be set, and how settings from several places become one checked value."""
 
 from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
+from prism.config.document import LENGTH_MAX
 from prism.config.economy import BacktestConfig, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
 from prism.config.load import load_config
 from prism.config.model import (
@@ -17,6 +18,7 @@ from prism.config.model import (
 from prism.config.runtime import MetricsConfig, RunConfig
 
 __all__ = [
+    "LENGTH_MAX",
     "ActivityConfig",
     "BacktestConfig",
     "ChoiceConfig",

@@ -2,13 +2,15 @@
 
 YAML as a configuration needs it, and no more. Numbers, booleans and null are written as YAML 1.2 writes them: the older
 rules turn `no` into false, `0042` into 34 and `12:30` into 750, and leave `1e3` a text, all without a word.
-Tags and aliases are refused: no setting needs them, and with aliases a small file can mean an endless value.
+Tags and aliases are refused: no setting needs them, and with aliases a small file can mean an endless value. Long texts
+and deep nesting are refused too: the time of the library grows with the square of the depth, 12 s for 4 KB of `[`.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import date
+from typing import Any
 
 import msgspec
 import yaml
@@ -16,6 +18,10 @@ import yaml
 from prism.errors import ConfigError
 
 FOUND_LENGTH = 60
+DEPTH_MAX = 32
+"""Collections inside one another; settings need 4."""
+LENGTH_MAX = 64 * 1024
+"""Characters of a text. Every setting with its explanation takes 13,000; this many take the library up to a second."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +37,54 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader that reads words and numbers as YAML 1.2 does."""
+    """A safe loader that reads words and numbers as YAML 1.2 does, and refuses references and deep nesting.
+
+    Args:
+        text: the YAML text.
+        source: what errors call it.
+    """
+
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text)
+        self._source = source
+        self._depth = 0
+
+    def fetch_more_tokens(self) -> None:
+        """Scan one token more, and refuse it where it opens a collection too many.
+
+        Before `compose_node` sees a bracket, the scanner reads on to find out whether a key begins there, and its time
+        for each token grows with the depth.
+        """
+        super().fetch_more_tokens()
+        if self.flow_level + len(self.indents) > DEPTH_MAX:
+            raise self._too_deep(self.tokens[-1].start_mark)
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Compose a node with all that is in it."""
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        self._refuse_reference(event)
+        is_collection = isinstance(event, yaml.CollectionStartEvent)
+        self._depth += is_collection
+        # Some collections have no token of their own, such as the mapping in `[a: b]`, so this count is the exact one.
+        if self._depth > DEPTH_MAX:
+            raise self._too_deep(event.start_mark)
+        node = super().compose_node(parent, index)
+        self._depth -= is_collection
+        return node
+
+    def _refuse_reference(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            raise self._refusal(f"*{event.anchor}: YAML aliases are not supported", event.start_mark)
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            shown = tag.replace("tag:yaml.org,2002:", "!!")
+            raise self._refusal(f"{shown}: YAML tags are not supported", event.start_mark)
+
+    def _too_deep(self, mark: Any) -> ConfigError:
+        return self._refusal(f"is nested more than {DEPTH_MAX} levels deep; no setting needs more than 4", mark)
+
+    def _refusal(self, problem: str, mark: Any) -> ConfigError:
+        return ConfigError(self._source, problem, line=_line(mark))
 
 
 _Loader.yaml_implicit_resolvers = {}
@@ -47,13 +100,17 @@ for _tag, _first, _pattern in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, _first)
 
 
-def read_document(text: str, source: str) -> dict[str, Entry]:
+def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> dict[str, Entry]:
     """The sections of a YAML text by name; none where it is empty.
 
+    Args:
+        length_max: characters it may have.
+
     Raises:
-        ConfigError: it is no YAML, has no sections at the top, or a key in it is no text or stands twice.
+        ConfigError: it is too long or nested too deeply, is no YAML, has no sections at the top, or a key in it is no
+            text or stands twice.
     """
-    top = _read(text, source)
+    top = _read(text, source, length_max)
     if top is None or top.value is None:
         return {}
     if not isinstance(top.value, dict):
@@ -65,10 +122,10 @@ def read_value(text: str, source: str, key: str) -> object:
     """The value that a text means by itself, as an environment variable or `--set` gives it; none where it is empty.
 
     Raises:
-        ConfigError: it is no YAML.
+        ConfigError: it is too long or nested too deeply, or is no YAML.
     """
     try:
-        top = _read(text, source)
+        top = _read(text, source, LENGTH_MAX)
     except ConfigError as error:
         # The value is one word on a command line: a line number would count lines that nobody sees.
         raise ConfigError(source, error.problem, key=key) from error
@@ -100,11 +157,12 @@ def _found(value: object) -> str:
     return str(value) if isinstance(value, date) else repr(value)
 
 
-def _read(text: str, source: str) -> Entry | None:
+def _read(text: str, source: str, length_max: int) -> Entry | None:
     """The whole text as one entry."""
+    if len(text) > length_max:
+        raise ConfigError(source, f"is longer than the {length_max:,} characters that a configuration may have")
     try:
-        _refuse_references(text, source)
-        loader = _Loader(text)
+        loader = _Loader(text, source)
         node = loader.get_single_node()
         return None if node is None else Entry(value=_value(loader, node, source, ""), line=_line(node.start_mark))
     except yaml.MarkedYAMLError as error:
@@ -115,19 +173,6 @@ def _read(text: str, source: str) -> Entry | None:
         line = text.count("\n", 0, error.position) + 1
         problem = f"not valid YAML: the character {chr(error.character)!a} is not allowed"
         raise ConfigError(source, problem, line=line) from error
-    except RecursionError as error:
-        raise ConfigError(source, "not valid here: nested too deeply") from error
-
-
-def _refuse_references(text: str, source: str) -> None:
-    for event in yaml.parse(text, Loader=_Loader):
-        line = event.start_mark.line + 1 if event.start_mark else None
-        if isinstance(event, yaml.AliasEvent):
-            raise ConfigError(source, f"*{event.anchor}: YAML aliases are not supported", line=line)
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            shown = tag.replace("tag:yaml.org,2002:", "!!")
-            raise ConfigError(source, f"{shown}: YAML tags are not supported", line=line)
 
 
 def _value(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:

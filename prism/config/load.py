@@ -18,7 +18,7 @@ import msgspec
 
 from prism.config.checks import find_conflict
 from prism.config.describe import Setting, settings
-from prism.config.document import Entry, found, join, read_document, read_value, without_lines
+from prism.config.document import LENGTH_MAX, Entry, found, join, read_document, read_value, without_lines
 from prism.config.model import Config
 from prism.errors import ConfigError
 
@@ -38,7 +38,14 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
         return ConfigError(self.source, problem, key=key, line=self.line)
 
 
-def load_config(text: str | None, source: str, *, environment: Mapping[str, str], overrides: Sequence[str]) -> Config:
+def load_config(
+    text: str | None,
+    source: str,
+    *,
+    environment: Mapping[str, str],
+    overrides: Sequence[str],
+    length_max: int = LENGTH_MAX,
+) -> Config:
     """The configuration that all sources together mean.
 
     Args:
@@ -47,12 +54,13 @@ def load_config(text: str | None, source: str, *, environment: Mapping[str, str]
         environment: every environment variable. `PRISM_A__B` sets `a.b`. Other names with `PRISM_` are left alone,
             except that of a section (`PRISM_POPULATION`), which is refused as a likely slip.
         overrides: `a.b=value` each, the last one first in rank.
+        length_max: characters that the text may have.
 
     Raises:
         ConfigError: the first thing that is wrong.
     """
     leaves: dict[str, Leaf] = {}
-    layers = (_from_text(text, source), _from_environment(environment), _from_overrides(overrides))
+    layers = (_from_text(text, source, length_max), _from_environment(environment), _from_overrides(overrides))
     for layer in layers:
         for path, leaf in layer:
             leaves.pop(path, None)  # so that the order of the leaves is the order in which they were set
@@ -66,9 +74,9 @@ def load_config(text: str | None, source: str, *, environment: Mapping[str, str]
     return config
 
 
-def _from_text(text: str | None, source: str) -> Iterator[tuple[str, Leaf]]:
+def _from_text(text: str | None, source: str, length_max: int) -> Iterator[tuple[str, Leaf]]:
     if text is not None:
-        yield from _from_section(read_document(text, source), source, "")
+        yield from _from_section(read_document(text, source, length_max=length_max), source, "")
 
 
 def _from_section(entries: Mapping[str, Entry], source: str, section: str) -> Iterator[tuple[str, Leaf]]:

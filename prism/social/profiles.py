@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,10 @@ from prism.text_files import decode_text, file_format
 _REQUIRED_COLUMNS = ("user_id", "name", "following_agentid_list", "user_char")
 _FACTS = ("mbti", "age", "gender", "country", "profession")
 _FOLLOWS = "following_agentid_list"
+DEPTH_MAX = 32
+"""Lists and objects inside one another in a JSON file; a profile needs 3."""
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+"""A text, or a bracket outside of texts."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +87,7 @@ def deal(profiles: tuple[Profile, ...], size: int, seed: int, config: Population
 
 
 def _from_json(text: str, source: str) -> tuple[Profile, ...]:
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(source, f"bad JSON: {error.msg} (column {error.colno})", line=error.lineno) from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits; lists thousands deep
-        raise InputError(source, f"bad JSON: {error}") from None
+    document = _decode_json(text, source)
     if not isinstance(document, list):
         raise InputError(source, f"expected a list of profiles, got {_kind(document)}")
     for place, entry in enumerate(document, 1):
@@ -103,6 +103,41 @@ def _from_json(text: str, source: str) -> tuple[Profile, ...]:
         if before != place:
             raise InputError(source, f"{profile.key!r} is used by profiles {before} and {place}", key="username")
     return profiles
+
+
+def _decode_json(text: str, source: str) -> Any:
+    """The value that a JSON text means."""
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise _too_deep(text, source) from None
+    except json.JSONDecodeError as error:
+        raise InputError(source, f"bad JSON: {error.msg} (column {error.colno})", line=error.lineno) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError(source, f"bad JSON: {error}") from None
+    if not _is_shallow(document, DEPTH_MAX):
+        raise _too_deep(text, source)
+    return document
+
+
+def _is_shallow(value: object, levels: int) -> bool:
+    """Whether a value has no more than so many levels of lists and objects."""
+    if not isinstance(value, list | dict):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_is_shallow(each, levels - 1) for each in inner)
+
+
+def _too_deep(text: str, source: str) -> InputError:
+    """The error that names the line of the first bracket too deep."""
+    depth = 0
+    line = 1
+    for found in _BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > DEPTH_MAX:
+            line += text.count("\n", 0, found.start())
+            break
+    return InputError(source, f"bad JSON: is nested more than {DEPTH_MAX} levels deep", line=line)
 
 
 def _json_profile(entry: Any, place: int, source: str) -> Profile:

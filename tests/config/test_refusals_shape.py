@@ -70,7 +70,3 @@ def test_a_bad_key_is_refused_with_a_hint(text: str, message: str) -> None:
 @pytest.mark.parametrize(("text", "message"), SHAPES.values(), ids=SHAPES.keys())
 def test_a_text_of_the_wrong_shape_is_refused_with_its_line(text: str, message: str) -> None:
     assert refusal(text) == f"c.yaml:{message}"
-
-
-def test_a_text_nested_too_deeply_is_refused() -> None:
-    assert refusal("[" * 2000 + "]" * 2000) == "c.yaml: not valid here: nested too deeply"

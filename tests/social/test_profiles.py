@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 
 import pytest
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.profiles import Profile, deal, parse_profiles
+from prism.social.profiles import DEPTH_MAX, Profile, deal, parse_profiles
 from tests.paths import DATA
 
 HEADER = "user_id,name,username,following_agentid_list,user_char,description\n"
@@ -132,9 +133,31 @@ def test_a_bad_json_file_is_one_clear_line(data: bytes, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_json_nested_beyond_reason_is_an_input_error() -> None:
-    with pytest.raises(InputError, match=r"^p\.json: bad JSON: maximum recursion depth"):
-        parse_profiles(b"[" * 200_000, "p.json")
+def nested(levels: int) -> bytes:
+    """A profile file of so many levels, the innermost on the last line."""
+    inner = levels - 2
+    return b'[{"realname": "Ada [", "more": ' + b"\n[" * inner + b'"]\\""' + b"]" * inner + b"}]"
+
+
+def test_json_nested_as_deeply_as_may_be_is_read() -> None:
+    (profile,) = parse_profiles(nested(DEPTH_MAX), "p.json")
+    assert profile.name == "Ada ["
+
+
+@pytest.mark.parametrize("levels", [DEPTH_MAX + 1, 900, 100_000])
+def test_json_nested_too_deeply_is_refused_with_its_line(levels: int) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_profiles(nested(levels), "p.json")
+    assert str(caught.value) == f"p.json:{DEPTH_MAX}: bad JSON: is nested more than {DEPTH_MAX} levels deep"
+
+
+@pytest.mark.parametrize("unit", ["[", '{"a":', '{"a":[', '"', '["\\', "[{"])
+@pytest.mark.parametrize("size", [4096, 1_000_000])
+def test_hostile_json_takes_no_time(unit: str, size: int) -> None:
+    begun = process_time()
+    with pytest.raises(InputError):
+        parse_profiles((unit * (size // len(unit))).encode(), "p.json")
+    assert process_time() - begun < 1.0
 
 
 def test_a_number_too_long_to_read_is_an_input_error() -> None:

@@ -1,0 +1,177 @@
+"""YAML as a configuration reads it: how deep and how long it may be, and that the limits change nothing else."""
+
+from __future__ import annotations
+
+from time import process_time
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism.config import document, load_config
+from prism.config.document import DEPTH_MAX, LENGTH_MAX, read_document, read_value, without_lines
+from prism.errors import ConfigError
+from tests.config.refusals import refusal
+
+TOO_DEEP = f"is nested more than {DEPTH_MAX} levels deep; no setting needs more than 4"
+BLOCK, FLOW = ("key", "item", "question"), ("list", "mapping", "pair")
+NOISE = st.sampled_from(("x", '"[[[["', "'{{{{'", "x[{[{", '"\\"["', "'''['", "1", "~", "- ", "&a b", ""))
+KINDS = st.tuples(
+    st.lists(st.sampled_from(BLOCK), max_size=DEPTH_MAX + 4), st.lists(st.sampled_from(FLOW), max_size=DEPTH_MAX + 4)
+)
+FRAGMENTS = st.sampled_from(
+    (
+        "[",
+        "]",
+        "{",
+        "}",
+        "- ",
+        "? ",
+        ": ",
+        "a",
+        "a: ",
+        ",",
+        "\n",
+        "  ",
+        "#",
+        " # [",
+        '"',
+        "'",
+        "|\n  [[",
+        ">\n",
+        "&a ",
+        "*a",
+    )
+)
+
+
+def nested(blocks: list[str], flows: list[str], innermost: str = "x") -> str:
+    """A text with collections of these kinds inside one another: in the block style first, then in the flow style."""
+    text = "top: # [[[[ {{{{\n"
+    for depth, kind in enumerate(blocks, 1):
+        indent = "  " * depth
+        text += (
+            indent + {"key": f'"[": "]{{"\n{indent}key:\n', "item": "-\n", "question": "? a\n" + indent + ":\n"}[kind]
+        )
+    opened, closed = {"list": "[", "mapping": "{a: ", "pair": "[a: "}, {"list": "]", "mapping": "}", "pair": "]"}
+    text += "  " * (len(blocks) + 1) + "".join(opened[kind] for kind in flows) + innermost
+    return text + "".join(closed[kind] for kind in reversed(flows))
+
+
+def levels(blocks: list[str], flows: list[str]) -> int:
+    """The collections of such a text: the top counts, and a pair is a mapping inside a list."""
+    return 1 + len(blocks) + len(flows) + flows.count("pair")
+
+
+def outcome(text: str) -> object:
+    """What a text means, or what is wrong with it."""
+    try:
+        return without_lines(read_document(text, "c.yaml"))
+    except ConfigError as error:
+        return str(error)
+
+
+def outcome_without_limit(text: str) -> object:
+    with patch.object(document, "DEPTH_MAX", 10**9):
+        return outcome(text)
+
+
+def depth_of(value: object) -> int:
+    inner = list(value.values()) if isinstance(value, dict) else value
+    return 1 + max(map(depth_of, inner), default=0) if isinstance(inner, list) else 0
+
+
+def is_too_deep(found: object) -> bool:
+    return isinstance(found, str) and found.endswith(TOO_DEEP)
+
+
+@given(kinds=KINDS)
+def test_as_many_levels_as_may_be_are_read_and_one_more_is_refused(kinds: tuple[list[str], list[str]]) -> None:
+    found = outcome(nested(*kinds))
+    assert is_too_deep(found) == (levels(*kinds) > DEPTH_MAX)
+    assert is_too_deep(found) or depth_of(found) == levels(*kinds)
+
+
+@given(kinds=KINDS, innermost=NOISE)
+def test_the_limit_changes_nothing_else(kinds: tuple[list[str], list[str]], innermost: str) -> None:
+    text = nested(*kinds, innermost)
+    found = outcome(text)
+    if is_too_deep(found):
+        assert levels(*kinds) >= DEPTH_MAX
+    else:
+        assert found == outcome_without_limit(text)
+
+
+@settings(max_examples=300)
+@given(fragments=st.lists(FRAGMENTS, max_size=60))
+def test_any_text_means_the_same_with_the_limit_or_is_deeper_than_it(fragments: list[str]) -> None:
+    text = "".join(fragments)
+    found, unlimited = outcome(text), outcome_without_limit(text)
+    if is_too_deep(found):
+        assert isinstance(unlimited, str) or depth_of(unlimited) > DEPTH_MAX
+    else:
+        assert found == unlimited
+
+
+@pytest.mark.parametrize("levels", [DEPTH_MAX + 1, 100, 300])
+@pytest.mark.parametrize(
+    ("unit", "end"), [("[", "]"), ("{a: ", "}"), ("- ", ""), ("? ", ""), ("[a: ", "]"), ("[{? ", "}]")]
+)
+def test_a_deep_text_is_refused_with_its_line_whatever_it_is_nested_by(unit: str, end: str, levels: int) -> None:
+    assert outcome(f"\n{unit * levels}x{end * levels}") == f"c.yaml:2: {TOO_DEEP}"
+
+
+def test_deep_indentation_is_refused_where_it_becomes_too_deep() -> None:
+    text = "".join(f"{' ' * depth}a:\n" for depth in range(DEPTH_MAX + 8))
+    assert outcome(text) == f"c.yaml:{DEPTH_MAX + 1}: {TOO_DEEP}"
+
+
+def test_brackets_that_nest_nothing_are_no_nesting() -> None:
+    deep = "[" * 200
+    text = f"a: {'x' + deep}\nb: \"{deep}\"\nc: '{deep}'\nd: |\n  {deep}\n# {deep}\ne: [x] # {deep}\n"
+    assert outcome(text) == {"a": "x" + deep, "b": deep, "c": deep, "d": deep + "\n", "e": ["x"]}
+
+
+@pytest.mark.parametrize("value", ["[" * 400, "[" * 400 + "]" * 400, "{a: " * 400, "- " * 400])
+def test_a_deep_value_is_refused_from_any_source(value: str) -> None:
+    assert refusal(None, {"PRISM_FEED__SIZE": value}) == f"PRISM_FEED__SIZE: feed.size: {TOO_DEEP}"
+    assert refusal(None, None, f"feed.size={value}") == f"--set: feed.size: {TOO_DEEP}"
+
+
+@pytest.mark.parametrize("size", [4096, LENGTH_MAX, 1_000_000])
+@pytest.mark.parametrize(
+    "unit",
+    ["[", "{", "- ", "? ", "[a: ", "{? ", '"', "'", ": ", "\t", "%A b\n", "---\n", "!!x ", "*a ", "a: [\n", "&a "],
+)
+def test_a_hostile_text_is_refused_in_no_time(unit: str, size: int) -> None:
+    begun = process_time()
+    assert isinstance(outcome(unit * (size // len(unit))), str)
+    assert process_time() - begun < 2.0
+
+
+@pytest.mark.parametrize("unit", ["{},", '"",', "&a{} b,", "x,", "[[[[]]]],"])
+def test_the_longest_text_that_is_read_takes_seconds_at_most(unit: str) -> None:
+    begun = process_time()
+    text = "a: [" + "".join(unit.format(number) for number in range(LENGTH_MAX // len(unit) // 2)) + "]"
+    assert isinstance(outcome(text), dict)
+    assert process_time() - begun < 8.0
+
+
+def test_a_text_that_is_too_long_is_refused_by_name() -> None:
+    told = "is longer than the 65,536 characters that a configuration may have"
+    assert outcome("#" * LENGTH_MAX) == {}
+    assert outcome("#" * (LENGTH_MAX + 1)) == f"c.yaml: {told}"
+    assert refusal(None, None, f"population.topics={'x' * (LENGTH_MAX + 1)}") == f"--set: population.topics: {told}"
+
+
+def test_a_resolved_configuration_may_be_longer() -> None:
+    text = "#" * (2 * LENGTH_MAX)
+    assert load_config(text, "config.yaml", environment={}, overrides=(), length_max=len(text)) == load_config(
+        None, "", environment={}, overrides=()
+    )
+
+
+@pytest.mark.parametrize(("text", "value"), [("", None), ("[1, 2]", [1, 2]), ("{a: {b: 1}}", {"a": {"b": 1}})])
+def test_a_value_by_itself_is_read_without_lines(text: str, value: object) -> None:
+    assert read_value(text, "--set", "a.b") == value
