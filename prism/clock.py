@@ -1,4 +1,4 @@
-"""Simulated time: integer ticks, and the UTC instants they stand for."""
+"""Simulated time: integer ticks, and the UTC instant that each tick stands for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class SimulatedClock(msgspec.Struct, frozen=True):
-    """Turns ticks into simulated UTC. No wall clock enters a result.
+    """A clock that turns ticks into simulated UTC. No wall clock enters a result.
 
     Args:
         epoch: the instant of tick 0, with a UTC offset.
@@ -20,9 +20,9 @@ class SimulatedClock(msgspec.Struct, frozen=True):
     tick_seconds: float = 60.0
 
     def at(self, tick: int) -> datetime:
-        """The simulated instant of a tick, in UTC."""
+        """Return the simulated instant of a tick, in UTC."""
         return (self.epoch + timedelta(seconds=tick * self.tick_seconds)).astimezone(UTC)
 
 
 DEFAULT_CLOCK: Final = SimulatedClock()
-"""For agents and components that nobody has given a clock."""
+"""The clock of agents and components that are given none."""

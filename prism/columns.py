@@ -1,11 +1,11 @@
-"""A world's state as named columns of msgpack, in pieces small enough to be made between two events.
+"""A world's state as named columns of msgpack, cut into pieces that are quick to encode.
 
-A million agents are a dozen columns of a million values. Encoding one at once would hold up everything else for tens
-of milliseconds, so a column comes as pieces of at most `PIECE` values, under the same name, in order.
+A million agents are a dozen columns of a million values. Encoding one column at once would block everything else for
+tens of milliseconds, so a column is several pieces of at most `PIECE` values, with the same name and in order.
 
-A dictionary is two columns, its keys and its values, and a dictionary of lists three: keys, lengths, and all lists laid
-end to end. No tuple or list is made for an entry: with a million entries that took as long as all the rest of a copy,
-and each was one more thing for the garbage collector to look at.
+A dictionary becomes two columns, its keys and its values. A dictionary of lists becomes three: keys, lengths, and the
+values of all lists one after the other. No tuple or list is made for an entry: with a million entries that took as long
+as all the rest of a copy, and the garbage collector had to look at each of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PIECE = 32_768
 """Values in a piece: about 2 ms of encoding."""
 
 LISTS_A_PIECE = PIECE // 4
-"""Lists that are looked at in one go, however short they are."""
+"""Lists that are encoded together, even where they are short."""
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -28,14 +28,14 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Column(NamedTuple):
-    """A piece of a column: msgpack of a list of values."""
+    """A piece of a column: its name, and msgpack of a list of values."""
 
     name: str
     data: bytes
 
 
 def pack(name: str, values: Iterable[Any], piece: int = PIECE) -> Iterator[Column]:
-    """Values as pieces; none at all are one empty piece.
+    """Yield the values as pieces; no values are one empty piece.
 
     Args:
         piece: fewer values where each is large.
@@ -47,13 +47,13 @@ def pack(name: str, values: Iterable[Any], piece: int = PIECE) -> Iterator[Colum
 
 
 def pack_items(name: str, items: Mapping[Any, Any], piece: int = PIECE) -> Iterator[Column]:
-    """A dictionary in its order: the column `name.key`, and its values as `name`."""
+    """Yield a dictionary in its order: the column `name.key`, then the values as `name`."""
     yield from pack(f"{name}.key", items)
     yield from pack(name, items.values(), piece)
 
 
 def pack_lists(name: str, lists: Mapping[Any, Sequence[Any]], piece: int = PIECE) -> Iterator[Column]:
-    """A dictionary of lists in its order: the columns `name.key` and `name.length`, and their values as `name`.
+    """Yield a dictionary of lists in its order: the columns `name.key` and `name.length`, and the values as `name`.
 
     Args:
         piece: values in a piece, about: it ends with a list.
@@ -61,7 +61,7 @@ def pack_lists(name: str, lists: Mapping[Any, Sequence[Any]], piece: int = PIECE
     yield from pack(f"{name}.key", lists)
     left, first = iter(lists.values()), True
     while (batch := list(islice(left, LISTS_A_PIECE))) or first:
-        lengths = list(map(len, batch))  # here and not in a pass of their own, while the lists are in the cache
+        lengths = list(map(len, batch))  # in the same pass, while the lists are in the processor's cache
         yield Column(f"{name}.length", _encode(lengths))
         step = max(1, len(batch) * piece // max(1, sum(lengths)))
         for start in range(0, max(1, len(batch)), step):
@@ -73,7 +73,7 @@ class Columns:
     """Columns to be read back, each exactly once.
 
     Args:
-        pieces: as they were written.
+        pieces: the pieces, in the order in which they were written.
     """
 
     def __init__(self, pieces: Iterable[Column]) -> None:
@@ -82,7 +82,7 @@ class Columns:
             self._pieces.setdefault(name, []).append(data)
 
     def values(self, name: str, of: type[T]) -> list[T]:
-        """The values of a column.
+        """Return the values of a column.
 
         Raises:
             KeyError: there is no such column.
@@ -91,19 +91,19 @@ class Columns:
         return list(self._each(name, of))
 
     def value(self, name: str, of: type[T]) -> T:
-        """The only value of a column."""
+        """Return the only value of a column."""
         (only,) = self.values(name, of)
         return only
 
     def items(self, name: str, key: type[T], value: Any) -> dict[T, Any]:
-        """A dictionary from its keys and values, in its order."""
+        """Return a dictionary made from its two columns, in its order."""
         return dict(zip(self._each(f"{name}.key", key), self._each(name, value), strict=True))
 
     def lists(self, name: str, key: type[T], of: type[V]) -> dict[T, list[V]]:
-        """A dictionary of lists, in its order.
+        """Return a dictionary of lists made from its three columns, in its order.
 
         Raises:
-            ValueError: the columns do not fit each other.
+            ValueError: the columns have different lengths.
         """
         lengths, values = self.values(f"{name}.length", int), self.values(name, of)
         if sum(lengths) != len(values):
@@ -113,10 +113,10 @@ class Columns:
 
     @property
     def unread(self) -> list[str]:
-        """The names of the columns nobody has read."""
+        """The names of the columns that have not been read."""
         return sorted(self._pieces)
 
     def _each(self, name: str, of: Any) -> Iterator[Any]:
-        """The values of a column, a piece decoded at a time."""
+        """Return an iterator over the values of a column; one piece is decoded at a time."""
         decode = msgspec.msgpack.Decoder(list[of]).decode
         return chain.from_iterable(map(decode, self._pieces.pop(name)))

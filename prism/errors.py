@@ -1,4 +1,4 @@
-"""Every error PRISM raises on purpose.
+"""The errors that PRISM raises on purpose.
 
     PrismError
     +-- ConfigError                 a configuration that cannot be run        (exit 3)
@@ -7,7 +7,7 @@
     +-- OracleError                 an oracle that cannot answer
     |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
     |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
-    |       +-- OracleFailedError   no answer where there is no doing without (exit 5)
+    |       +-- OracleFailedError   no answer, and no fallback is possible    (exit 5)
     +-- (actors.core.errors) ActorError  what goes wrong between running actors
 
 Fields hold the facts; the class writes the message.
@@ -19,17 +19,17 @@ from collections.abc import Sequence
 
 
 class PrismError(Exception):
-    """The root of every error PRISM raises on purpose."""
+    """The base class of every error that PRISM raises on purpose."""
 
 
 class ConfigError(PrismError):
     """A configuration that cannot be run.
 
     Args:
-        source: where the value stands: a file name, `--set`, or an environment variable.
+        source: the place of the value: a file name, `--set`, or an environment variable.
         problem: what is wrong and what was expected.
-        key: the dotted path of the offending key, where one is to blame.
-        line: the 1-based line in `source`, where known.
+        key: the dotted path of the wrong key, if one key is wrong.
+        line: the 1-based line in `source`, if it is known.
     """
 
     def __init__(self, source: str, problem: str, *, key: str | None = None, line: int | None = None) -> None:
@@ -52,7 +52,7 @@ class StatechartError(PrismError, ValueError):
 class OracleError(PrismError):
     """An oracle that cannot answer.
 
-    `reason` is a word from a closed set, under which fallbacks are counted.
+    `reason` is one word from a fixed set; fallbacks are counted by it.
     """
 
     reason: str = "oracle_error"
@@ -62,8 +62,8 @@ class OracleResponseError(OracleError, ValueError):
     """An answer that names none of the options.
 
     Args:
-        response: what the oracle said; the message shows its first 200 characters.
-        options: the states it could have named.
+        response: the oracle's answer; the message shows its first 200 characters.
+        options: the states that it could have named.
         problem: what is wrong with it.
     """
 
@@ -81,13 +81,13 @@ class OracleUnavailableError(OracleError):
 
 
 class OracleFailedError(OracleUnavailableError):
-    """A question without an answer, in a domain that cannot do without one: its tick is not committed.
+    """A question that got no answer, in a domain without fallbacks: its tick is not committed.
 
     Args:
-        agent: who asked.
-        tick: when.
-        trigger: about what.
-        reason: the word for it; `detail` says more.
+        agent: the agent that asked.
+        tick: the tick of the question.
+        trigger: the trigger that the question is about.
+        reason: the reason in one word; `detail` says more.
     """
 
     def __init__(self, agent: int, tick: int, trigger: str, reason: str, detail: str = "") -> None:

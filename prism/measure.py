@@ -1,4 +1,4 @@
-"""What a world shows of itself while it runs: named numbers, for whoever watches the run from outside."""
+"""A number that a world shows while it runs, for metrics and displays."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import msgspec
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """One number of a world at the end of a tick.
 
-    A world offers the same measures, by name and labels, from its first tick to its last, however many agents it has.
+    A world has the same measures, by name and labels, from its first tick to its last, however many agents it has.
 
     Args:
         name: in base units and with a prefix of its own, such as `prism_posts_total`; a counter ends in `_total`.
         help: what it counts or measures, in one line.
-        kind: `counter` never falls, `gauge` may.
-        labels: `{label: value}`, each value from a small closed set.
+        kind: a `counter` never falls, a `gauge` may.
+        labels: `{label: value}`, each value from a small fixed set.
         value: the number.
     """
 

@@ -1,8 +1,11 @@
-"""What a language model answers in the economy, and the record of how it reasoned.
+"""The answers of a language model in the economy, and the record of its reasoning.
 
-Every bound holds at construction and at decoding alike, so a value of these types can be trusted, wherever it is from.
+Every bound is checked at construction and at decoding, so any value of these types can be trusted.
 The bounds on the length of a text are not in the JSON schema: servers that turn a schema into a grammar unroll them
 character by character, and some refuse to. The schema says them in words.
+
+The docstrings of `PolicyDecision`, `ValidationResult` and `StateUpdateDecision` are part of their JSON schemas. Models
+read the schemas and a tape's keys are made from them, so a changed word makes every recorded answer unusable.
 """
 
 from __future__ import annotations
@@ -18,12 +21,12 @@ from prism.quoting import quoted
 
 Component = Literal["agent", "validator", "engine"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
-"""Who reasons."""
+"""The components that reason."""
 
 ACTION_CHARS: Final = 500
 REASONING_CHARS: Final = (10, 2000)
 RATE_PERCENT: Final = (-100.0, 1000.0)
-"""No lender loses more than everything, and beyond ten times the principal a rate is a slip of the decimal point."""
+"""The range of an interest rate: no lender loses more than everything, and a rate above 1,000% is a typing error."""
 
 Confidence = Annotated[float, Meta(ge=0.0, le=1.0, description="how sure, from 0 to 1")]
 _Reasoning = Annotated[str, Meta(description="step-by-step explanation, 10 to 2000 characters")]
@@ -103,17 +106,17 @@ class StateUpdateDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LLMReasoningChain(msgspec.Struct, frozen=True, kw_only=True):
-    """How one decision came about.
+    """The record of one decision: the question, the answer and the reasoning.
 
     Args:
-        component: who reasoned: agent, validator or engine.
+        component: the component that reasoned: agent, validator or engine.
         agent_name: the agent whose action it is about.
-        prompt: what was asked.
-        response: what the model said, as it said it.
-        reasoning: its explanation.
-        timestamp: when, in simulated UTC.
-        duration_ms: how long the answer took, waits and failed attempts aside; 0 where nobody measured.
-        model: who answered; empty where the client does not say.
+        prompt: the question.
+        response: the model's answer, unchanged.
+        reasoning: the model's explanation.
+        timestamp: in simulated UTC.
+        duration_ms: the time that the answer took, without waits and failed attempts; 0 if it was not measured.
+        model: the model that answered; empty if the client does not say.
         retry_count: 0 or 1.
 
     Raises:
@@ -141,12 +144,12 @@ class LLMReasoningChain(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def chain_id(self) -> str:
-        """What an action refers to it by: 16 hex digits, the same for the same question, answer and time."""
+        """The name by which an action refers to it: 16 hex digits, the same for the same question, answer and time."""
         facts = (self.component, self.agent_name, self.prompt, self.response, self.timestamp)
         return blake2b(msgspec.json.encode(facts), digest_size=8).hexdigest()
 
     def __str__(self) -> str:
-        """The record as one line of logfmt; question and answer, which are long, are left to the record itself."""
+        """Return the record as one line of logfmt, without question and answer, which are long."""
         return (
             f"llm_reasoning_chain component={self.component} agent={quoted(self.agent_name)} chain={self.chain_id}"
             f" at={self.timestamp.isoformat()} model={quoted(self.model)} duration_ms={self.duration_ms}"
@@ -168,11 +171,11 @@ def _check_reasoning(text: object) -> None:
 
 
 def _check_range(field: str, value: object, least: float, most: float) -> None:
-    # Written so that NaN, which is neither below nor above anything, is out of every range.
+    # NaN is neither below nor above any number; in this form it is out of every range.
     if not isinstance(value, int | float) or not least <= value <= most:
         raise ValueError(f"{field}: expected a number from {least:g} to {most:g}, got {value!r}")
 
 
 def _shown(text: object) -> str:
-    """The start of a text, and how long it is."""
+    """Return the start of a text, and its length."""
     return f"{text[:40]!r} ({len(text)} characters)" if isinstance(text, str) else repr(text)

@@ -1,4 +1,4 @@
-"""Quarters of a calendar, as economic series count time."""
+"""Quarters of a year and periods of quarters, as economic series count time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Quarter(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Quarter:
-        """The quarter that a text such as `1985q1` names; capitals do not matter.
+        """Return the quarter that a text such as `1985q1` names; upper case is allowed.
 
         Raises:
             ValueError: it names none.
@@ -48,7 +48,7 @@ class Period(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Period:
-        """The period that a text such as `1987q1-1992q3` names.
+        """Return the period that a text such as `1987q1-1992q3` names.
 
         Raises:
             ValueError: it names none, or ends before it begins.

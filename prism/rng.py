@@ -1,11 +1,11 @@
-"""Random draws that depend on what they are for, never on when they are made.
+"""Random draws that depend on their purpose only, never on the order in which they are made.
 
-Each draw is a hash of (seed, agent, tick, draw), so it comes out the same in any task order, in any process, after any
-restart, and takes no memory: an xxh3 hash costs about 0.2 us and nothing an agent, where `random.Random` costs 2.5 KB
-an agent and remembers the order in which it was asked.
+Each draw is a hash of (seed, agent, tick, draw). So it is the same in any order of tasks, in any process and after any
+restart, and it takes no memory: an xxh3 hash costs about 0.2 us and no bytes, where `random.Random` costs 2.5 KB an
+agent and its draws depend on their order.
 
-Source: counter-based generators, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); xxh3 stands in
-for Philox because one call on 32 bytes is what Python does fastest.
+Source: counter-based generators, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); xxh3 replaces
+Philox because one call on 32 bytes is what Python does fastest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORLD = -1
 
 @unique
 class Draw(IntEnum):
-    """What a draw decides. One number each, never reused: two purposes must not share a draw."""
+    """The purpose of a draw. Each has its own number, which is never reused: two purposes must not share a draw."""
 
     PERSONA = 1
     ACTIVITY = 2
@@ -49,26 +49,26 @@ class Draw(IntEnum):
     PREFERENCE = 19
     DEMAND_SHOCK = 20
     PRICE_SHOCK = 21
-    # Out of the row, because they decide nothing in a run: how long a client waits, and what a server samples with.
+    # Numbers far from the others: these draws change no result. A client's wait, and the seed of a server's sampling.
     BACKOFF = 1001
     SERVER_SEED = 1002
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:
-    """A float in [0, 1) with 53 random bits, a pure function of its arguments.
+    """Return a float in [0, 1) with 53 random bits, a pure function of its arguments.
 
     Args:
         seed: the run's seed.
-        agent: whose draw it is, or `WORLD`.
-        tick: when it is drawn; 0 for what is settled before the run.
-        draw: what it decides; a `Draw`.
-        index: which of several draws for the same purpose.
+        agent: the agent that the draw belongs to, or `WORLD`.
+        tick: the tick of the draw; 0 for draws before the run.
+        draw: the purpose; a `Draw`.
+        index: the number of the draw among several for the same purpose.
     """
     return (_hash(_KEY(agent, tick, draw, index), seed) >> 11) * _TO_UNIT
 
 
 def integer(bound: int, seed: int, agent: int, tick: int, draw: int, index: int = 0) -> int:
-    """An integer in [0, bound). The bias of scaling 64 bits is below bound / 2**64.
+    """Return an integer in [0, bound). The bias of scaling 64 bits is below bound / 2**64.
 
     Raises:
         ValueError: bound is not positive.
@@ -79,16 +79,16 @@ def integer(bound: int, seed: int, agent: int, tick: int, draw: int, index: int 
 
 
 def normal(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:
-    """A standard normal deviate. Source: Box & Muller (1958)."""
+    """Return a standard normal deviate. Source: Box & Muller (1958)."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(seed, agent, tick, draw, 2 * index)))
     return radius * math.cos(2.0 * math.pi * uniform(seed, agent, tick, draw, 2 * index + 1))
 
 
 def pick(weights: Sequence[float], unit: float) -> int:
-    """The index that `unit`, a float in [0, 1), falls on when the weights are laid end to end.
+    """Return the index at which `unit`, a float in [0, 1), falls when the weights are placed side by side.
 
     Raises:
-        ValueError: no weight, or none above zero.
+        ValueError: there is no weight, or none above zero.
     """
     total = math.fsum(weights)
     if not total > 0.0:
@@ -102,9 +102,9 @@ def pick(weights: Sequence[float], unit: float) -> int:
 
 
 class GraphRandom:
-    """A sequence of draws for a library that wants a generator object, such as igraph.
+    """A sequence of draws for a library that needs a generator object, such as igraph.
 
-    It has the four methods igraph calls, and counts its own draws, so a graph depends on the seed alone.
+    It has the four methods that igraph calls, and counts its own draws, so a graph depends on the seed only.
     """
 
     def __init__(self, seed: int) -> None:
@@ -116,17 +116,17 @@ class GraphRandom:
         return self._drawn
 
     def random(self) -> float:
-        """A float in [0, 1)."""
+        """Return a float in [0, 1)."""
         return uniform(self._seed, WORLD, 0, Draw.GRAPH, self._next())
 
     def randint(self, low: int, high: int) -> int:
-        """An integer in [low, high], both ends included."""
+        """Return an integer in [low, high], both ends included."""
         return low + integer(high - low + 1, self._seed, WORLD, 0, Draw.GRAPH, self._next())
 
     def gauss(self, mean: float, deviation: float) -> float:
-        """A normal deviate."""
+        """Return a normal deviate."""
         return mean + deviation * normal(self._seed, WORLD, 0, Draw.GRAPH, self._next())
 
     def getrandbits(self, bits: int) -> int:
-        """An integer of at most `bits` random bits, 64 or fewer."""
+        """Return an integer of at most `bits` random bits, 64 or fewer."""
         return integer(1 << bits, self._seed, WORLD, 0, Draw.GRAPH, self._next())

@@ -1,4 +1,4 @@
-"""Text files that a user provides: the format that a name tells, and the text in the bytes."""
+"""Text files of a user: the format that a file's name tells, and the text in its bytes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from prism.errors import InputError
 
 
 def decode_text(data: bytes, source: str) -> str:
-    """The text of a file, with plain line ends and without a byte order mark.
+    """Return the text of a file, with plain line ends and without a byte order mark.
 
     Raises:
-        InputError: it is not UTF-8; the line is that of the first bad byte.
+        InputError: the bytes are not UTF-8; the line is that of the first wrong byte.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -25,5 +25,5 @@ def decode_text(data: bytes, source: str) -> str:
 
 
 def file_format(source: str) -> str:
-    """The extension that tells a file's format, in small letters with its dot: `.csv` for `Ties.CSV.gz`."""
+    """Return the extension that tells a file's format, in lower case with its dot: `.csv` for `Ties.CSV.gz`."""
     return PurePath(source.lower().removesuffix(".gz")).suffix

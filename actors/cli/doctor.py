@@ -172,7 +172,7 @@ def _check_tape(settings: Config) -> list[tuple[str, str]]:
     asked = model.identity
     anyio.run(model.aclose)
     with closing(Tape(path, "replay")) as tape:
-        head, held = tape.recorded_by(), tape.contents()
+        head, held = tape.required_header(), tape.statistics()
     differences = head.differences(asked)
     rows = [
         ("oracle", f"tape {path}, replayed: nobody will be asked"),

@@ -159,9 +159,9 @@ class OracleActor:
 
     async def _replay(self, waiting: WaitingQuestion, calls: anyio.abc.TaskGroup) -> None:
         question = waiting.question
-        forgone = await self.oracle.forgone(self._codec.encode(question))
-        if forgone is not None:
-            answer = Answer(question.options[0], *forgone)
+        fallback = await self.oracle.recorded_fallback(self._codec.encode(question))
+        if fallback is not None:
+            answer = Answer(question.options[0], *fallback)
         else:
             answer = await call_oracle(self.oracle, self._asker(question), question, math.inf)
         await self._deliver(waiting, answer, calls)
@@ -235,7 +235,7 @@ class OracleActor:
             decided = same.decide(answer, now)
             self.statistics.count_answer(decided, now, answer.detail)
             if answer.reason:
-                await self.oracle.forgo(self._codec.encode(question), answer.source, answer.reason)
+                await self.oracle.record_fallback(self._codec.encode(question), answer.source, answer.reason)
             self._open[same.name] = same._replace(decided=decided)
             await self._answers.keep(self._codec.encode(decided))
             await self._send(same, decided)

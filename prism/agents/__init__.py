@@ -1,4 +1,4 @@
-"""Agents, and the turn that every one of them takes."""
+"""Agents, and the turn that every agent takes."""
 
 from prism.agents.agent import Agent
 from prism.agents.econ_llm_agent import EconLLMAgent

@@ -1,4 +1,4 @@
-"""What an agent of the economy is to those who run it."""
+"""The interface of an agent in an economy."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from prism.economy.state import SimulationState
 
 
 class Agent(ABC):
-    """Somebody who observes the economy and proposes an action.
+    """An agent that observes the economy and proposes an action.
 
     Args:
-        name: what it is called; the key of its nation in a state.
+        name: the agent's name; the key of its nation in a state.
 
     Raises:
         ValueError: the name is blank.
@@ -25,4 +25,4 @@ class Agent(ABC):
 
     @abstractmethod
     async def decide_action(self, state: SimulationState) -> Action:
-        """The action it proposes, which nobody has validated yet."""
+        """Return the action that the agent proposes, not yet validated."""

@@ -1,4 +1,4 @@
-"""An adviser of a nation, played by a language model."""
+"""An adviser of a nation that asks a language model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from prism.economy.state import SimulationState
 from prism.models import PolicyDecision
 from prism.quoting import DATA, quoted
 
-# What is the same for all nations and turns comes first, then what is the same for all nations: servers that cache
-# prompts by their beginning read both once.
+# First the text that is the same for all nations and turns, then the text that is the same for all nations: servers
+# that cache the beginnings of prompts read both once.
 _RULES: Final = f"""You are an economic policy advisor for a nation.
 Analyze the current economic state and propose ONE specific policy action.
 Think step-by-step about the economic situation and the reasoning behind your recommendation.
@@ -36,7 +36,7 @@ class EconLLMAgent(LLMAgent):
     """An agent that proposes economic policy for the nation of its name."""
 
     def _construct_prompt(self, state: SimulationState) -> str:
-        """The rules, the four indicators, the questions to think through, and the nation."""
+        """Return the prompt: the rules, the four indicators, the questions to think through, and the nation."""
         return f"""{_RULES}
 Current economic state:
 {state.global_state.described()}
@@ -48,7 +48,10 @@ Propose ONE specific economic policy action.
 """
 
     def _validate_decision(self, decision: PolicyDecision) -> bool:
-        """Whether the action mentions economic policy. Its reasoning does not count: it can make anything sound so."""
+        """Return whether the action mentions economic policy.
+
+        The reasoning does not count: it can make any action sound economic.
+        """
         return is_economic(decision.action)
 
     def _nation(self, state: SimulationState) -> str:

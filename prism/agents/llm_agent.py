@@ -1,4 +1,4 @@
-"""An agent that asks a language model what to do."""
+"""An agent that asks a language model for its action."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _log = logging.getLogger(__name__)
 
 
 class LLMAgent(Agent):
-    """An agent whose decisions are a model's. A subclass brings the domain: the prompt, and what is relevant in it.
+    """An agent whose decisions come from a model. A subclass adds the domain: the prompt, and the check of relevance.
 
     Args:
-        name: what it is called.
-        llm_client: who answers.
-        clock: turns turns into the timestamps of its reasoning.
+        name: the agent's name.
+        llm_client: the client that answers.
+        clock: gives each turn the timestamp of its reasoning.
     """
 
     def __init__(self, name: str, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
@@ -30,7 +30,7 @@ class LLMAgent(Agent):
         self._reasoner = Reasoner(llm_client, "agent", clock)
 
     async def decide_action(self, state: SimulationState) -> Action:
-        """The action that the model proposes.
+        """Return the action that the model proposes.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
@@ -39,10 +39,10 @@ class LLMAgent(Agent):
         return Action.proposed(self.name, decision, chain)
 
     async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        """The decision behind an action, and how it came about: one call of the model.
+        """Return the decision behind an action, and its reasoning: one call of the model.
 
-        A decision that is not relevant to the domain is handed on with a warning: whether an action counts is for the
-        validator to say, and asking again until a list of words is pleased would bias what agents propose.
+        A decision that is not relevant to the domain is returned with a warning in the log. The validator decides
+        whether an action counts; to ask again until the words fit a list would bias the proposals.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
@@ -57,8 +57,8 @@ class LLMAgent(Agent):
 
     @abstractmethod
     def _construct_prompt(self, state: SimulationState) -> str:
-        """All that the model is told."""
+        """Return the whole prompt."""
 
     @abstractmethod
     def _validate_decision(self, decision: PolicyDecision) -> bool:
-        """Whether the decision is relevant to the domain."""
+        """Return whether the decision is relevant to the domain."""

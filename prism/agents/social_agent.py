@@ -14,10 +14,10 @@ from prism.social.post import PostView
 from prism.statechart import AgentState
 
 RELEVANCE_WEIGHTS: Final = {"topic_match": 0.2, "followed": 0.05, "popularity": 0.15, "appeal": 0.6}
-"""How much each part of a view counts towards its relevance; they add up to 1. Uncalibrated."""
+"""The weight of each part of a view in its relevance; they add up to 1. Uncalibrated."""
 
 INTENTIONS: Final = (("like", 0.65), ("reshare", 0.2), ("reply", 0.15))
-"""What a convinced person is about to do, and how often. Uncalibrated."""
+"""The actions of a convinced person, and their probabilities. Uncalibrated."""
 
 _COMPOSING: Final = AgentState.COMPOSING
 _TOPIC, _FOLLOWED, _POPULARITY, _APPEAL = RELEVANCE_WEIGHTS.values()
@@ -27,14 +27,14 @@ ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
 
 
 class SocialAgent(StatefulAgent[AgentState]):
-    """A person: who they are, the state they are in, and what they are about to do.
+    """A person: their persona, their state, and the action they are about to take.
 
     Args:
         agent_id: the person's number.
-        persona: who they are.
+        persona: the person's name, interests and thresholds.
         engagement_threshold: replaces the persona's, and moves its low and high threshold with it; 0 to 1.
         timeout_threshold: ticks after which a scroller without posts rests, and a stuck person recovers; above 0.
-        pending_action: what a composing person will do when done: like, reply or reshare.
+        pending_action: the action of a composing person once the text is done: like, reply or reshare.
         seed: the run's seed.
 
     Raises:
@@ -71,37 +71,37 @@ class SocialAgent(StatefulAgent[AgentState]):
         )
         if timeout_threshold <= 0:
             raise ValueError(f"timeout_threshold must be above 0, got {timeout_threshold!r}")
-        self.persona = persona if engagement_threshold is None else _moved(persona, engagement_threshold)
+        self.persona = persona if engagement_threshold is None else _with_threshold(persona, engagement_threshold)
         self.timeout_threshold = timeout_threshold
         self.pending_action = pending_action
         self.seed = seed
 
     @property
     def name(self) -> str:
-        """What they are called."""
+        """The person's name."""
         return self.persona.name
 
     @property
     def interests(self) -> tuple[str, ...]:
-        """What they care about."""
+        """The person's interests."""
         return self.persona.interests
 
     @property
     def personality(self) -> str:
-        """What they are like."""
+        """The person's personality."""
         return self.persona.personality
 
     @property
     def engagement_threshold(self) -> float:
-        """The relevance at which they engage; 0 to 1. Setting it moves the band around it in which they are torn."""
+        """The relevance at which the person engages; 0 to 1. Setting it moves the ambiguous band around it too."""
         return self.persona.engagement_threshold
 
     @engagement_threshold.setter
     def engagement_threshold(self, value: float) -> None:
-        self.persona = _moved(self.persona, value)
+        self.persona = _with_threshold(self.persona, value)
 
     def relevance(self, view: PostView) -> float:
-        """How much a post matters to them: the weighted sum of RELEVANCE_WEIGHTS; 0 to 1."""
+        """Return the relevance of a post to the person: the weighted sum of RELEVANCE_WEIGHTS; 0 to 1."""
         return (
             _TOPIC * view.topic_match
             + _FOLLOWED * view.followed
@@ -110,26 +110,26 @@ class SocialAgent(StatefulAgent[AgentState]):
         )
 
     def should_engage(self, view: PostView) -> bool:
-        """Whether the post's relevance reaches their engagement threshold."""
+        """Return whether the post's relevance reaches the engagement threshold."""
         return self.relevance(view) >= self.persona.engagement_threshold
 
     def intend(self) -> None:
-        """Make up their mind what to do about a post that convinced them."""
+        """Draw the action that a convinced person takes on a post."""
         self.pending_action = _ACTIONS[
             pick(_ACTION_WEIGHTS, uniform(self.seed, self.agent_id, self.tick, Draw.INTENTION))
         ]
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
-        """The post's id."""
+        """Return the post's id."""
         return {"post_id": context.id} if isinstance(context, PostView) else super().remembered(context)
 
     def effect(self) -> str | None:
-        """What a person who has begun to compose is about to do."""
+        """Return the action of a person who has begun to compose."""
         return self.pending_action if self._state is _COMPOSING else None
 
 
-def _moved(persona: Persona, threshold: float) -> Persona:
-    """The persona with another engagement threshold, its ambiguous band moved along and kept within 0 to 1."""
+def _with_threshold(persona: Persona, threshold: float) -> Persona:
+    """Return the persona with another engagement threshold; its ambiguous band moves along, within 0 to 1."""
     shift = threshold - persona.engagement_threshold
     low, high = (min(1.0, max(0.0, edge + shift)) for edge in (persona.low_threshold, persona.high_threshold))
     return msgspec.structs.replace(

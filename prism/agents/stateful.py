@@ -1,4 +1,4 @@
-"""An agent as a statechart moves it: a state, since when, and a bounded memory of how it came there."""
+"""An agent as a statechart moves it: its state, the tick it entered it, and a bounded history of transitions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NO_HISTORY: Final[tuple[()]] = ()
 
 
 class StatefulAgent(Generic[S]):
-    """An agent in a state. It keeps no reference to its chart, so a million of them share one.
+    """An agent in a state. It keeps no reference to its chart, so a million agents share one.
 
     Args:
-        agent_id: its number.
-        state: the state it is in.
-        tick: the tick it lives in.
-        ticks_in_state: how long it has been in `state`.
-        max_history_depth: how many transitions it remembers; the oldest goes first. 0 remembers none.
+        agent_id: the agent's number.
+        state: the agent's state.
+        tick: the agent's current tick.
+        ticks_in_state: ticks since it entered `state`.
+        max_history_depth: the most transitions in its history; the oldest is removed first. 0 keeps none.
         clock: turns ticks into the history's timestamps.
 
     Raises:
@@ -32,7 +32,7 @@ class StatefulAgent(Generic[S]):
 
     states: ClassVar[type[StrEnum]] = StrEnum
     open_triggers: ClassVar[frozenset[str]] = frozenset()
-    """Triggers to which the oracle's answer has content: it is asked there even if only one option is left."""
+    """The triggers to which the oracle's answer has content: it is asked even if only one option is left."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class StatefulAgent(Generic[S]):
 
     @property
     def state(self) -> S:
-        """The state it is in."""
+        """The agent's state."""
         return self._state
 
     @state.setter
@@ -67,7 +67,7 @@ class StatefulAgent(Generic[S]):
 
     @property
     def ticks_in_state(self) -> int:
-        """Ticks since it entered its state."""
+        """The ticks since the agent entered its state."""
         return self.tick - self.entered
 
     @ticks_in_state.setter
@@ -78,29 +78,32 @@ class StatefulAgent(Generic[S]):
 
     @property
     def state_history(self) -> list[StateTransition[S]]:
-        """The latest transitions, oldest first, at most `max_history_depth`. A copy."""
+        """A copy of the latest transitions, oldest first, at most `max_history_depth`."""
         return list(self._history or NO_HISTORY)
 
     def enter(self, state: S, trigger: str, tick: int, context: Any = None) -> None:
-        """Be in `state` from `tick` on. A change of state is remembered; a self-transition only restarts the count."""
+        """Enter `state` at `tick`.
+
+        A change of state goes into the history; a self-transition only restarts the count of ticks.
+        """
         before, self._state = self._state, state
         self.tick = self.entered = tick
         if self.max_history_depth and state != before:
             self._remember(StateTransition(before, state, trigger, self.clock.at(tick), self.remembered(context)))
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
-        """What the history keeps of a trigger's context: nothing, unless a subclass says otherwise."""
+        """Return the part of a trigger's context that the history keeps: a dictionary, unless a subclass differs."""
         return context if isinstance(context, dict) else None
 
     def answered(self, trigger: str, content: str) -> None:
-        """Take in what the oracle said beyond the option, as JSON text, right before the row it chose is run."""
+        """Take in the content of the oracle's answer, as JSON text, right before the chosen row is run."""
 
     def effect(self) -> Any:
-        """What the action just run is to do beyond the state, for the world to carry out; None for nothing."""
+        """Return the effect of the action just run beyond the state, for the world to carry out; None for nothing."""
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """The agent as JSON values, for debugging."""
+        """Return the agent as JSON values, for debugging."""
         return {
             "agent_id": f"agent_{self.agent_id:03d}",
             "current_state": self._state.value,

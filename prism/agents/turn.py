@@ -1,7 +1,7 @@
-"""One turn of an agent: a trigger in, and exactly one answer out, an update or a question.
+"""One turn of an agent: it gets a trigger and gives exactly one answer, an update or a question.
 
-A turn is a pure function of the chart, the agent and the trigger. It waits for nothing and knows of no task, so the
-same code runs in one task an agent, in a shared dispatcher, or in another process.
+A turn is a pure function of the chart, the agent and the trigger. It does not wait and does not use tasks, so the same
+code runs in one task an agent, in a shared dispatcher, or in another process.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from prism.statechart import Choice, Statechart
 from prism.statechart.states import S
 
 C = TypeVar("C")
-"""What a domain's triggers carry, such as the post in view."""
+"""The context of a domain's triggers, such as the post in view."""
 
 E = TypeVar("E")
-"""What a domain's updates do beyond the state."""
+"""The effect of a domain's updates beyond the state."""
 
 
 @unique
 class Source(StrEnum):
-    """What settled a turn. The last three left the agent where it was; the others moved it."""
+    """The source of an update: a rule, an answer or a failure.
+
+    The last three leave the agent in its state; the others move it.
+    """
 
     RULE = "rule"
     ORACLE = "oracle"
@@ -37,7 +40,7 @@ class Source(StrEnum):
 
 
 _RULE: Final[str] = Source.RULE.value
-"""What nearly every update says. A name of the module: looking a member up on its enum costs five times that."""
+"""The source of nearly every update, as a name of the module: to read it from the enum takes five times as long."""
 
 FALLBACKS = frozenset({Source.FALLBACK, Source.TIMEOUT})
 DECIDED = frozenset({Source.ORACLE, Source.LLM}) | FALLBACKS
@@ -49,10 +52,10 @@ class Decision(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     Args:
         state: the option taken.
-        source: who took it: the oracle, or a fallback.
+        source: the oracle, or the kind of fallback.
         asked: the tick of the question.
-        reason: why it is a fallback; empty otherwise.
-        content: what the oracle said beyond the option, as JSON text.
+        reason: the reason of a fallback; empty otherwise.
+        content: the content of the oracle's answer beyond the option, as JSON text.
     """
 
     state: str
@@ -63,7 +66,7 @@ class Decision(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Trigger(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=False, tag=1):
-    """Something happened to an agent; it carries all that the agent needs to answer."""
+    """An event for one agent; it carries all that the agent needs to answer."""
 
     tick: int
     agent: int
@@ -73,7 +76,7 @@ class Trigger(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=False
 
 
 class Update(msgspec.Struct, Generic[E], frozen=True, array_like=True, gc=False, tag=2):
-    """What a turn did: the agent went from one state to another, or stayed."""
+    """The result of a turn: the agent went from one state to another, or stayed."""
 
     tick: int
     agent: int
@@ -86,7 +89,7 @@ class Update(msgspec.Struct, Generic[E], frozen=True, array_like=True, gc=False,
 
 
 class Question(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=False, tag=3):
-    """A turn that the oracle must settle: the agent stays where it is and deliberates."""
+    """A turn that the oracle must decide: the agent stays in its state and deliberates."""
 
     tick: int
     agent: int
@@ -99,13 +102,13 @@ class Question(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=Fals
 def turn(
     chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], *, ask: bool = True
 ) -> Update[Any] | Question[Any]:
-    """The agent's answer to a trigger.
+    """Return the agent's answer to a trigger.
 
     Args:
-        ask: False settles every choice by its first option and never asks.
+        ask: False takes the first option of every choice and never asks.
 
     Raises:
-        Exception: whatever a row's action raises; the agent is then where it was.
+        Exception: any error of a row's action; the agent then stays where it was.
     """
     if trigger.decision is not None:
         return _settle(chart, agent, trigger, trigger.decision)
@@ -123,7 +126,10 @@ def turn(
 
 
 def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], decision: Decision) -> Update[Any]:
-    """The update that a decision leads to. Rows are selected as of the tick of the question, so the same one runs."""
+    """Return the update that a decision leads to.
+
+    Rows are selected as of the tick of the question, so the same row is run.
+    """
     before = agent.state
     agent.tick = decision.asked
     choice = chart.select(agent, trigger.name, trigger.context)

@@ -1,4 +1,4 @@
-"""Who works out what valid actions do to the state."""
+"""Engines: they work out the state after valid actions."""
 
 from prism.engines.econ_llm_engine import EconLLMEngine
 from prism.engines.engine import Engine

@@ -1,4 +1,4 @@
-"""An engine of the interest rate, played by a language model."""
+"""An engine that asks a language model for the interest rate."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _QUESTIONS: Final = """Think step-by-step:
 
 
 class EconLLMEngine(LLMEngine):
-    """Works out the interest rate; every other indicator stays as it is.
+    """An engine of the interest rate; every other indicator stays as it is.
 
     Args:
-        config: the settings of the run, whose simulated time the reasoning bears; None is the default time.
-        llm_client: who answers.
+        config: the settings of the run, whose simulated time the reasoning gets; None is the default time.
+        llm_client: the client that answers.
         current_state: the state that the next turn starts from.
     """
 
@@ -61,7 +61,7 @@ class EconLLMEngine(LLMEngine):
         super().__init__(llm_client, current_state=current_state, clock=clock)
 
     def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str:
-        """The rules, the four indicators, the action with its reasoning, and the questions to think through."""
+        """Return the rules, the four indicators, the action with its reasoning, and the questions to think through."""
         reasons = ""
         if action.policy_decision is not None:
             reasons = f"\nAgent reasoning: {quoted(action.policy_decision.reasoning)}"
@@ -76,7 +76,7 @@ Calculate the new interest rate.
 """
 
     def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState:
-        """The state at the decided interest rate."""
+        """Return the state with the new interest rate."""
         rate = decision.new_interest_rate
         return msgspec.structs.replace(
             current_state, global_state=msgspec.structs.replace(current_state.global_state, interest_rate=rate)

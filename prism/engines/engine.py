@@ -1,4 +1,4 @@
-"""What an engine is to those who run it."""
+"""The interface of an engine."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from prism.economy.state import GlobalState, SimulationState
 
 
 class Engine(ABC):
-    """Somebody who turns actions into the next state.
+    """An engine that turns actions into the next state.
 
     Args:
-        current_state: the state that the next turn starts from; whoever runs the engine sets it, after each turn too.
-            None is an economy at rest, without nations.
+        current_state: the state that the next turn starts from; the caller sets it, also after each turn. None is an
+            economy at rest, without nations.
     """
 
     def __init__(self, current_state: SimulationState | None = None) -> None:
@@ -22,4 +22,4 @@ class Engine(ABC):
 
     @abstractmethod
     async def run_turn(self, validated_actions: Sequence[Action]) -> SimulationState:
-        """The state after `current_state`. It is returned and not entered, so a turn that fails leaves no trace."""
+        """Return the state after `current_state`. The caller stores it, so a turn that fails changes nothing."""

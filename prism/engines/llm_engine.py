@@ -19,12 +19,12 @@ _log = logging.getLogger(__name__)
 
 
 class LLMEngine(Engine):
-    """An engine whose updates are a model's. A subclass brings the domain: the prompt, and what an update changes.
+    """An engine whose updates come from a model. A subclass adds the domain: the prompt, and the effect of an update.
 
     Args:
-        llm_client: who answers.
+        llm_client: the client that answers.
         current_state: the state that the next turn starts from.
-        clock: turns turns into the timestamps of its reasoning.
+        clock: gives each turn the timestamp of its reasoning.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class LLMEngine(Engine):
         self._reasoner = Reasoner(llm_client, "engine", clock)
 
     async def run_turn(self, validated_actions: Sequence[Action]) -> SimulationState:
-        """The state a turn later: the valid actions applied one after the other, each to what the last one left.
+        """Return the state one turn later: the valid actions are applied in order, each to the result of the last one.
 
-        An action that is not validated is skipped, and a line at INFO says so. The new state has this turn's chains of
+        An action that is not validated is skipped with a log line at INFO. The new state holds this turn's chains of
         reasoning; those of earlier turns are in the states before it.
 
         Raises:
-            LLMFailureException: no usable answer for one of them; `current_state` is as it was, as always.
+            LLMFailureException: no usable answer for an action; `current_state` does not change.
         """
         state = self.current_state
         chains: list[LLMReasoningChain] = []
@@ -60,12 +60,12 @@ class LLMEngine(Engine):
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
-        """What one action does to the indicators, and how that came about: one call of the model.
+        """Return the effect of one action on the indicators, and its reasoning: one call of the model.
 
         Args:
-            action: a valid action; whether it is one, the caller has checked.
-            global_state: the indicators it meets.
-            turn: when; None is the turn of `current_state`.
+            action: a valid action; the caller has checked that.
+            global_state: the indicators before the action.
+            turn: the turn's number; None is the turn of `current_state`.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
@@ -81,8 +81,8 @@ class LLMEngine(Engine):
 
     @abstractmethod
     def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str:
-        """All that the model is told."""
+        """Return the whole prompt."""
 
     @abstractmethod
     def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState:
-        """The state with the update in it. Turn and chains are not its business: a turn may have many updates."""
+        """Return the state after the update. Turn and chains are set by the caller: a turn may have many updates."""

@@ -1,4 +1,4 @@
-"""Language models: one port, its adapters, a tape of their answers, and the oracle and client that ask them."""
+"""Language models: one interface, its adapters, a tape of their answers, and the oracle and client that ask them."""
 
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """An adapter, imported when first named: HTTP clients take 0.2 s, and every configuration comes by here."""
+    """Return an adapter, imported at first use: HTTP clients take 0.2 s, and all configurations import this package."""
     if name == "OllamaChatClient":
         from prism.llm.ollama import OllamaChatClient  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""A client that asks for an instance of a response model, and asks once more when the first answer fails."""
+"""A client that asks for an instance of a response model, and asks a second time if the first answer fails."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _LEAST_BACKOFF_S, _MOST_BACKOFF_S = 1.0, 5.0
 
 
 class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """One answered call, with what a record of its reasoning needs.
+    """One answered call, with the facts that a record of its reasoning needs.
 
     Args:
         value: the answer.
-        prompt: what was asked.
-        response: what the model said, as it said it.
+        prompt: the question.
+        response: the model's text, unchanged.
         retry_count: 0 or 1.
-        duration_ms: how long the answer took, waits and failed attempts aside.
-        model: who answered.
+        duration_ms: the time that the answer took, without waits and failed attempts.
+        model: the model that answered.
         prompt_tokens, completion_tokens: the size of question and answer.
     """
 
@@ -52,21 +52,21 @@ class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 
 def backoff_s(seed: int, sample: int) -> float:
-    """The wait before a second attempt: 1 to 5 s, so that clients that failed together do not return together."""
+    """Return the wait before a second attempt: 1 to 5 s, so that clients that failed together do not retry together."""
     return _LEAST_BACKOFF_S + (_MOST_BACKOFF_S - _LEAST_BACKOFF_S) * uniform(seed, WORLD, sample, Draw.BACKOFF)
 
 
 class LLMClient:
-    """Answers in the shape of a msgspec Struct.
+    """A client whose answers are msgspec Structs.
 
     Args:
         model: the model, or settings, from which an Ollama client is made.
-        component: who asks, for logs and errors: agent, engine, validator.
-        seed: of the sampling; settings bring their own.
+        component: the component that asks, for logs and errors: agent, engine, validator.
+        seed: of the sampling; settings have their own.
         max_tokens: the longest answer: reasoning takes more than a decision.
-        sleep: waits; tests put one here that does not.
+        sleep: waits; tests pass a function that does not.
         jitter: the wait before a second attempt, from the seed and the sample number.
-        counters: counts what becomes of each attempt.
+        counters: counts the outcome of each attempt.
     """
 
     def __init__(  # noqa: PLR0913  # all but the first by name, and each with a default
@@ -91,7 +91,7 @@ class LLMClient:
         self._max_tokens = max_tokens
         self._sleep = sleep
         self._jitter = jitter
-        self._tally = counters or CallCounters()
+        self._counters = counters or CallCounters()
 
     async def call_with_retry(
         self,
@@ -102,13 +102,13 @@ class LLMClient:
         asked_by: str = "",
         record: Callable[[Call[T]], None] | None = None,
     ) -> T:
-        """The model's answer as an instance of `response_model`.
+        """Return the model's answer as an instance of `response_model`.
 
         Args:
-            prompt: what is asked.
+            prompt: the question.
             response_model: a msgspec Struct; its JSON schema goes with the prompt.
-            sample: tells apart draws for the same prompt, such as the tick; from 0 to 2**61.
-            asked_by: who asks, for messages.
+            sample: distinguishes draws for the same prompt, such as the tick; from 0 to 2**61.
+            asked_by: the asker's name, for messages.
             record: gets the facts of the call, once it is answered.
 
         Raises:
@@ -123,10 +123,10 @@ class LLMClient:
     async def call_recorded(
         self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = ""
     ) -> Call[T]:
-        """The answer with the facts of the call."""
+        """Return the answer with the facts of the call."""
         schema = schema_of(response_model)
         for attempt in range(_ATTEMPTS):
-            # A second attempt is another sample: the same one would only say the same again, live or from a tape.
+            # A second attempt is another sample: the same one would give the same answer again, live or from a tape.
             number = _ATTEMPTS * sample + attempt
             request = ChatRequest(
                 messages=(Message(role="user", content=prompt),),
@@ -145,20 +145,20 @@ class LLMClient:
         raise AssertionError("the last attempt answers or raises")
 
     async def _attempt(self, request: ChatRequest, response_model: type[T]) -> tuple[Completion, T]:
-        """One answer, as it was said and as an instance; counted, whatever became of it."""
+        """Return one answer, as text and as an instance. The attempt is counted, also if it fails."""
         begun_s, said = perf_counter(), None
         try:
             said = await self._model.complete(request)
             value = _parse(said, response_model, self._component)
         except LLMFailureException as error:
-            # An answer that cannot be read has cost its tokens all the same.
+            # An answer that cannot be read has cost its tokens too.
             read, written = (0, 0) if said is None else (said.prompt_tokens, said.completion_tokens)
-            self._tally.count(error.reason, error.latency_s, read, written)
+            self._counters.count(error.reason, error.latency_s, read, written)
             raise
         except anyio.get_cancelled_exc_class():
-            self._tally.count("cancelled", perf_counter() - begun_s)
+            self._counters.count("cancelled", perf_counter() - begun_s)
             raise
-        self._tally.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
+        self._counters.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
         return said, value
 
     async def aclose(self) -> None:
@@ -195,7 +195,7 @@ class LLMClient:
 
 
 def _parse(completion: Completion, response_model: type[T], component: str) -> T:
-    """The answer in the completion, or in a JSON object within its text. Raises: LLMFailureException."""
+    """Return the answer in the completion, or in a JSON object within its text. Raises: LLMFailureException."""
     problem: Exception | None = None
     for text in (completion.text, extract_object(completion.text)):
         try:

@@ -1,7 +1,7 @@
-"""The settings of a language model: which server, which model, how it samples, how long a call may take.
+"""The settings of a language model: the server, the model, its sampling, and the longest time of a call.
 
-This module imports nothing of `prism.config`, because the configuration of a run imports it: hence the base class's
-options are restated here.
+This module imports nothing of `prism.config`, because the configuration of a run imports it. So the options of the base
+class are repeated here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Meta
 
 
 class LLMConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The language model behind the oracle, and how it is asked. See docs/llm-clients.md."""
+    """The language model behind the oracle: its server and its sampling. See docs/llm-clients.md."""
 
     host: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""A call to a language model that failed: the closed set of reasons, and the exception that carries one."""
+"""A failed call to a language model: the fixed set of reasons, and the exception that carries one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from prism.errors import OracleError
 
 Reason = Literal["timeout", "overloaded", "server_error", "connection_error", "invalid_response", "client_error"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
-"""Why a call failed. `client_error` means that the same request fails again; every other reason may pass."""
+"""The reasons of a failed call. After `client_error` the same request fails again; every other reason may pass."""
 
 _DETAIL_CHARS = 300
 
@@ -18,11 +18,11 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
 
     Args:
         reason: one of `REASONS`.
-        attempts: how often it was tried.
-        component: who asked: agent, engine, ollama, ...
-        status_code: what the server answered with, where it answered at all.
-        detail: what happened, in words; cut to one short line.
-        latency_s: how long the last attempt took.
+        attempts: the number of attempts.
+        component: the component that asked: agent, engine, ollama, ...
+        status_code: the status of the server's response, if there was one.
+        detail: a description, cut to one short line.
+        latency_s: the time that the last attempt took.
     """
 
     def __init__(
@@ -45,6 +45,6 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
 
 
 def one_line(text: str) -> str:
-    """The text on one line of at most 300 characters: a server's words go into logs and messages."""
+    """Return the text on one line of at most 300 characters: a server's words go into logs and messages."""
     line = " ".join(text.split())
     return line if len(line) <= _DETAIL_CHARS else f"{line[: _DETAIL_CHARS - 3]}..."

@@ -1,4 +1,4 @@
-"""One HTTP call: its deadline, and how every way it can fail becomes a reason."""
+"""One HTTP call: its deadline, and the reason for each way in which it can fail."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import httpx
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import LLMFailureException, Reason
 
-# Cancelling a call under a full pool wedges httpcore, so the pool has no limit: whoever asks limits the calls.
+# Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
 
 _OVERLOADED = frozenset({429, 503})
-"""The statuses by which a server asks for a pause. They say nothing against the request, or against the server."""
+"""The statuses by which a server asks for a pause. Neither the request nor the server is at fault."""
 
 _EXPECTED = (
     httpx.HTTPError,  # timeouts, cut and reset connections, replies that are not HTTP
     OSError,  # TimeoutError of the deadline, and ConnectionError, into which `ollama` turns httpx.ConnectError
     ValueError,  # not JSON, not the promised fields
-    TypeError,  # JSON of another shape, as `ollama` trips over it
+    TypeError,  # JSON of another shape, which `ollama` does not expect
     RecursionError,  # JSON nested thousands deep
 )
 
@@ -38,16 +38,16 @@ class StatusError(Exception):
         super().__init__(error_text(body) or f"HTTP {status}")
 
 
-async def refuse_errors(response: httpx.Response) -> None:
-    """A response hook: it raises `StatusError` before `ollama`, which cannot read every error body, sees it."""
+async def raise_for_status(response: httpx.Response) -> None:
+    """Raise `StatusError`: a response hook that runs before `ollama`, which cannot read every error body."""
     if not response.is_success:
         await response.aread()
         raise StatusError(response.status_code, response.text)
 
 
 @contextmanager
-def one_call(component: str, deadline_s: float, key: str | None = None) -> Iterator[None]:
-    """Bound one call, to its last byte; a server that drips bytes would defeat any timeout between two reads.
+def bounded_call(component: str, deadline_s: float, key: str | None = None) -> Iterator[None]:
+    """Return a context that limits one call to its last byte: a server that drips bytes would pass any read timeout.
 
     Raises:
         LLMFailureException: the call failed. A `ValueError` from within means that its answer is unusable.
@@ -62,7 +62,7 @@ def one_call(component: str, deadline_s: float, key: str | None = None) -> Itera
             _reason(error),
             component=component,
             status_code=error.status if isinstance(error, StatusError) else None,
-            detail=_without(key, detail or type(error).__name__),
+            detail=_redacted(key, detail or type(error).__name__),
             latency_s=perf_counter() - started_s,
         ) from error
 
@@ -81,7 +81,7 @@ def _reason(error: BaseException) -> Reason:
 
 
 def error_text(body: str) -> str:
-    """The server's own words in an error body: Ollama's `error`, OpenAI's `error.message`, or the body."""
+    """Return the server's own words in an error body: Ollama's `error`, OpenAI's `error.message`, or the body."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -91,16 +91,16 @@ def error_text(body: str) -> str:
     return text if isinstance(text, str) else json.dumps(text)
 
 
-def _without(key: str | None, text: str) -> str:
-    """The text without the key, which some servers repeat in their refusals."""
+def _redacted(key: str | None, text: str) -> str:
+    """Return the text without the key, which some servers repeat in their error messages."""
     return text.replace(key, "***") if key else text
 
 
 def read_key(environment: Mapping[str, str], variable: str) -> str | None:
-    """The key in the environment, None where there is none.
+    """Return the key in the environment, or None.
 
     Raises:
-        OracleUnavailableError: no header can carry it. httpx would say so with the key in its message.
+        OracleUnavailableError: no header can carry it. The message of httpx would show the key.
     """
     key = environment.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
@@ -110,10 +110,10 @@ def read_key(environment: Mapping[str, str], variable: str) -> str | None:
 
 
 def checked_host(host: str) -> str:
-    """The host as an address that may be shown: with a scheme, without a path's last slash.
+    """Return the host as an address that may be shown: with a scheme, without a path's last slash.
 
     Raises:
-        OracleUnavailableError: it is no address, or carries a password, which would end up in messages.
+        OracleUnavailableError: it is not an address, or it has a password, which messages would show.
     """
     address = host if "://" in host else f"http://{host}"
     try:

@@ -1,17 +1,17 @@
-"""Finding a JSON object in what a model said around it."""
+"""The JSON object within the text of a model's answer."""
 
 from __future__ import annotations
 
 import json
 
 _TRIES = 100
-"""Braces tried: deeply nested text that is never closed would otherwise be read once for each of its braces."""
+"""The number of braces tried: deeply nested text that is never closed would otherwise be read once for each brace."""
 
 _decoder = json.JSONDecoder()
 
 
 def extract_object(text: str) -> str | None:
-    """The first balanced JSON object in the text, or None."""
+    """Return the first balanced JSON object in the text, or None."""
     start = text.find("{")
     for _ in range(_TRIES):
         if start < 0:

@@ -1,7 +1,7 @@
 """A model on an Ollama server, through the `ollama` package.
 
-What the package leaves open is settled here: it has no timeout, cannot read every error body, says nothing of an answer
-that was not finished, and would take a proxy from the environment.
+This module adds what the package lacks: a timeout, error bodies of every form, a check that the answer was finished,
+and no proxy from the environment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import ollama
 from prism.errors import OracleUnavailableError
 from prism.llm.config import LLMConfig
 from prism.llm.failure import LLMFailureException
-from prism.llm.http import LIMITS, StatusError, checked_host, one_call, read_key, refuse_errors
+from prism.llm.http import LIMITS, StatusError, bounded_call, checked_host, raise_for_status, read_key
 from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
 from prism.llm.startup_check import (
@@ -27,8 +27,8 @@ from prism.llm.startup_check import (
     follows_schema,
     full_name,
     key_error,
-    listed,
-    patiently,
+    models_text,
+    retry_until_usable,
 )
 
 COMPONENT = "ollama"
@@ -41,10 +41,10 @@ class OllamaChatClient:
 
     Args:
         config: host, model and sampling.
-        environment: where the key is looked up, which Ollama itself needs none of but a proxy before it may.
+        environment: the variables with the key. Ollama itself needs none; a proxy before it may.
 
     Raises:
-        OracleUnavailableError: the host is no address, or the key cannot be sent.
+        OracleUnavailableError: the host is not an address, or the key cannot be sent.
     """
 
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
@@ -60,34 +60,34 @@ class OllamaChatClient:
             follow_redirects=False,
             trust_env=False,
             limits=LIMITS,
-            event_hooks={"response": [refuse_errors]},
+            event_hooks={"response": [raise_for_status]},
         )
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """A name for users."""
         return f"ollama {self._config.model}"
 
     @property
     def identity(self) -> Identity:
-        """What its answers depend on besides the request."""
+        """The settings that its answers depend on, besides the request."""
         options = {**self._options, "num_predict": self._config.num_predict}
         return Identity(backend=COMPONENT, model=self._config.model, dialect=COMPONENT, options=options)
 
     async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
-        """The model's answer to one prompt: JSON, freed of any text around it."""
+        """Return the model's answer to one prompt: JSON, without any text around it."""
         message = Message(role="user", content=prompt)
         completion = await self.complete(ChatRequest(messages=(message,), schema=schema, seed=self._config.seed))
         return extract_object(completion.text) or completion.text
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """The model's answer to a chat."""
+        """Return the model's answer to a chat."""
         return await self._complete(request, self._deadline_s(request))
 
     async def _complete(self, request: ChatRequest, deadline_s: float) -> Completion:
         started_s = perf_counter()
         limit = request.max_tokens or self._config.num_predict
-        with one_call(COMPONENT, deadline_s, self._key):
+        with bounded_call(COMPONENT, deadline_s, self._key):
             response = await self._client.chat(
                 self._config.model,
                 [{"role": message.role, "content": message.content} for message in request.messages],
@@ -106,12 +106,12 @@ class OllamaChatClient:
             )
 
     async def choose(self, request: ChoiceRequest) -> Distribution | None:
-        """A weight for each option, or None where the server or this question does not allow it."""
+        """Return a weight for each option, or None where the server or this question does not allow it."""
         if not self._offers_choice or not _LEAST_OPTIONS <= len(request.options) <= _MOST_OPTIONS:
             return None
         started_s = perf_counter()
         question = {"type": "choice", "instructions": request.instructions, "criteria": request.options}
-        with one_call(COMPONENT, self._deadline_s(request), self._key):
+        with bounded_call(COMPONENT, self._deadline_s(request), self._key):
             try:
                 response = await self._client.systemone(
                     self._config.model, request.state, {_QUESTION: question}, self._config.keep_alive
@@ -135,15 +135,20 @@ class OllamaChatClient:
         return min(self._config.timeout_s, request.deadline_s or math.inf)
 
     async def check(self) -> Health:
-        """That the server runs, has the model, can load it and follows a schema; whether it gives probabilities."""
+        """Return the server's health; check that it runs, has the model, can load it and follows a schema.
+
+        It also finds out whether the server gives probabilities.
+        """
         version = await self._version()
         await self._require_model()
         try:
-            # The first answer may have to wait for the model to load; the second tells what an answer takes.
-            await patiently(lambda: self._complete(SELF_TEST, self._config.timeout_s * WARM_UP))
-            completion = await patiently(lambda: self.complete(SELF_TEST), lambda said: follows_schema(said.text))
+            # The first answer may have to wait for the model to load; the second one shows the normal latency.
+            await retry_until_usable(lambda: self._complete(SELF_TEST, self._config.timeout_s * WARM_UP))
+            completion = await retry_until_usable(
+                lambda: self.complete(SELF_TEST), lambda said: follows_schema(said.text)
+            )
             if self._offers_choice:
-                await patiently(lambda: self.choose(CHOICE_TEST))
+                await retry_until_usable(lambda: self.choose(CHOICE_TEST))
         except LLMFailureException as error:
             raise self._unusable(error) from error
         note = "decides by probabilities (systemone)" if self._offers_choice else "decides by chat"
@@ -157,9 +162,9 @@ class OllamaChatClient:
         )
 
     async def _version(self) -> str:
-        """The server's version; the package has no call for it, so its own HTTP client makes one."""
+        """Return the server's version. The package has no call for it, so its own HTTP client makes one."""
         try:
-            with one_call(COMPONENT, self._config.timeout_s, self._key):
+            with bounded_call(COMPONENT, self._config.timeout_s, self._key):
                 response = await self._client._client.get("/api/version")  # noqa: SLF001
                 return str(response.json()["version"])
         except KeyError:
@@ -177,7 +182,7 @@ class OllamaChatClient:
 
     async def _require_model(self) -> None:
         try:
-            with one_call(COMPONENT, self._config.timeout_s, self._key):
+            with bounded_call(COMPONENT, self._config.timeout_s, self._key):
                 models = (await self._client.list()).models
         except LLMFailureException as error:
             raise self._not_ollama(error.detail) from error
@@ -185,7 +190,7 @@ class OllamaChatClient:
         wanted = self._config.model
         if full_name(wanted) not in map(full_name, names):
             message = (
-                f"the Ollama server at {self._host} has no model {wanted!r}: {listed(names)}; "
+                f"the Ollama server at {self._host} has no model {wanted!r}: {models_text(names)}; "
                 f"get it with `ollama pull {wanted}`, or set llm.model"
             )
             raise OracleUnavailableError(message)
@@ -207,7 +212,7 @@ class OllamaChatClient:
 
 
 def _finished_text(response: ollama.ChatResponse, limit: int, *, cut_is_error: bool) -> str:
-    """The text of an answer that came to its end. Raises: ValueError."""
+    """Return the text of an answer that is complete. Raises: ValueError."""
     if not response.done:
         message = "the server stopped before the end of the answer (done: false)"
         raise ValueError(message)
@@ -221,7 +226,7 @@ def _finished_text(response: ollama.ChatResponse, limit: int, *, cut_is_error: b
 
 
 def _probabilities(response: ollama.SystemOneResponse, options: Mapping[str, str | None]) -> dict[str, float]:
-    """The weight of each option, in the order of the options. Raises: ValueError."""
+    """Return the weight of each option, in the order of the options. Raises: ValueError."""
     answer = response.answers.get(_QUESTION)
     if not isinstance(answer, ollama.SystemOneChoiceAnswer):
         message = "the answer makes no choice"
@@ -238,12 +243,12 @@ def _probabilities(response: ollama.SystemOneResponse, options: Mapping[str, str
 
 
 def _means_not_offered(error: StatusError) -> bool:
-    """Whether the server is too old for systemone (a 404 in plain text), or the model no decision model (400)."""
+    """Return whether the server has no systemone (a 404 in plain text), or the model is no decision model (400)."""
     if error.status == 404:
         return not error.body.lstrip().startswith("{")
     return error.status == 400 and "does not support decision" in error.body
 
 
 def _means_too_long(error: StatusError) -> bool:
-    """Whether this one question is larger than systemone takes."""
+    """Return whether this one question is too large for systemone."""
     return error.status == 413

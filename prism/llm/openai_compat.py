@@ -15,21 +15,29 @@ import msgspec
 from prism.errors import OracleUnavailableError
 from prism.llm.config import LLMConfig
 from prism.llm.failure import LLMFailureException
-from prism.llm.http import LIMITS, checked_host, one_call, read_key, refuse_errors
+from prism.llm.http import LIMITS, bounded_call, checked_host, raise_for_status, read_key
 from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
-from prism.llm.startup_check import SELF_TEST, WARM_UP, follows_schema, full_name, key_error, listed, patiently
+from prism.llm.startup_check import (
+    SELF_TEST,
+    WARM_UP,
+    follows_schema,
+    full_name,
+    key_error,
+    models_text,
+    retry_until_usable,
+)
 
 COMPONENT = "openai"
 Dialect = Literal["json_schema", "json_object", "none"]
 
 
-class _Said(msgspec.Struct):
+class _ReplyMessage(msgspec.Struct):
     content: str | None = None
 
 
 class _Choice(msgspec.Struct):
-    message: _Said
+    message: _ReplyMessage
     finish_reason: str | None = None
 
 
@@ -55,15 +63,16 @@ class _Models(msgspec.Struct):
 class OpenAICompatClient:
     """A language model behind `/v1/chat/completions`.
 
-    Servers differ in how they are told a schema. `check` finds out: `response_format` of type json_schema; or of type
-    json_object, with the schema in the prompt; or none, with the schema in the prompt and JSON looked for in the text.
+    Servers need the schema in different forms, called dialects. `check` finds the one that works: `response_format` of
+    type json_schema; or of type json_object, with the schema in the prompt; or none, with the schema in the prompt and
+    JSON searched for in the text.
 
     Args:
-        config: the base address (with or without `/v1`), model and sampling; num_ctx and keep_alive are the server's.
-        environment: where the key is looked up.
+        config: the base address (with or without `/v1`), model and sampling; num_ctx and keep_alive are not sent.
+        environment: the variables with the key.
 
     Raises:
-        OracleUnavailableError: the host is no address, or the key cannot be sent.
+        OracleUnavailableError: the host is not an address, or the key cannot be sent.
     """
 
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
@@ -77,39 +86,39 @@ class OpenAICompatClient:
             headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
             trust_env=False,
             limits=LIMITS,
-            event_hooks={"response": [refuse_errors]},
+            event_hooks={"response": [raise_for_status]},
         )
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """A name for users."""
         return f"openai {self._config.model}"
 
     @property
     def identity(self) -> Identity:
-        """What its answers depend on besides the request."""
+        """The settings that its answers depend on, besides the request."""
         options = {"temperature": self._config.temperature, "num_predict": float(self._config.num_predict)}
         return Identity(backend=COMPONENT, model=self._config.model, dialect=self._dialect, options=options)
 
     async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
-        """The model's answer to one prompt: JSON, freed of any text around it."""
+        """Return the model's answer to one prompt: JSON, without any text around it."""
         message = Message(role="user", content=prompt)
         completion = await self.complete(ChatRequest(messages=(message,), schema=schema, seed=self._config.seed))
         return extract_object(completion.text) or completion.text
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """The model's answer to a chat."""
+        """Return the model's answer to a chat."""
         deadline_s = min(self._config.timeout_s, request.deadline_s or math.inf)
         return await self._complete(request, self._dialect, deadline_s)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | None:  # noqa: ARG002 - the port's signature
-        """None: these servers do not offer it."""
+        """Return None: these servers do not offer it."""
         return None
 
     async def _complete(self, request: ChatRequest, dialect: Dialect, deadline_s: float) -> Completion:
         started_s = perf_counter()
         body = self._body(request, dialect)
-        with one_call(COMPONENT, deadline_s, self._key):
+        with bounded_call(COMPONENT, deadline_s, self._key):
             response = await self._client.post("/v1/chat/completions", json=body)
             reply = msgspec.json.decode(response.content, type=_Reply)
             usage = reply.usage or _Usage()
@@ -127,7 +136,7 @@ class OpenAICompatClient:
             holder = {"name": "answer", "strict": True, "schema": request.schema}
             form = {"response_format": {"type": "json_schema", "json_schema": holder}}
         elif request.schema is not None:
-            messages = _told(messages, request.schema)
+            messages = _with_schema(messages, request.schema)
             form = {"response_format": {"type": "json_object"}} if dialect == "json_object" else {}
         return {
             "model": self._config.model,
@@ -140,7 +149,7 @@ class OpenAICompatClient:
         }
 
     async def check(self) -> Health:
-        """That the server runs, has the model and takes the key; and in which dialect it keeps to a schema."""
+        """Return the server's health and dialect; check that it runs, has the model and takes the key."""
         names = await self._models()
         refusal = LLMFailureException("client_error")
         for dialect in get_args(Dialect):
@@ -165,19 +174,19 @@ class OpenAICompatClient:
         raise self._unusable(refusal, names) from refusal
 
     async def _try(self, dialect: Dialect) -> Completion:
-        """An answer within the schema in this dialect; the first may have to wait for the model to load."""
+        """Return an answer within the schema in this dialect; the first may have to wait for the model to load."""
 
         def usable(completion: Completion) -> bool:
             text = completion.text
             return follows_schema((extract_object(text) or "") if dialect == "none" else text)
 
-        await patiently(lambda: self._complete(SELF_TEST, dialect, self._config.timeout_s * WARM_UP), usable)
-        return await patiently(lambda: self._complete(SELF_TEST, dialect, self._config.timeout_s), usable)
+        await retry_until_usable(lambda: self._complete(SELF_TEST, dialect, self._config.timeout_s * WARM_UP), usable)
+        return await retry_until_usable(lambda: self._complete(SELF_TEST, dialect, self._config.timeout_s), usable)
 
     async def _models(self) -> list[str] | None:
-        """The names the server lists; None where it lists none at all, as some servers do."""
+        """Return the models that the server lists; None where it has no list, as some servers."""
         try:
-            with one_call(COMPONENT, self._config.timeout_s, self._key):
+            with bounded_call(COMPONENT, self._config.timeout_s, self._key):
                 response = await self._client.get("/v1/models")
                 return [model.id for model in msgspec.json.decode(response.content, type=_Models).data]
         except LLMFailureException as error:
@@ -192,11 +201,11 @@ class OpenAICompatClient:
         return key_error(self._host, self._config.api_key_env, given=self._key is not None)
 
     def _unusable(self, error: LLMFailureException, names: list[str] | None) -> OracleUnavailableError:
-        # Only now: a server with a single model takes it under any name.
+        # The name is checked only after a failure: a server with a single model accepts any name.
         wanted = self._config.model
         unknown = names is not None and full_name(wanted) not in map(full_name, names)
         if error.reason == "client_error" and (unknown or error.status_code == 404):
-            having = listed(names) if names else "it does not say which it has"
+            having = models_text(names) if names else "it does not say which it has"
             return OracleUnavailableError(
                 f"the server at {self._host} has no model {wanted!r}: {having}; set llm.model"
             )
@@ -217,12 +226,12 @@ _NOTES: dict[Dialect, str] = {
 
 
 def _may_mean_unsupported(error: LLMFailureException) -> bool:
-    """Whether another dialect is worth a try: a server that is down or busy must not change how it is asked."""
+    """Return whether another dialect may work. A server that is down or busy must not change the dialect."""
     return error.reason in ("client_error", "invalid_response") or error.status_code in (500, 501)
 
 
-def _told(messages: tuple[Message, ...], schema: dict[str, Any]) -> tuple[Message, ...]:
-    """The chat with the schema in its one system message, at the front, where prefix caches keep it."""
+def _with_schema(messages: tuple[Message, ...], schema: dict[str, Any]) -> tuple[Message, ...]:
+    """Return the chat with the schema in its one system message, at the front, where prefix caches keep it."""
     rule = f"Answer with one JSON object that follows this JSON schema, and with nothing else:\n{json.dumps(schema)}"
     first, *rest = messages
     if first.role == "system":
@@ -231,7 +240,7 @@ def _told(messages: tuple[Message, ...], schema: dict[str, Any]) -> tuple[Messag
 
 
 def _finished_text(reply: _Reply, limit: int, *, cut_is_error: bool) -> str:
-    """The text of an answer that came to its end. Raises: ValueError."""
+    """Return the text of an answer that is complete. Raises: ValueError."""
     if not reply.choices or reply.choices[0].finish_reason is None:
         message = "the server stopped before the end of the answer (no finish_reason)"
         raise ValueError(message)

@@ -1,4 +1,4 @@
-"""An oracle that asks a language model: for probabilities where the model offers them, else for a choice."""
+"""Oracles that ask a language model: the parts they share, and the one that decides for people on a feed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, LanguageModel, Message
 from prism.llm.statistics import CallCounters, OracleStatistics
-from prism.llm.tape import Forgone
+from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
 from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import UNTRUSTED, Asker, Oracle, build_oracle_prompt, options_schema, parse_oracle_response
@@ -25,10 +25,12 @@ _SEEDS = 2**31
 
 
 class ModelOracle(Oracle[S]):
-    """An oracle that asks a language model. A subclass says what, and counts what becomes of each call in `counters`.
+    """An oracle that asks a language model.
+
+    A subclass asks the question, and counts the outcome of each call in `counters`.
 
     Args:
-        model: who is asked; a `TapedModel` has a tape.
+        model: the model that is asked; a `TapedModel` has a tape.
     """
 
     source = "llm"
@@ -40,42 +42,42 @@ class ModelOracle(Oracle[S]):
 
     @property
     def tokens(self) -> int:
-        """Tokens read and written by the model so far."""
+        """The tokens read and written by the model so far."""
         return self.counters.tokens
 
     def statistics(self) -> OracleStatistics:
-        """What became of the calls so far."""
+        """Return the counts of the calls so far."""
         return self.counters.statistics()
 
     @property
     def replays(self) -> bool:
-        """Whether the answers come from a tape."""
+        """True if the answers come from a tape."""
         return self._tape is not None and self._tape.mode == "replay"
 
-    async def forgo(self, question: bytes, source: str, reason: str) -> None:
-        """Note on the tape, where there is one, that a question was settled by a fallback."""
+    async def record_fallback(self, question: bytes, source: str, reason: str) -> None:
+        """Record on the tape, if there is one, that a question was decided by a fallback."""
         if self._tape is not None:
-            await self._tape.forgo(question, Forgone(source, reason))
+            await self._tape.record_fallback(question, RecordedFallback(source, reason))
 
-    async def forgone(self, question: bytes) -> tuple[str, str] | None:
-        """Source and reason of the fallback on the tape; None if the model answered."""
-        found = None if self._tape is None else await self._tape.forgone(question)
+    async def recorded_fallback(self, question: bytes) -> tuple[str, str] | None:
+        """Return source and reason of the fallback on the tape; None if the model answered."""
+        found = None if self._tape is None else await self._tape.recorded_fallback(question)
         return None if found is None else (found.source, found.reason)
 
     async def forget_failures(self, asked_by: str) -> None:
-        """Take the failed calls of one question off the tape, where there is one, so that it can be asked again."""
+        """Remove the failed calls of one question from the tape, if there is one, so that it can be asked again."""
         if self._tape is not None:
             await self._tape.forget_failures(asked_by)
 
 
 class SocialModelOracle(ModelOracle[AgentState]):
-    """Settles ambiguous transitions by asking a language model.
+    """An oracle that decides ambiguous transitions of people by asking a model: for probabilities, else for a choice.
 
     At temperature 0 equal questions are one question. Above it, each agent in each tick draws its own answer, from a
-    seed that is a function of the settings, the agent and the tick: an answer can be asked for again.
+    seed that is a function of the settings, the agent and the tick. So the same answer can be asked for again.
 
     Args:
-        model: who is asked.
+        model: the model that is asked.
         config: its settings: temperature and seed.
         seed: the run's seed, for draws from probabilities.
         deadline_s: a limit for each call that is shorter than the model's own.
@@ -87,12 +89,12 @@ class SocialModelOracle(ModelOracle[AgentState]):
         self._seed = seed
         self._deadline_s = deadline_s
         self._offers_probabilities: bool | None = None
-        """Whether the model gives probabilities; None before it was first asked."""
+        """True if the model gives probabilities, False if not, None before its first answer."""
 
     def key(self, agent: Asker, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
-        """The prompt, where one answer may serve all who ask it: at temperature 0, by chat.
+        """Return the prompt if one answer may serve all who ask it: at temperature 0, by chat.
 
-        Probabilities are drawn from by each agent for itself, so there a shared answer would not be the same one.
+        From probabilities each agent draws for itself, so a shared answer would give other results.
         """
         if self._config.temperature > 0.0 or self._offers_probabilities is not False:
             return None
@@ -101,14 +103,14 @@ class SocialModelOracle(ModelOracle[AgentState]):
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> AgentState:
-        """The chosen option.
+        """Return the chosen option.
 
         Raises:
             LLMFailureException: the call failed.
             OracleResponseError: the answer names no option.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        # What is the same for all people comes first, as the system message, so that a server reads it once.
+        # The text that is the same for all people comes first, as the system message, so that a server reads it once.
         rules, _, situation = _prompt(agent, current_state, trigger, options, context).partition(UNTRUSTED)
         begun_s = perf_counter()
         try:
@@ -118,12 +120,12 @@ class SocialModelOracle(ModelOracle[AgentState]):
             self.counters.count(error.reason, error.latency_s)
             raise
         except anyio.get_cancelled_exc_class():
-            # At its deadline, or at the end of the run. The server may have worked on it, and says nothing of that.
+            # At its deadline, or at the end of the run. The tokens that the server spent on it are not known.
             self.counters.count("cancelled", perf_counter() - begun_s)
             raise
 
     async def _choose(self, agent: Asker, situation: str, options: Sequence[AgentState]) -> AgentState | None:
-        """An option drawn by its probability; None where the model gives none."""
+        """Return an option drawn by its probability; None if the model gives no probabilities."""
         request = ChoiceRequest(
             state=situation,
             instructions=f"Choose the person's next state. {UNTRUSTED}",
@@ -140,7 +142,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
         return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
 
     async def _complete(self, agent: Asker, rules: str, situation: str, options: Sequence[AgentState]) -> AgentState:
-        """The option that the model names."""
+        """Return the option that the model names."""
         request = ChatRequest(
             messages=(Message(role="system", content=rules), Message(role="user", content=situation)),
             schema=options_schema(options),
@@ -165,7 +167,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
 
 
 def _prompt(agent: Asker, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any) -> str:
-    """The prompt, with the profile in quotes as everything else that people wrote."""
+    """Return the prompt, with the profile in quotes as all text that people wrote."""
     return build_oracle_prompt(
         _quoted(agent.name),
         [_quoted(interest) for interest in agent.interests],
@@ -178,7 +180,7 @@ def _prompt(agent: Asker, current_state: AgentState, trigger: str, options: Sequ
 
 
 def _quoted(text: str) -> str:
-    """The text as a JSON string; the prompt itself sees to the line ends that JSON lets stand."""
+    """Return the text as a JSON string; the prompt itself escapes the line ends that JSON allows."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -187,7 +189,7 @@ def _asked_by(agent: Asker) -> str:
 
 
 def _parse(text: str, options: Sequence[AgentState]) -> AgentState:
-    """The option named by the text, or by the first JSON object in it. Raises: OracleResponseError."""
+    """Return the option named by the text, or by the first JSON object in it. Raises: OracleResponseError."""
     try:
         return parse_oracle_response(text, options)
     except OracleResponseError:

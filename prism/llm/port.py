@@ -1,6 +1,6 @@
-"""The port to language models: two questions, one check, and who answers.
+"""The interface of language models: two kinds of question, one check, and the model's identity.
 
-Adapters, the tape, and whatever limits or watches calls all have this interface, so they stack in any order.
+Adapters, the tape, and anything that limits or observes calls have this interface, so they can be stacked in any order.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A chat to be completed.
 
     Args:
-        messages: the chat so far; what stays the same from call to call comes first.
+        messages: the chat so far; the text that is the same in every call comes first.
         schema: the JSON schema of the answer; None for free text.
         seed: of the server's sampling.
-        sample: tells apart draws from the same chat; equal requests with sample 0 share one answer.
+        sample: distinguishes draws from the same chat; equal requests with sample 0 share one answer.
         max_tokens: the longest answer; None is the configured one.
-        deadline_s: a limit shorter than the configured one; no part of the request's identity.
-        asked_by: who asks, for messages: "agent 12 in tick 340"; no part of the request's identity.
+        deadline_s: a limit shorter than the configured one; not part of the request's identity.
+        asked_by: the asker's name, for messages: "agent 12 in tick 340"; not part of the request's identity.
     """
 
     messages: tuple[Message, ...]
@@ -45,9 +45,9 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A decision over named options.
 
     Args:
-        state: what is the case, in words.
-        instructions: what is to be decided.
-        options: what each option means, by its name; None lets the name speak.
+        state: the situation, in words.
+        instructions: the question.
+        options: the meaning of each option, by its name; None if the name says enough.
         sample, deadline_s, asked_by: as in `ChatRequest`.
     """
 
@@ -60,7 +60,7 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, tag="completion"):
-    """What a model said. Where a schema was asked for, the text still has to be checked against it."""
+    """A model's text. Where a schema was asked for, the text still has to be checked against it."""
 
     text: str
     model: str
@@ -70,7 +70,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, tag="completion"):
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True, tag="distribution"):
-    """How likely a model finds each option, in the order of the request; weights of a positive sum."""
+    """The weight that a model gives to each option, in the order of the request; the sum is positive."""
 
     probabilities: dict[str, float]
     model: str
@@ -80,7 +80,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True, tag="distribution"
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """What an answer depends on besides the request.
+    """The settings that an answer depends on, besides the request.
 
     Args:
         backend: ollama or openai.
@@ -96,7 +96,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check found: the server, the model, and how long a small answer took once the model was loaded."""
+    """The result of a check: the server, the model, and the time of a small answer once the model was loaded."""
 
     backend: str
     version: str
@@ -107,7 +107,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def server(self) -> str:
-        """Which server, for people: "ollama 0.40.12", or "openai" where it names no version."""
+        """The server's name for users: "ollama 0.40.12", or "openai" where it gives no version."""
         return f"{self.backend} {self.version}".rstrip()
 
 
@@ -115,26 +115,28 @@ class LanguageModel(Protocol):
     """A model that can be asked.
 
     Raises:
-        LLMFailureException: a call failed; nothing else comes out of `complete` and `choose` but this and
-            `OracleUnavailableError`, which only a tape without the answer raises there.
+        LLMFailureException: a call failed. `complete` and `choose` raise only this and `OracleUnavailableError`, which
+            is raised there only by a tape without the answer.
     """
 
     @property
     def name(self) -> str:
-        """What it is, for people: "ollama llama3.2"."""
+        """A name for users: "ollama llama3.2"."""
 
     @property
     def identity(self) -> Identity:
-        """What its answers depend on besides the request."""
+        """The settings that its answers depend on, besides the request."""
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """The model's answer to a chat."""
+        """Return the model's answer to a chat."""
 
     async def choose(self, request: ChoiceRequest) -> Distribution | None:
-        """A weight for each option, or None where the server does not offer that: then ask by `complete`."""
+        """Return a weight for each option, or None if the server does not offer that: then use `complete`."""
 
     async def check(self) -> Health:
-        """That the model is there, loaded, and answers within a schema; to be called once, at start.
+        """Return the model's health; check that it is there, loaded, and answers within a schema.
+
+        Call it once, at start.
 
         Raises:
             OracleUnavailableError: it cannot be used; the message is one line that says what to do.

@@ -1,4 +1,4 @@
-"""Asking a model for a decision, and keeping how it came about."""
+"""A component's question to a model, and the record of the reasoning behind the answer."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ D = TypeVar("D", PolicyDecision, ValidationResult, StateUpdateDecision)
 
 
 class DecisionClient(Protocol):
-    """Whoever answers a prompt with an instance of a response model: an `LLMClient`, or a scripted one.
+    """A client that answers a prompt with an instance of a response model: an `LLMClient`, or a scripted one.
 
     Raises:
         LLMFailureException: no usable answer.
     """
 
     async def call_with_retry(self, prompt: str, response_model: type[T]) -> T:
-        """The answer."""
+        """Return the answer."""
 
 
 def asked_by(component: Component, agent_name: str, turn: int) -> str:
-    """Who asks, for messages, and for a tape, where it is told apart from every other question of a run."""
+    """Return the asker's name, for messages and for a tape: it differs for every question of a run."""
     return f"{component} for {agent_name} in turn {turn}"
 
 
 class Reasoner:
-    """Asks on behalf of one component, and logs every chain of reasoning at DEBUG.
+    """A component's way to a model. It logs every chain of reasoning at DEBUG.
 
     Args:
-        client: who answers. An `LLMClient` also tells the facts of each call, which the chains record.
-        component: who asks.
-        clock: turns the number of a turn into the time that a chain bears.
+        client: the client that answers. An `LLMClient` also gives the facts of each call, which the chains record.
+        component: the component that asks.
+        clock: turns a turn's number into the timestamp of a chain.
     """
 
     def __init__(self, client: DecisionClient, component: Component, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
@@ -52,16 +52,16 @@ class Reasoner:
     async def ask(
         self, prompt: str, response_model: type[D], *, agent_name: str, turn: int
     ) -> tuple[D, LLMReasoningChain]:
-        """The decision, and how it came about.
+        """Return the decision, and its chain of reasoning.
 
         Args:
-            prompt: what is asked.
+            prompt: the question.
             response_model: the type of the decision.
-            agent_name: whose action it is about.
-            turn: when; the same prompt in another turn is another draw.
+            agent_name: the agent whose action it is about.
+            turn: the turn's number; the same prompt in another turn is another draw.
 
         Raises:
-            LLMFailureException: no usable answer; its component is the one that asked, whoever shares the client.
+            LLMFailureException: no usable answer; it names the component that asked, even if several share the client.
         """
         calls: list[Call[D]] = []
         facts: dict[str, Any] = {}

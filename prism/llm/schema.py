@@ -1,4 +1,4 @@
-"""The JSON schema of a response model, in one piece."""
+"""The JSON schema of a response model, without references."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SINGLES = ("items", "additionalProperties", "propertyNames")
 
 
 def schema_of(model: type[msgspec.Struct]) -> dict[str, Any]:
-    """The model's JSON schema without `$ref`, which several servers do not follow.
+    """Return the model's JSON schema without `$ref`, which several servers do not follow.
 
-    Objects with named properties admit no others: servers that enforce schemas strictly ask for that.
+    Objects with named properties allow no others: servers that enforce schemas strictly require that.
 
     Raises:
-        TypeError: the model contains itself, so that no finite schema says what it is.
+        TypeError: the model contains itself, so it has no finite schema.
     """
     schema = msgspec.json.schema(model)
     return _resolve(schema, schema.get("$defs", {}), ())

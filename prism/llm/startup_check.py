@@ -1,4 +1,4 @@
-"""What adapters do at start: ask with a schema, be patient with a busy server, and say what is wrong."""
+"""The check of a server at start: a test question with a schema, several attempts, and clear error messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Message
 T = TypeVar("T")
 
 WARM_UP = 5.0
-"""How many times the usual timeout the first call may take: the server loads the model for it."""
+"""The factor on the timeout of the first call, for which the server loads the model."""
 
 _PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2)
 _UNUSABLE_TRIES = 3
@@ -28,7 +28,7 @@ _SCHEMA: dict[str, Any] = {
     "required": ["answer"],
     "additionalProperties": False,
 }
-# It does not ask for JSON: what comes back as JSON is the schema's doing.
+# It does not ask for JSON, so an answer in JSON shows that the server follows the schema.
 SELF_TEST = ChatRequest(
     messages=(Message(role="user", content="Is the sky blue on a clear day? Answer yes or no."),), schema=_SCHEMA
 )
@@ -38,7 +38,7 @@ CHOICE_TEST = ChoiceRequest(
 
 
 def follows_schema(text: str) -> bool:
-    """Whether the answer to `SELF_TEST` is bare JSON within its schema."""
+    """Return whether the answer to `SELF_TEST` is JSON within its schema, without text around it."""
     try:
         answer = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -46,11 +46,11 @@ def follows_schema(text: str) -> bool:
     return isinstance(answer, dict) and list(answer) == ["answer"] and answer["answer"] in _ANSWERS
 
 
-async def patiently(ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:
-    """A usable answer, asked for up to five times: at start there is no later call that would make up for a bad one.
+async def retry_until_usable(ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:
+    """Return a usable answer. Ask up to five times: at start, no later call would make up for a bad answer.
 
     Raises:
-        LLMFailureException: there is none; a client error and a second timeout end it at once.
+        LLMFailureException: there is none; a client error and a second timeout end the attempts at once.
     """
     timeouts, unusable, failure = 0, 0, LLMFailureException("invalid_response")
     for pause_s in _PAUSES_S:
@@ -74,14 +74,14 @@ async def patiently(ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool]
 
 
 def key_error(host: str, variable: str, *, given: bool) -> OracleUnavailableError:
-    """The server asks for a key, or for another one."""
+    """Return the error of a server that asks for a key, or for another one."""
     if given:
         return OracleUnavailableError(f"{host} refuses the key in ${variable}; set another one")
     return OracleUnavailableError(f"{host} asks for a key; set it in ${variable}")
 
 
-def listed(names: Sequence[str]) -> str:
-    """The models a server has, in words."""
+def models_text(names: Sequence[str]) -> str:
+    """Return the names of a server's models, as part of a message."""
     if not names:
         return "it has none"
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
@@ -89,6 +89,6 @@ def listed(names: Sequence[str]) -> str:
 
 
 def full_name(model: str) -> str:
-    """The name as Ollama compares it: in lower case, with its tag."""
+    """Return the name as Ollama compares it: in lower case, with its tag."""
     tagged = ":" in model.rpartition("/")[2]
     return (model if tagged else f"{model}:latest").lower()

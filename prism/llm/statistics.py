@@ -1,4 +1,4 @@
-"""Counts of what became of the calls to a model."""
+"""Counts and latencies of the calls to a model, by outcome."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from prism.llm.failure import REASONS, Reason
 
 Outcome = Literal["ok", "cancelled"] | Reason
 OUTCOMES: tuple[Outcome, ...] = ("ok", *REASONS, "cancelled")
-"""What may become of a call: an answer, a failure under its reason, or that nobody waited for its end any longer."""
+"""The outcomes of a call: an answer, a failure under its reason, or a call that was cancelled."""
 
 
 class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts at one moment.
+    """The counts at one moment.
 
     Args:
         calls: calls by outcome; every outcome is there.
         latency_s: seconds spent on them, by outcome.
         latency_s_p50, latency_s_p95, latency_s_p99: of the calls that were answered; 0 if there were none.
-        prompt_tokens, completion_tokens: what the model read and wrote, unusable answers included. What it spent on
-            failed and cancelled calls is known to nobody.
+        prompt_tokens, completion_tokens: tokens that the model read and wrote, also for unusable answers. The tokens of
+            failed and cancelled calls are not known.
     """
 
     calls: dict[Outcome, int]
@@ -35,7 +35,7 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallCounters:
-    """Adds calls up, in memory that does not grow."""
+    """Counters of calls, in memory that does not grow."""
 
     def __init__(self) -> None:
         self._calls: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
@@ -55,11 +55,11 @@ class CallCounters:
 
     @property
     def tokens(self) -> int:
-        """Tokens read and written."""
+        """The tokens read and written."""
         return self._prompt_tokens + self._completion_tokens
 
     def statistics(self) -> OracleStatistics:
-        """The counts now."""
+        """Return the counts now."""
         p50, p95, p99 = (self._latencies.percentile(share) for share in (0.50, 0.95, 0.99))
         return OracleStatistics(
             calls=dict(self._calls),

@@ -1,7 +1,7 @@
-"""A tape: the answers of a language model in a file, each on the disk before anyone sees it.
+"""A tape: the answers of a language model in a file, each on the disk before it is used.
 
-The file is an SQLite database in write-ahead mode with one table. A kill -9 loses nothing that was answered; a closed
-tape is a single file. Nothing is kept in memory, so a tape may be larger than that.
+The file is an SQLite database in write-ahead mode with one table. A kill -9 loses no answer; a closed tape is a single
+file. Nothing is kept in memory, so a tape may be larger than the memory.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from prism.llm.failure import LLMFailureException, Reason
 from prism.llm.port import Completion, Distribution, Health, Identity
 
 FORMAT = 1
-"""The version of the table, the records and the keys. Raise it when any of them changes its meaning."""
+"""The version of the table, the records and the keys. Raise it when the meaning of any of them changes."""
 
 _APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
-_HEAD_KEY = b"head"
-_FAILED, _FORGONE, _NOT_OFFERED = b'{"type":"failed"', b'{"type":"forgone"', b'{"type":"not_offered"'
-"""How the records that are no answers of a model begin."""
+_HEADER_KEY = b"head"
+_FAILED, _FALLBACK, _NOT_OFFERED = b'{"type":"failed"', b'{"type":"forgone"', b'{"type":"not_offered"'
+"""The first bytes of the records that are not answers of a model."""
 _PROMPT_CHARS = 200
 
 _ENDS_OR_DIFFERS = (
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 
 class NotOffered(msgspec.Struct, frozen=True, tag="not_offered"):
-    """The model offers no probabilities for this question."""
+    """The record that the model offers no probabilities for this question."""
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """The call failed."""
+    """The record of a failed call."""
 
     reason: Reason
     attempts: int
@@ -52,7 +52,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
 
     @classmethod
     def of(cls, error: LLMFailureException) -> Failed:
-        """The record of an exception."""
+        """Return the record of an exception."""
         return cls(
             reason=error.reason,
             attempts=error.attempts,
@@ -63,32 +63,32 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
         )
 
     def error(self) -> LLMFailureException:
-        """The exception again."""
+        """Return the exception of this record."""
         return LLMFailureException(
             self.reason, self.attempts, self.component, self.status_code, self.detail, self.latency_s
         )
 
 
-class Forgone(msgspec.Struct, frozen=True, tag="forgone"):
-    """The question was settled without the model: it was too late, or there was no asking it."""
+class RecordedFallback(msgspec.Struct, frozen=True, tag="forgone"):
+    """The record that a question was decided without the model: it was too late, or the model could not be asked."""
 
     source: str
     reason: str
 
 
-Answer = Completion | Distribution | NotOffered | Failed | Forgone
+Answer = Completion | Distribution | NotOffered | Failed | RecordedFallback
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answered: what the keys of a replay are made from."""
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """The model that answered: its identity and health. The keys of a replay are made from it."""
 
     identity: Identity
     health: Health
 
     def differences(self, asked: Identity) -> tuple[str, ...]:
-        """The settings by which a question asked now is another one than was recorded, as "llm.model a, not b".
+        """Return the settings in which a question asked now differs from the recorded ones, as "llm.model a, not b".
 
-        A dialect is none of them: a replay takes the recorded one.
+        A dialect is not among them: a replay uses the recorded one.
         """
         was = self.identity
         pairs: list[tuple[str, object, object]] = [
@@ -100,13 +100,13 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(f"{key} {recorded}, not {now}" for key, recorded, now in pairs if recorded != now)
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is on a tape.
+class TapeStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of records on a tape, by kind.
 
     Args:
         answers: of the model.
         failures: calls that failed.
-        fallbacks: questions that took their first option, be it that a call failed or that none was made.
+        fallbacks: questions that took their first option, because a call failed or none was made.
     """
 
     answers: int
@@ -115,7 +115,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
-_heads = msgspec.json.Decoder(Head)
+_headers = msgspec.json.Decoder(Header)
 
 
 class TapeError(OracleUnavailableError):
@@ -137,9 +137,9 @@ class TapeMissError(TapeError):
 
     Args:
         path: the tape.
-        asked_by: who asked: "agent 12 in tick 340".
-        prompt: what was asked; the message shows its first 200 characters.
-        differences: the settings by which the question is another one than was recorded: "llm.model a, not b".
+        asked_by: the asker: "agent 12 in tick 340".
+        prompt: the question; the message shows its first 200 characters.
+        differences: the settings in which the question differs from the recorded ones: "llm.model a, not b".
     """
 
     def __init__(self, path: Path, asked_by: str, prompt: str, differences: Sequence[str] = ()) -> None:
@@ -147,7 +147,7 @@ class TapeMissError(TapeError):
         self.prompt = prompt
         self.differences = tuple(differences)
         who = f" from {asked_by}" if asked_by else ""
-        # A tape cannot tell the two other causes apart: it does not know what the recorded run would have asked next.
+        # A tape cannot distinguish the two other causes: it does not know the next question of the recorded run.
         cause = f"it was recorded with {' and '.join(differences)}" if differences else _ENDS_OR_DIFFERS
         super().__init__(path, f"no answer to the question{who}: {prompt[:_PROMPT_CHARS]!r}; {cause}: {_REMEDY}")
 
@@ -156,11 +156,11 @@ class Tape:
     """The answers by key. Every method may be called from any thread; each blocks, for a disk write at most.
 
     Args:
-        path: the file. To record, it is made where there is none; its directory has to exist.
+        path: the file. In mode `record` it is created if it does not exist; its directory has to exist.
         mode: `record` to read and write, `replay` to read.
 
     Raises:
-        TapeError: there is no such file, it is no tape, or it comes from a newer version.
+        TapeError: the file does not exist, is not a tape, or comes from a newer version.
     """
 
     def __init__(self, path: Path, mode: Literal["record", "replay"]) -> None:
@@ -185,7 +185,7 @@ class Tape:
             raise
 
     def _open(self) -> None:
-        # First what is only read: a file that is no tape must come out of this unchanged.
+        # Read before the first write: a file that is not a tape must stay unchanged.
         application = self._number("PRAGMA application_id")
         version = self._number("PRAGMA user_version")
         is_new = self._number("PRAGMA page_count") == 0
@@ -198,7 +198,7 @@ class Tape:
         if self._mode == "replay":
             self._file.execute("PRAGMA query_only = ON")
             return
-        # NORMAL: a commit survives the process at once, and a power cut after the next checkpoint of the log.
+        # NORMAL: a commit survives the end of the process at once, and a power cut after the log's next checkpoint.
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("PRAGMA synchronous = NORMAL")
         self._file.execute("BEGIN IMMEDIATE")
@@ -208,20 +208,20 @@ class Tape:
             "CREATE TABLE IF NOT EXISTS answers "
             "(key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID"
         )
-        # Fallbacks belong to the run that took them. This one may get an answer where that one did not wait for it.
-        self._file.execute("DELETE FROM answers WHERE substr(answer, 1, ?) = ?", (len(_FORGONE), _FORGONE))
+        # Fallbacks belong to the run that took them. This run may get an answer where that one did not wait.
+        self._file.execute("DELETE FROM answers WHERE substr(answer, 1, ?) = ?", (len(_FALLBACK), _FALLBACK))
         self._file.execute("COMMIT")
 
     def _number(self, statement: str) -> int:
         return int(self._file.execute(statement).fetchone()[0])
 
     def __len__(self) -> int:
-        """How many answers it has."""
+        """Return the number of records."""
         with self._lock:
-            return int(self._file.execute("SELECT count(*) FROM answers WHERE key != ?", (_HEAD_KEY,)).fetchone()[0])
+            return int(self._file.execute("SELECT count(*) FROM answers WHERE key != ?", (_HEADER_KEY,)).fetchone()[0])
 
     def read(self, key: bytes) -> Answer | None:
-        """The answer under a key, or None.
+        """Return the answer under a key, or None.
 
         Raises:
             TapeError: the file is damaged.
@@ -230,7 +230,7 @@ class Tape:
         return None if row is None else self._decode(row, _answers)
 
     def write(self, key: bytes, answer: Answer, asked_by: str) -> Answer:
-        """The answer that is on the tape now: the given one, unless the key had one already.
+        """Return the answer that is on the tape now: the given one, unless the key already had an answer.
 
         Raises:
             TapeError: the file cannot be written.
@@ -241,7 +241,7 @@ class Tape:
         return self.read(key) or answer
 
     def forget_failures(self, asked_by: str) -> None:
-        """Take off the tape the failed calls that were made for this asker.
+        """Remove the failed calls of this asker from the tape.
 
         Raises:
             TapeError: the file cannot be written.
@@ -250,44 +250,44 @@ class Tape:
             "DELETE FROM answers WHERE asked_by = ? AND substr(answer, 1, ?) = ?", asked_by, len(_FAILED), _FAILED
         )
 
-    def contents(self) -> Contents:
-        """How much it holds, by kind; every record is looked at.
+    def statistics(self) -> TapeStatistics:
+        """Return the number of records by kind; every record is read.
 
         Raises:
             TapeError: the file is damaged.
         """
         begins = "SELECT substr(answer, 1, ?), count(*) FROM answers WHERE key != ? GROUP BY 1"
-        longest = max(map(len, (_FAILED, _FORGONE, _NOT_OFFERED)))
+        longest = max(map(len, (_FAILED, _FALLBACK, _NOT_OFFERED)))
         answers = failures = fallbacks = 0
-        for begin, count in self._execute(begins, longest, _HEAD_KEY):
+        for begin, count in self._execute(begins, longest, _HEADER_KEY):
             failures += count * begin.startswith(_FAILED)
-            fallbacks += count * begin.startswith(_FORGONE)
-            answers += count * (not begin.startswith((_FAILED, _FORGONE, _NOT_OFFERED)))
-        return Contents(answers=answers, failures=failures, fallbacks=fallbacks)
+            fallbacks += count * begin.startswith(_FALLBACK)
+            answers += count * (not begin.startswith((_FAILED, _FALLBACK, _NOT_OFFERED)))
+        return TapeStatistics(answers=answers, failures=failures, fallbacks=fallbacks)
 
-    def recorded_by(self) -> Head:
-        """Who answered.
+    def required_header(self) -> Header:
+        """Return the header.
 
         Raises:
-            TapeError: nobody: nothing was recorded.
+            TapeError: nothing was recorded on this tape.
         """
-        head = self.head()
-        if head is None:
+        header = self.header()
+        if header is None:
             raise TapeError(self.path, "nothing was recorded on it; record it again")
-        return head
+        return header
 
-    def head(self) -> Head | None:
-        """Who answered; None on a tape on which no model has been checked."""
-        row = self._row(_HEAD_KEY)
-        return None if row is None else self._decode(row, _heads)
+    def header(self) -> Header | None:
+        """Return the header; None on a tape on which no model has been checked."""
+        row = self._row(_HEADER_KEY)
+        return None if row is None else self._decode(row, _headers)
 
-    def write_head(self, head: Head) -> None:
-        """Note who answers from here on.
+    def write_header(self, header: Header) -> None:
+        """Store the model that answers from now on.
 
         Raises:
             TapeError: the file cannot be written.
         """
-        self._execute("INSERT OR REPLACE INTO answers VALUES (?, '', ?)", _HEAD_KEY, msgspec.json.encode(head))
+        self._execute("INSERT OR REPLACE INTO answers VALUES (?, '', ?)", _HEADER_KEY, msgspec.json.encode(header))
 
     def close(self) -> None:
         """Close the file; a recorded one becomes a single file that can be copied and read from a read-only disk."""

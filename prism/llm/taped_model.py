@@ -1,7 +1,7 @@
-"""A language model on tape: its answers are recorded, or taken from the record.
+"""A language model with a tape: its answers are recorded, or read from the record.
 
-What is returned is always what is on the tape. So a run that records and a run that replays see the same answers, even
-where two equal questions were under way at once and the model answered them differently, or failed once.
+The answer returned is always the one on the tape. So a run that records and a run that replays see the same answers,
+even if two equal questions were under way at once and the model answered them differently, or failed once.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from anyio import to_thread
 
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LanguageModel
-from prism.llm.tape import FORMAT, Answer, Failed, Forgone, Head, NotOffered, Tape, TapeError, TapeMissError
+from prism.llm.tape import FORMAT, Answer, Failed, Header, NotOffered, RecordedFallback, Tape, TapeError, TapeMissError
 
 Mode = Literal["record", "replay", "off"]
 _Request = ChatRequest | ChoiceRequest
 
 
 def key_of(request: _Request, identity: Identity) -> bytes:
-    """The name of a request's answer on a tape: equal wherever the answer would be drawn from the same distribution.
+    """Return the key of a request's answer: equal requests whose answers have the same distribution have the same key.
 
-    Host, deadlines and who asks are no part of it.
+    Host, deadlines and the asker are not part of it.
     """
     match request:
         case ChatRequest():
@@ -43,11 +43,11 @@ class TapedModel:
     """A language model whose answers, failures included, are on a tape.
 
     Args:
-        model: who is asked. A replay asks nobody: there it may be None, and the tape says who answered; or an adapter,
-            so that a question asked with other settings than the recorded ones is a miss.
-        tape: where the answers are; None only if `mode` is off.
-        mode: `record` answers from the tape what it has, asks the rest and writes it down; `replay` answers from the
-            tape alone; `off` asks.
+        model: the model that is asked. A replay asks no model: there it may be None, and the tape's header names the
+            model; or an adapter, so that a question asked with other settings than the recorded ones is a miss.
+        tape: the tape; None only if `mode` is off.
+        mode: `record` answers from the tape if it can, asks for the other answers and records them; `replay` answers
+            from the tape only; `off` always asks.
     """
 
     def __init__(self, model: LanguageModel | None, tape: Tape | None, mode: Mode) -> None:
@@ -57,121 +57,127 @@ class TapedModel:
         self._tape = tape
         self.mode: Mode = mode
         try:
-            self._head = None if tape is None else _head(tape, model, mode)
+            self._header = None if tape is None else _header(tape, model, mode)
         except TapeError:
             if tape is not None:
-                tape.close()  # it is ours from here on, and nobody will get to close us
+                tape.close()  # the caller gets no object that it could close
             raise
-        # One thread: SQLite runs one statement at a time, and more of them would only wait for each other.
+        # One thread: SQLite runs one statement at a time, so more threads would only wait for each other.
         self._thread = anyio.CapacityLimiter(1)
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """A name for users."""
         if self.model is None:
-            return f"tape {self._where.path}"
+            return f"tape {self._required_tape.path}"
         return self.model.name if self.mode == "off" else f"{self.model.name} ({self.mode})"
 
     @property
     def identity(self) -> Identity:
-        """Whose answers these are: the model's, in the dialect the tape was recorded in."""
-        recorded = self._head.identity if self._head is not None and self.mode == "replay" else None
+        """The model's identity, in the dialect that the tape was recorded in."""
+        recorded = self._header.identity if self._header is not None and self.mode == "replay" else None
         asked = recorded if self.model is None else self.model.identity
         if asked is None:
-            raise AssertionError("only a replay has no model, and it has a head")
+            raise AssertionError("only a replay has no model, and it has a header")
         if recorded is None or recorded.backend != asked.backend:
             return asked
         return msgspec.structs.replace(asked, dialect=recorded.dialect)
 
     @property
-    def _who(self) -> LanguageModel:
+    def _required_model(self) -> LanguageModel:
         if self.model is None:
-            raise AssertionError("a replay asks nobody")
+            raise AssertionError("a replay asks no model")
         return self.model
 
     @property
-    def _where(self) -> Tape:
+    def _required_tape(self) -> Tape:
         if self._tape is None:
             raise AssertionError("only `off` has no tape")
         return self._tape
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """The answer on the tape, asked for before if need be and allowed."""
+        """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
         if self.mode == "off":
-            return await self._who.complete(request)
-        answer = await self._answer(request, lambda: self._who.complete(request))
+            return await self._required_model.complete(request)
+        answer = await self._answer(request, lambda: self._required_model.complete(request))
         if not isinstance(answer, Completion):
-            raise self._misplaced()
+            raise self._wrong_kind()
         return answer
 
     async def choose(self, request: ChoiceRequest) -> Distribution | None:
-        """The answer on the tape, asked for before if need be and allowed."""
+        """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
         if self.mode == "off":
-            return await self._who.choose(request)
-        answer = await self._answer(request, lambda: self._who.choose(request))
+            return await self._required_model.choose(request)
+        answer = await self._answer(request, lambda: self._required_model.choose(request))
         if isinstance(answer, NotOffered):
             return None
         if not isinstance(answer, Distribution):
-            raise self._misplaced()
+            raise self._wrong_kind()
         return answer
 
     async def _answer(
         self, request: _Request, ask: Callable[[], Awaitable[Completion | Distribution | None]]
-    ) -> Completion | Distribution | NotOffered | Forgone:
-        tape, key = self._where, key_of(request, self.identity)
+    ) -> Completion | Distribution | NotOffered | RecordedFallback:
+        tape, key = self._required_tape, key_of(request, self.identity)
         answer = await to_thread.run_sync(tape.read, key, limiter=self._thread)
         if answer is None:
             if self.mode == "replay":
-                raise TapeMissError(tape.path, request.asked_by, _text(request), self._differences())
+                raise TapeMissError(tape.path, request.asked_by, _question_text(request), self._differences())
             answer = await self._write(key, await _outcome(ask), request.asked_by)
         if isinstance(answer, Failed):
             raise answer.error()
         return answer
 
     def _differences(self) -> tuple[str, ...]:
-        """The settings in which the model at hand differs from the recorded one."""
-        return () if self._head is None or self.model is None else self._head.differences(self.model.identity)
+        """Return the settings in which the given model differs from the recorded one."""
+        return () if self._header is None or self.model is None else self._header.differences(self.model.identity)
 
     async def _write(self, key: bytes, answer: Answer, asked_by: str) -> Answer:
-        """What is on the tape after this. Shielded: an answer that came is kept, even if nobody waits for it."""
+        """Return the answer on the tape after this write.
+
+        Shielded: an answer is kept even if the asker is cancelled.
+        """
         written = answer
         with anyio.CancelScope(shield=True):
-            written = await to_thread.run_sync(self._where.write, key, answer, asked_by, limiter=self._thread)
-        return written  # noqa: RET504 - a scope may end early in theory, and mypy holds us to it
+            written = await to_thread.run_sync(self._required_tape.write, key, answer, asked_by, limiter=self._thread)
+        return written  # noqa: RET504 - mypy assumes that a scope may end early
 
-    async def forgo(self, question: bytes, forgone: Forgone) -> None:
-        """Note that a question was settled without the model, so that a replay settles it in the same way."""
+    async def record_fallback(self, question: bytes, fallback: RecordedFallback) -> None:
+        """Record that a question was decided without the model, so that a replay decides it in the same way."""
         if self.mode == "record":
-            await self._write(_forgone_key(question), forgone, "")
+            await self._write(_fallback_key(question), fallback, "")
 
-    async def forgone(self, question: bytes) -> Forgone | None:
-        """How a question was settled without the model when the tape was recorded; None if the model was asked."""
+    async def recorded_fallback(self, question: bytes) -> RecordedFallback | None:
+        """Return the recorded fallback of a question; None if the model was asked."""
         if self.mode != "replay":
             return None
-        found = await to_thread.run_sync(self._where.read, _forgone_key(question), limiter=self._thread)
-        return found if isinstance(found, Forgone) else None
+        found = await to_thread.run_sync(self._required_tape.read, _fallback_key(question), limiter=self._thread)
+        return found if isinstance(found, RecordedFallback) else None
 
     async def forget_failures(self, asked_by: str) -> None:
-        """Take the failed calls of one asker off a tape that is being recorded, so that they are made again.
+        """Remove the failed calls of one asker from a tape that is being recorded, so that they are made again.
 
-        For a question whose failure ended the run: nothing followed from it, and a resumed run has to ask it anew.
+        It is for a question whose failure ended the run: nothing followed from it, and a resumed run has to ask it
+        again.
         """
         if self.mode == "record":
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(self._where.forget_failures, asked_by, limiter=self._thread)
+                await to_thread.run_sync(self._required_tape.forget_failures, asked_by, limiter=self._thread)
 
-    def _misplaced(self) -> TapeError:
-        return TapeError(self._where.path, "is damaged: an answer stands under the key of another kind of question")
+    def _wrong_kind(self) -> TapeError:
+        return TapeError(
+            self._required_tape.path, "is damaged: an answer stands under the key of another kind of question"
+        )
 
     async def check(self) -> Health:
-        """That the model can be asked; in a replay, what the check said when the tape was recorded."""
-        if self.mode == "replay" and self._head is not None:
-            health = self._head.health
+        """Return the model's health; in a replay, the result of the check when the tape was recorded."""
+        if self.mode == "replay" and self._header is not None:
+            health = self._header.health
             return msgspec.structs.replace(health, note=f"from the tape; {health.note}")
-        health = await self._who.check()
+        health = await self._required_model.check()
         if self.mode == "record":
-            self._head = Head(identity=self._who.identity, health=health)
-            await to_thread.run_sync(self._where.write_head, self._head, limiter=self._thread)
+            self._header = Header(identity=self._required_model.identity, health=health)
+            await to_thread.run_sync(self._required_tape.write_header, self._header, limiter=self._thread)
         return health
 
     async def aclose(self) -> None:
@@ -182,37 +188,44 @@ class TapedModel:
             await to_thread.run_sync(self._tape.close, limiter=self._thread)
 
 
-def _forgone_key(question: bytes) -> bytes:
+def _fallback_key(question: bytes) -> bytes:
     return blake2b(question, digest_size=16, person=b"forgone").digest()
 
 
-def _head(tape: Tape, model: LanguageModel | None, mode: Mode) -> Head | None:
-    """The tape's head; to record, one is written at once, or an unchecked model would leave a nameless tape.
+def _header(tape: Tape, model: LanguageModel | None, mode: Mode) -> Header | None:
+    """Return the tape's header.
+
+    A recording writes one at once: without it an unchecked model would leave an unnamed tape.
 
     Raises:
         TapeError: a replay of a tape on which nothing was recorded.
     """
     if mode == "replay":
-        return tape.recorded_by()
-    head = tape.head()
-    if head is None and mode == "record" and model is not None:
-        who = model.identity
+        return tape.required_header()
+    header = tape.header()
+    if header is None and mode == "record" and model is not None:
+        identity = model.identity
         unchecked = Health(
-            backend=who.backend, version="", model=who.model, latency_s=0.0, dialect=who.dialect, note="not checked"
+            backend=identity.backend,
+            version="",
+            model=identity.model,
+            latency_s=0.0,
+            dialect=identity.dialect,
+            note="not checked",
         )
-        head = Head(identity=who, health=unchecked)
-        tape.write_head(head)
-    return head
+        header = Header(identity=identity, health=unchecked)
+        tape.write_header(header)
+    return header
 
 
 async def _outcome(ask: Callable[[], Awaitable[Completion | Distribution | None]]) -> Answer:
-    """What came of a question, failures included."""
+    """Return the result of a question, failures included."""
     try:
         return await ask() or NotOffered()
     except LLMFailureException as error:
         return Failed.of(error)
 
 
-def _text(request: _Request) -> str:
-    """What was asked, the part first that differs from question to question."""
+def _question_text(request: _Request) -> str:
+    """Return the text of the question, the part first that differs between questions."""
     return request.messages[-1].content if isinstance(request, ChatRequest) else request.state

@@ -1,4 +1,4 @@
-"""Who is due when: at most one next trigger an agent, found by tick without looking at anybody else."""
+"""The agenda: the next trigger of each agent, found by its tick without looking at every agent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NEVER: Final = -1
 
 
 class Agenda:
-    """The next trigger of every agent.
+    """The next trigger of every agent; an agent has at most one.
 
     Args:
         size: number of agents.
@@ -25,29 +25,29 @@ class Agenda:
         self._buckets: dict[int, list[int]] = {}
 
     def put(self, agent: int, tick: int, name: str) -> None:
-        """The agent's next trigger is `name` at `tick`, whatever it was before."""
+        """Make `name` at `tick` the agent's next trigger, in place of the one before."""
         self.ticks[agent] = tick
         self.names[agent] = name
         self._buckets.setdefault(tick, []).append(agent)
 
     def clear(self, agent: int) -> None:
-        """The agent has nothing due."""
+        """Remove the agent's next trigger."""
         self.ticks[agent] = NEVER
 
     def take(self, tick: int) -> list[int]:
-        """The agents due at `tick`, ascending; they have nothing due afterwards."""
+        """Return the agents due at `tick`, ascending, and remove their triggers."""
         due = sorted({agent for agent in self._buckets.pop(tick, ()) if self.ticks[agent] == tick})
         for agent in due:
             self.ticks[agent] = NEVER
         return due
 
     def columns(self) -> Iterator[Column]:
-        """Who is due when, for `restore`."""
+        """Yield the next triggers, for `restore`."""
         yield from pack("agenda_tick", self.ticks)
         yield from pack("agenda_name", self.names)
 
     def restore(self, columns: Columns) -> None:
-        """Be the agenda whose columns these are."""
+        """Take over the agenda that these columns hold."""
         self.ticks = columns.values("agenda_tick", int)
         self.names = columns.values("agenda_name", str)
         self._buckets = {}

@@ -1,4 +1,4 @@
-"""Flat Harel statecharts: states, rows, choices, and the oracle that settles a choice."""
+"""Flat Harel statecharts: states, rows, choices, and the oracle that decides a choice."""
 
 from prism.statechart.oracle import (
     Answer,

@@ -1,4 +1,4 @@
-"""Questions about many agents at once."""
+"""Queries over many agents at once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from prism.statechart.states import AgentState
 
 
 class HasState(Protocol):
-    """Anything in a behavioural state."""
+    """Any object in a behavioural state."""
 
     @property
     def state(self) -> AgentState:
-        """The state it is in."""
+        """The object's state."""
 
 
 def agents_in_state(state: AgentState, agents: Iterable[HasState]) -> int:
-    """How many of the agents are in `state`."""
+    """Return the number of agents in `state`."""
     return sum(agent.state == state for agent in agents)
 
 
 def state_distribution(agents: Iterable[HasState]) -> dict[AgentState, int]:
-    """How many agents are in each state: every state, also the empty ones, in the order AgentState declares them."""
+    """Return the number of agents in each state: every state, also the empty ones, in the order of `AgentState`."""
     counts = Counter(agent.state for agent in agents)
     return {state: counts[state] for state in AgentState}

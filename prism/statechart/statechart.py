@@ -1,9 +1,10 @@
 """A flat Harel statechart: rows in an order that is their only priority, indexed once, shared by every agent.
 
-Four operations stand on one ordered list of rows. `candidates` is what could happen, `fire` does the first of it,
-`select` says whether that is ambiguous, and `commit` makes a selected row happen. None of them waits or asks anybody.
+Four operations use one ordered list of rows. `candidates` lists the rows that are possible, `fire` takes the first of
+them, `select` says whether the choice is ambiguous, and `commit` carries out a selected row. None of them waits or asks
+an oracle.
 
-Semantics, settled in docs/decisions/001-ambiguity.md: a guard that raises is false (SCXML 5.9.1), document order is
+Semantics, decided in docs/decisions/001-ambiguity.md: a guard that raises is false (SCXML 5.9.1), document order is
 priority (SCXML 3.13), and several enabled rows are a conflict (UML 2.5.1, 14.2.3.9.3) that `select` reports.
 """
 
@@ -21,22 +22,22 @@ from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition
 
 
 class Stateful(Protocol[S]):
-    """What a chart moves: something in a state, at a tick, that can enter another."""
+    """An object that a chart moves: it is in a state, at a tick, and can enter another state."""
 
     @property
     def state(self) -> S:
-        """The state it is in."""
+        """The object's state."""
 
     @property
     def tick(self) -> int:
-        """The tick it lives in."""
+        """The object's current tick."""
 
     def enter(self, state: S, trigger: str, tick: int, context: Any = None) -> None:
-        """Be in `state` from `tick` on, and remember why."""
+        """Enter `state` at `tick`, and record the reason."""
 
 
 class GuardErrors(msgspec.Struct):
-    """How often one row's guard raised, and what it raised first."""
+    """The count of errors that one row's guard raised, and the first of them."""
 
     row: Transition[Any]
     count: int
@@ -44,9 +45,9 @@ class GuardErrors(msgspec.Struct):
 
 
 class _Rows(msgspec.Struct, Generic[S], frozen=True):
-    """The rows of one state and trigger: the guarded ones in order, then the else; and every concrete target.
+    """The rows of one state and trigger: the guarded ones in order, then the else; and all targets.
 
-    `certain` is the row that is taken whatever agent and context are: most lookups end there.
+    `certain` is the row that is taken for every agent and context: most lookups end there.
     """
 
     guarded: tuple[Transition[S], ...]
@@ -56,7 +57,10 @@ class _Rows(msgspec.Struct, Generic[S], frozen=True):
 
 
 class _ByState(dict[S, dict[str, _Rows[S]]]):
-    """Rows by state and trigger. A state that the chart does not have is an error, at no cost to the others."""
+    """Rows by state and trigger.
+
+    A state that is not in the chart is an error; the check costs nothing for other states.
+    """
 
     def __missing__(self, state: S) -> dict[str, _Rows[S]]:
         known = ", ".join(sorted(self))
@@ -86,24 +90,24 @@ class Statechart(Generic[S]):
         self._index = self._indexed()
 
     def valid_triggers(self, state: S) -> list[str]:
-        """The triggers that have a row in `state`, in order of their first row."""
+        """Return the triggers that have a row in `state`, in order of their first row."""
         return list(self._index.get(state, {}))
 
     def valid_targets(self, state: S, trigger: str) -> list[S]:
-        """The states that `trigger` can lead to from `state`, whatever the guards say, each once, in row order."""
+        """Return the states that `trigger` can lead to from `state`, whatever the guards say: each once, in order."""
         rows = self._index.get(state, {}).get(trigger)
         return [] if rows is None else list(rows.targets)
 
     def candidates(self, agent: Stateful[S], trigger: str, context: Any = None) -> tuple[Transition[S], ...]:
-        """Every enabled row, in order."""
+        """Return every enabled row, in order."""
         rows = self._index[agent.state].get(trigger)
         return () if rows is None else self._enabled(rows, agent, context)[0]
 
     def fire(self, agent: Stateful[S], trigger: str, context: Any = None, *, tick: int | None = None) -> S | None:
-        """The state that the first enabled row led the agent to, or None if none did. Never asks anybody.
+        """Return the state that the first enabled row led to, or None if no row was enabled. It never asks an oracle.
 
         Args:
-            tick: when; by default the tick the agent lives in.
+            tick: the tick of the transition; by default the agent's current tick.
         """
         rows = self._index[agent.state].get(trigger)
         if rows is None:
@@ -111,14 +115,14 @@ class Statechart(Generic[S]):
         row = rows.certain or self._first(rows, agent, context)
         if row is None or (target := row.target) is None:
             return None
-        # What `commit` does, without its check: the row was found by the state that the agent is in.
+        # The same as `commit`, without its check: the row was found by the state that the agent is in.
         if row.action is not None:
             row.action(agent, context)
         agent.enter(target, trigger, agent.tick if tick is None else tick, context)
         return target
 
     def select(self, agent: Stateful[S], trigger: str, context: Any = None) -> Transition[S] | Choice[S] | None:
-        """What would happen: nothing, one row, or a choice to be put to the oracle."""
+        """Return the row that would be taken, or a choice for the oracle, or None if no row is enabled."""
         rows = self._index[agent.state].get(trigger)
         if rows is None:
             return None
@@ -130,9 +134,9 @@ class Statechart(Generic[S]):
         return self._choice(rows, enabled) if marked or _is_ambiguous(enabled) else enabled[0]
 
     def commit(self, agent: Stateful[S], transition: Transition[S], tick: int, context: Any = None) -> bool:
-        """True once the agent is in the row's target; False, and nothing done, if it has left the row's source.
+        """Return True once the agent is in the row's target; change nothing and return False if it has left the source.
 
-        The action runs first: one that raises leaves the agent where it was, and the error goes to the caller.
+        The action runs first. If it raises, the agent stays where it was, and the caller gets the error.
         """
         target = transition.target
         if target is None or agent.state != transition.source:
@@ -143,33 +147,33 @@ class Statechart(Generic[S]):
         return True
 
     def _enabled(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
-        """The enabled rows in order, and whether a guard asked for the oracle."""
+        """Return the enabled rows in order, and whether a guard asked for the oracle."""
         enabled, marked = [], False
         for row in rows.guarded:
-            verdict = self._verdict(row, agent, context)
-            if verdict:
+            result = self._guard_result(row, agent, context)
+            if result:
                 enabled.append(row)
-                marked = marked or (verdict == NEEDS_ORACLE and row.oracle is not False)
+                marked = marked or (result == NEEDS_ORACLE and row.oracle is not False)
         if not enabled and rows.otherwise is not None:
             enabled.append(rows.otherwise)
         return tuple(enabled), marked
 
     def _first(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> Transition[S] | None:
         for row in rows.guarded:
-            if self._verdict(row, agent, context):
+            if self._guard_result(row, agent, context):
                 return row
         return rows.otherwise
 
-    def _verdict(self, row: Transition[S], agent: Stateful[S], context: Any) -> object:
-        """What the guard says; False if it raises, because one agent's bad guard must not stop a population."""
+    def _guard_result(self, row: Transition[S], agent: Stateful[S], context: Any) -> object:
+        """Return the guard's result; False if it raises, because one agent's bad guard must not stop a population."""
         try:
-            verdict = row.guard(agent, context)  # type: ignore[misc]  # only guarded rows come here
-            return verdict if isinstance(verdict, str) else bool(verdict)
-        except Exception as error:  # noqa: BLE001  # fail-safe: whatever a guard raises means "not enabled"
-            self._note_guard_error(row, error)
+            result = row.guard(agent, context)  # type: ignore[misc]  # only guarded rows come here
+            return result if isinstance(result, str) else bool(result)
+        except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
+            self._count_guard_error(row, error)
             return False
 
-    def _note_guard_error(self, row: Transition[S], error: Exception) -> None:
+    def _count_guard_error(self, row: Transition[S], error: Exception) -> None:
         for seen in self.guard_errors:
             if seen.row is row:
                 seen.count += 1

@@ -1,4 +1,4 @@
-"""The behavioural states of a person on a social feed, and what each means."""
+"""The behavioural states of a person on a social feed, and their meanings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ S = TypeVar("S", bound=StrEnum)
 
 @unique
 class AgentState(StrEnum):
-    """Where a person is in a session. The values are what records, summaries and prompts say."""
+    """The states of a person in a session. Records, summaries and prompts use the values."""
 
     IDLE = "idle"
     SCROLLING = "scrolling"
@@ -45,11 +45,12 @@ PASSIVITY: Final[tuple[AgentState, ...]] = (
     AgentState.ENGAGING_REPLY,
     AgentState.COMPOSING,
 )
-"""From the least to the most consequential. Scrolling on is first: doing nothing is the safe answer to no answer."""
+"""The states from the least to the most consequential. Scrolling comes first: without an answer, to do nothing is
+safe."""
 
 
 def most_passive(options: Iterable[S]) -> S:
-    """The option with the least consequence; for states other than `AgentState`, the one their enum declares first.
+    """Return the option with the least consequence; for states other than `AgentState`, the first of their enum.
 
     Raises:
         ValueError: there are no options.

@@ -1,4 +1,4 @@
-"""The rows of a statechart, the choice between several of them, and the record of one taken."""
+"""The rows of a statechart, the choice between several of them, and the record of a transition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from prism.errors import StatechartError
 from prism.statechart.states import S
 
 Guard = Callable[[Any, Any], object]
-"""`(agent, context)` -> truthy when the row is enabled, or `NEEDS_ORACLE` when it is and the oracle should be asked."""
+"""`(agent, context)` -> truthy if the row is enabled; `NEEDS_ORACLE` if it is enabled and the oracle should be
+asked."""
 
 Action = Callable[[Any, Any], None]
 """`(agent, context)` -> None; runs before the state is written."""
@@ -26,13 +27,13 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
 
     Args:
         trigger: the event that the row answers.
-        source: the state it leaves.
-        target: the state it enters; None leaves the choice among the valid targets to the oracle.
-        guard: enables the row; a row without one is the *else* of its source and trigger.
+        source: the state that the row leaves.
+        target: the state that the row enters; None leaves the choice among the valid targets to the oracle.
+        guard: enables the row; a row without a guard is the *else* of its source and trigger.
         action: a side effect on the agent, run before the state is written.
-        oracle: True asks the oracle whenever the row is enabled, False never asks on its account, None asks when
+        oracle: True asks the oracle whenever the row is enabled, False never asks because of this row, None asks when
             several rows are enabled.
-        label: what logs and errors call the row.
+        label: the row's name in logs and errors.
 
     Raises:
         StatechartError: the trigger is empty, a state is not a member of a StrEnum, or no target and no oracle.
@@ -64,7 +65,7 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
 
 
 class Choice(msgspec.Struct, Generic[S], frozen=True):
-    """Several rows that are all possible. `options[0]` is what `fire` would do, or the most passive of them."""
+    """Several rows that are all possible. `options[0]` is the row that `fire` would take, or the most passive one."""
 
     trigger: str
     source: S
@@ -76,16 +77,16 @@ class Choice(msgspec.Struct, Generic[S], frozen=True):
         return tuple(option.target for option in self.options if option.target is not None)
 
     def option(self, target: str) -> Transition[S] | None:
-        """The option that leads to `target`, or None."""
+        """Return the option that leads to `target`, or None."""
         return next((option for option in self.options if option.target == target), None)
 
 
 class StateTransition(msgspec.Struct, Generic[S], frozen=True):
-    """A state change that happened.
+    """A change of state in an agent's history.
 
     Args:
-        timestamp: when, in simulated UTC.
-        context: what it was about, such as `{"post_id": 12}`.
+        timestamp: in simulated UTC.
+        context: the details, such as `{"post_id": 12}`.
 
     Raises:
         StatechartError: the timestamp is not in UTC.
@@ -102,7 +103,7 @@ class StateTransition(msgspec.Struct, Generic[S], frozen=True):
             raise StatechartError(f"a state transition's timestamp must be in UTC, got {self.timestamp.isoformat()!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """The record as JSON values, its time as `2026-01-30T10:00:00Z`."""
+        """Return the record as JSON values, its time as `2026-01-30T10:00:00Z`."""
         return {
             "from_state": self.from_state.value,
             "to_state": self.to_state.value,

@@ -1,4 +1,4 @@
-"""Who judges whether an action belongs to the domain."""
+"""Validators: they judge whether an action belongs to the domain."""
 
 from prism.validators.econ_llm_validator import EconLLMValidator
 from prism.validators.llm_validator import LLMValidator

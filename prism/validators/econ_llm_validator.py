@@ -1,4 +1,4 @@
-"""A validator of economic actions, played by a language model."""
+"""A validator of economic actions that asks a language model."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from prism.validators.llm_validator import LLMValidator
 
 
 class EconLLMValidator(LLMValidator):
-    """Judges whether an action is economic policy. It is permissive: a mixed case is valid."""
+    """A validator of economic policy. It is permissive: an action that is economic in part is valid."""
 
     def _construct_validation_prompt(self, action: Action) -> str:
-        """The rules, then the action alone: it is judged by what it does, not by how it was argued for."""
+        """Return the rules, then the action without its reasoning: an action is judged by its content alone."""
         return f"""You are a validator in an economic simulation.
 Decide whether a proposed action belongs to the economic domain: {self._get_domain_description()}.
 
@@ -38,7 +38,7 @@ Judge the action.
 """
 
     def _get_domain_description(self) -> str:
-        """The domain in one line."""
+        """Return the domain in one line."""
         return (
             "interest rates and monetary policy, taxes and public spending, trade and sanctions, regulation of markets "
             "and banks, employment and wages, prices, investment, industry and production"

@@ -15,18 +15,18 @@ from prism.validators.validator import Validator
 
 
 class LLMValidator(Validator):
-    """A validator whose judgements are a model's. A subclass brings the domain.
+    """A validator whose judgements come from a model. A subclass adds the domain.
 
     Args:
-        llm_client: who answers.
-        clock: turns turns into the timestamps of its reasoning.
+        llm_client: the client that answers.
+        clock: gives each turn the timestamp of its reasoning.
     """
 
     def __init__(self, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
         self._reasoner = Reasoner(llm_client, "validator", clock)
 
     async def validate_actions(self, actions: Sequence[Action], *, turn: int = 0) -> list[Action]:
-        """All the actions, in their order, each marked with its result.
+        """Return all the actions in their order, each marked with its result.
 
         Raises:
             LLMFailureException: no usable answer to one of them; then none is marked.
@@ -38,7 +38,7 @@ class LLMValidator(Validator):
         return marked
 
     async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
-        """The judgement on one action, and how it came about: one call of the model.
+        """Return the judgement on one action, and its reasoning: one call of the model.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
@@ -49,8 +49,8 @@ class LLMValidator(Validator):
 
     @abstractmethod
     def _construct_validation_prompt(self, action: Action) -> str:
-        """All that the model is told."""
+        """Return the whole prompt."""
 
     @abstractmethod
     def _get_domain_description(self) -> str:
-        """What belongs to the domain, in words for the model."""
+        """Return a description of the domain, for the model."""

@@ -1,4 +1,4 @@
-"""What a validator is to those who run it."""
+"""The interface of a validator."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from prism.economy.action import Action
 
 
 class Validator(ABC):
-    """Somebody who marks actions as valid or not."""
+    """A validator marks actions as valid or not."""
 
     @abstractmethod
     async def validate_actions(self, actions: Sequence[Action], *, turn: int = 0) -> list[Action]:
-        """All the actions, in their order, each marked with its result. None is left out."""
+        """Return all the actions in their order, each marked with its result. None is left out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta, timezone
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -130,6 +131,11 @@ def test_the_schema_asks_for_what_the_prompt_asks_for_and_bounds_no_length(
     assert schema["required"] == list(needed)
     assert (schema["properties"]["confidence"]["minimum"], schema["properties"]["confidence"]["maximum"]) == (0.0, 1.0)
     assert "maxLength" not in str(schema)
+
+
+def test_the_schemas_that_models_get_are_the_ones_that_tapes_were_recorded_with() -> None:
+    schemas = [schema_of(model) for model in (PolicyDecision, ValidationResult, StateUpdateDecision)]
+    assert blake2b(msgspec.json.encode(schemas), digest_size=8).hexdigest() == "8d1adb0a02e1a3d2"
 
 
 def test_a_chain_is_one_line_whatever_stands_in_it() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from actors.testing import Fault, ModelServer, ServerSettings, SystemOne
 from prism.llm import Distribution, LLMFailureException, Tape, TapedModel, TapeError
-from prism.llm.tape import FORMAT, Contents, Failed, Forgone
+from prism.llm.tape import FORMAT, Failed, RecordedFallback, TapeStatistics
 from tests.llm.support import CHOICE, asking, failing, serving
 
 RECORDER = """
@@ -160,12 +160,12 @@ async def test_a_tape_tells_answers_failures_and_fallbacks_apart(path: Path) -> 
             await taped.complete(asking())
         await taped.complete(asking(sample=1))
         assert await taped.choose(CHOICE) is None
-        await taped.forgo(b"a question", Forgone("timeout", "deadline"))
+        await taped.record_fallback(b"a question", RecordedFallback("timeout", "deadline"))
         await taped.aclose()
     tape = Tape(path, "replay")
     assert (tape.format, len(tape)) == (FORMAT, 4)
-    assert tape.contents() == Contents(answers=1, failures=1, fallbacks=1)
-    assert tape.recorded_by().identity == model.identity
+    assert tape.statistics() == TapeStatistics(answers=1, failures=1, fallbacks=1)
+    assert tape.required_header().identity == model.identity
     tape.close()
 
 

@@ -60,7 +60,7 @@ async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dia
         await taped.check()
         await taped.aclose()
     tape = Tape(path, "replay")
-    head = tape.recorded_by()
+    head = tape.required_header()
     tape.close()
     config = config_for(server)
     assert head.identity.dialect == "none"

@@ -56,7 +56,7 @@ def on_tape(tape: Path, mode: str, **limits: Any) -> dict[str, dict[str, Any]]:
 
 def answers_on(tape: Path) -> int:
     with closing(Tape(tape, "replay")) as opened:
-        return opened.contents().answers
+        return opened.statistics().answers
 
 
 def stop_halfway(simulation: Simulation) -> None:
