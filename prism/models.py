@@ -115,9 +115,10 @@ class LLMReasoningChain(msgspec.Struct, frozen=True, kw_only=True):
         response: the model's answer, unchanged.
         reasoning: the model's explanation.
         timestamp: in simulated UTC.
-        duration_ms: the time that the answer took, without waits and failed attempts; 0 if it was not measured.
+        duration_ms: the time that the answer took, without waits and failed attempts; 0 if it was not measured, and in
+            a run's journal, which holds nothing that a clock decides.
         model: the model that answered; empty if the client does not say.
-        retry_count: 0 or 1.
+        retry_count: 0 or 1; in a journal always 0.
 
     Raises:
         ValueError: no such component, a time that is not in UTC, or a negative count.

@@ -6,6 +6,7 @@ from enum import StrEnum, unique
 from typing import Any, ClassVar, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from prism.agents.stateful import StatefulAgent
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
@@ -99,12 +100,16 @@ class Nation(StatefulAgent[PolicyState]):
         self._outcome: PolicyStep | None = None
 
     def answered(self, trigger: str, content: str) -> None:
-        """Take in what came of the deliberation.
+        """Take the answer to a question, without what a clock decided.
+
+        The time that an answer took, and how often it had to be asked for, stay in the oracle's log: the same answers
+        give the same journal, however fast they come.
 
         Raises:
             msgspec.ValidationError: the answer is to another question, or a value in it is out of its bounds.
         """
-        self._answer = msgspec.json.decode(content, type=STEPS[trigger])
+        answer = msgspec.json.decode(content, type=STEPS[trigger])
+        self._answer = replace(answer, chain=replace(answer.chain, duration_ms=0, retry_count=0))
 
     def carry_out(self) -> None:
         """Make the latest answer the effect of this turn."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import anyio
-import msgspec
+from msgspec.structs import replace
 
 from actors.runtime.simulation import Simulation
 from prism.config import Config, load_config
@@ -26,6 +27,7 @@ oracle: {lookahead_ticks: 0}
 """
 """Three nations for four quarters."""
 
+Chain = LLMReasoningChain
 Policies = Mapping[tuple[str, int], str]
 """`{(nation, turn): what it proposes}`, in place of what it would."""
 
@@ -42,6 +44,7 @@ class Slowly:
         components: who knows.
         policies: proposals to order.
         fails: `(component, nation, turn)` -> whether there is no answer.
+        pace: how many times as long everybody thinks; at 2 and more, every answer takes a second attempt.
     """
 
     def __init__(
@@ -49,34 +52,41 @@ class Slowly:
         components: Components,
         policies: Policies | None = None,
         fails: Callable[[str, str, int], bool] = lambda *_: False,
+        pace: float = 1.0,
     ) -> None:
         self._components = components
         self._policies = policies or {}
         self._fails = fails
+        self._pace = pace
         self.asked: list[tuple[str, str, int, float]] = []
         """`(component, nation, turn, interest rate seen)`, in the order of the questions."""
 
-    async def _think(self, component: str, name: str, turn: int, rate: float) -> None:
+    async def _think(self, component: str, name: str, turn: int, rate: float) -> Callable[[Chain], Chain]:
+        """Think, and return what writes down how long that took."""
         self.asked.append((component, name, turn, rate))
-        await anyio.sleep(uniform(len(name), ord(name[0]), turn, len(component)))
+        thought_s = self._pace * uniform(len(name), ord(name[0]), turn, len(component))
+        await anyio.sleep(thought_s)
         if self._fails(component, name, turn):
             raise TimeoutError
+        return partial(replace, duration_ms=round(1000 * thought_s), retry_count=int(self._pace >= 2.0))
 
     async def propose_for(self, name: str, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        await self._think("agent", name, state.turn, state.global_state.interest_rate)
+        timed = await self._think("agent", name, state.turn, state.global_state.interest_rate)
         decision, chain = await self._components.agents[name].propose(state)
         text = self._policies.get((name, state.turn), decision.action)
-        return msgspec.structs.replace(decision, action=text), chain
+        return replace(decision, action=text), timed(chain)
 
     async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
-        await self._think("validator", action.agent_name, turn, 0.0)
-        return await self._components.validator.validate_action(action, turn=turn)
+        timed = await self._think("validator", action.agent_name, turn, 0.0)
+        result, chain = await self._components.validator.validate_action(action, turn=turn)
+        return result, timed(chain)
 
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
-        await self._think("engine", action.agent_name, turn or 0, global_state.interest_rate)
-        return await self._components.engine.evaluate(action, global_state, turn=turn)
+        timed = await self._think("engine", action.agent_name, turn or 0, global_state.interest_rate)
+        update, chain = await self._components.engine.evaluate(action, global_state, turn=turn)
+        return update, timed(chain)
 
 
 class _Member:
@@ -103,9 +113,10 @@ class Economy(EconomyDomain):
         policies: Policies | None = None,
         fails: Callable[[str, str, int], bool] = lambda *_: False,
         crashes: Callable[[int, str, int], bool] = lambda *_: False,
+        pace: float = 1.0,
     ) -> None:
         super().__init__(chosen, START)
-        self.mind = Slowly(embedded_components(chosen), policies, fails)
+        self.mind = Slowly(embedded_components(chosen), policies, fails, pace)
         self._crashes = crashes
 
     def embedded_components(self) -> Components:
@@ -138,9 +149,10 @@ class EconomyRun:
         policies: Policies | None = None,
         fails: Callable[[str, str, int], bool] = lambda *_: False,
         crashes: Callable[[int, str, int], bool] = lambda *_: False,
+        pace: float = 1.0,
     ) -> None:
         self.config = config(*overrides)
-        self.domain = Economy(self.config, policies, fails, crashes)
+        self.domain = Economy(self.config, policies, fails, crashes, pace)
         self.world: EconomyWorld = self.domain.world
         self.simulation = Simulation(self.config, self.domain)
 
