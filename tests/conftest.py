@@ -1,12 +1,54 @@
-"""What every test may use."""
+"""What every test may use, and the tiers of the suite."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
+from hypothesis import HealthCheck, is_hypothesis_test
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
+
+from tests import tiers
+from tests.tiers import Size, confine
+
+# How long an example takes says something of the machine and of what else it does, and nothing of the code.
+hypothesis.settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis.settings.register_profile("everyday", hypothesis.settings.get_profile("full"), max_examples=100)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--full`: the tests that ask for `size` run at their full size."""
+    parser.addoption("--full", action="store_true", help="run tests that ask for `size` at their full size")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the markers; settle the size before the first test is collected."""
+    for marker in tiers.MARKERS:
+        config.addinivalue_line("markers", marker)
+    tiers.begin(is_full=config.getoption("--full"))
+    hypothesis.settings.load_profile("full" if tiers.size().is_full else "everyday")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that ask for `size`, and those of Hypothesis, whose examples are fewer every day."""
+    for item in items:
+        if "size" in getattr(item, "fixturenames", ()) or is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.sized)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Keep a test, its fixtures included, to what its markers allow."""
+    with confine(marker.name for marker in item.iter_markers()):
+        return (yield)
+
+
+@pytest.fixture
+def size() -> Size:
+    """How much to do: `size(300, everyday=30)`."""
+    return tiers.size()
 
 
 @pytest.fixture

@@ -17,10 +17,16 @@ from random import Random
 from typing import Any, ParamSpec, TypeVar
 
 import anyio
+import pytest
+
+from tests.tiers import size
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Result = TypeVar("Result")
+
+EVERYDAY_SCHEDULES = 5
+"""At least so many schedules in any tier; a planted bug of ordering was found by the second."""
 
 
 class DeadlockError(AssertionError):
@@ -98,15 +104,16 @@ def run_scheduled(seed: int, async_fn: Callable[[], Awaitable[Result]]) -> Resul
     return result
 
 
-def in_schedules(count: int) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Callable[P, None]]:
-    """Makes a plain test of an async one: it runs in the schedules of seeds 0 to count - 1."""
+def in_schedules(full: int) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Callable[P, None]]:
+    """Make a plain test of an async one: it runs in so many schedules, seeds 0 and up; a quarter of them every day."""
+    everyday = min(full, max(EVERYDAY_SCHEDULES, full // 4))
 
     def decorate(test: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, None]:
         @functools.wraps(test)
         def run(*args: P.args, **kwargs: P.kwargs) -> None:
-            for seed in range(count):
+            for seed in range(size()(full, everyday=everyday)):
                 run_scheduled(seed, functools.partial(test, *args, **kwargs))
 
-        return run
+        return pytest.mark.sized(run) if everyday < full else run
 
     return decorate

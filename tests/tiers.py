@@ -80,4 +80,4 @@ def confine(markers: Iterable[str]) -> Iterator[None]:
 
 def _look(event: str, arguments: tuple[object, ...]) -> None:
     if event in _Session.forbidden:
-        raise AssertionError(f"{event} in a test that is not marked `{_NEEDS[event]}`, see tests/tiers.py: {arguments}")
+        raise AssertionError(f"{event} in a test that is not marked `{_NEEDS[event]}`, see tests/tiers.py")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from actors.persistence.journal import JOURNAL
@@ -9,18 +11,19 @@ from actors.persistence.oracle_log import ANSWERS
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, REAL_TIME, Scene, with_oracle
 from tests.crash.trial import CrashTrial, Fault, Trial, names_of, records, trials
+from tests.tiers import Size
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
 
 
-def crashes_in(scene: Scene, ordeals: list[Trial]) -> int:
-    """How many crashes a scene stood."""
+def crashes_each(scene: Scene, trials: Sequence[Trial]) -> float:
+    """How many crashes a scene stood, in the mean of these trials."""
     crashes = 0
-    for trial in ordeals:
+    for trial in trials:
         crash_trial = CrashTrial(scene, trial)
         crash_trial.run()
         crashes += crash_trial.crashes
-    return crashes
+    return crashes / len(trials)
 
 
 def test_the_scenes_are_worth_a_crash() -> None:
@@ -44,18 +47,18 @@ def test_the_fickle_oracle_never_repeats_itself() -> None:
 
 
 @SCENES
-def test_a_run_stands_one_crash_anywhere(scene: Scene) -> None:
-    assert crashes_in(scene, trials(scene, 300, faults=1)) >= 270
+def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
+    assert crashes_each(scene, trials(scene, size(300, everyday=75), faults=1)) >= size(90, everyday=85) / 100
 
 
 @SCENES
-def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene) -> None:
-    assert crashes_in(scene, trials(scene, 200, faults=2)) >= 360
+def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene, size: Size) -> None:
+    assert crashes_each(scene, trials(scene, size(200, everyday=50), faults=2)) >= 1.8
 
 
 @SCENES
-def test_a_run_stands_five_crashes_in_a_row(scene: Scene) -> None:
-    assert crashes_in(scene, trials(scene, 50, faults=5)) >= 190
+def test_a_run_stands_five_crashes_in_a_row(scene: Scene, size: Size) -> None:
+    assert crashes_each(scene, trials(scene, size(50, everyday=15), faults=5)) >= 3.8
 
 
 def test_a_run_killed_before_its_journals_name_was_on_the_medium_loses_nothing_later() -> None:
@@ -72,26 +75,26 @@ def test_a_run_killed_before_its_journals_name_was_on_the_medium_loses_nothing_l
     assert len(records(disk.surviving(Cut.LOST, 0).visible(JOURNAL))) > 3
 
 
-def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_written_before_it() -> None:
+def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_written_before_it(size: Size) -> None:
     changes = [each for each in EMBEDDED.whole.operations if each[0] not in READS]
     renamed = [
         at for at, (operation, name) in enumerate(changes, start=1) if (operation, name[:6]) == ("rename", ".check")
     ]
     for at in renamed:
-        for seed in range(0, 40, 2):
+        for seed in range(0, size(40, everyday=10), 2):
             fault = Fault(crash=Crash(at=at, share=1.0), cut=Cut.REORDERED)
             CrashTrial(EMBEDDED, Trial(faults=(fault,), seed=seed)).run()
 
 
 @pytest.mark.parametrize("lookahead", [0, 1])
-def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int) -> None:
+def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=True, config=with_oracle(lookahead_ticks=lookahead))
-    assert crashes_in(scene, trials(scene, 50, faults=2)) >= 85
+    assert crashes_each(scene, trials(scene, size(50, everyday=15), faults=2)) >= 1.7
 
 
-def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions() -> None:
+def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions(size: Size) -> None:
     assert b"late" in REAL_TIME.whole.visible(JOURNAL)
-    assert crashes_in(REAL_TIME, trials(REAL_TIME, 100, faults=2)) >= 170
+    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(100, everyday=20), faults=2)) >= 1.7
 
 
 @SCENES

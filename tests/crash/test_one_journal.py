@@ -15,6 +15,7 @@ from actors.runs.rounds_csv import ROUNDS
 from tests.crash.disk import SimulatedDisk
 from tests.crash.scenes import EMBEDDED, Scene, with_oracle
 from tests.paths import ROOT
+from tests.tiers import Size
 
 PRINT_JOURNAL = "from tests.crash.test_one_journal import fingerprint; print(fingerprint())"
 
@@ -24,10 +25,10 @@ def fingerprint() -> str:
 
 
 @pytest.mark.parametrize("lookahead", [4, 0, 1])
-def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int) -> None:
+def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=False, config=with_oracle(lookahead_ticks=lookahead))
     names = (JOURNAL, ANSWERS, ROUNDS)
-    for seed in range(200):
+    for seed in range(size(200, everyday=20)):
         disk = SimulatedDisk()
         scene.live(disk, life=seed)
         assert [disk.visible(name) for name in names] == [scene.whole.visible(name) for name in names], seed

@@ -92,7 +92,6 @@ def test_seconds_without_a_tick_have_no_duration() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_path: Path) -> None:
     out = tmp_path / "soak"
     arguments = ["--minutes=0.4", "--warm-up=0", "--agents=200", "--faults=0.2", f"--out={out}"]

@@ -22,7 +22,6 @@ from tests.durability.process_runs import prism as process
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 def test_runs_killed_ten_times_end_as_one_that_was_left_alone(tmp_path: Path) -> None:
     config, counts = tmp_path / "small.yaml", KillCounts(10)
     config.write_text(SMALL)
@@ -32,7 +31,6 @@ def test_runs_killed_ten_times_end_as_one_that_was_left_alone(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
     counts = KillCounts(4)
     assert live(tmp_path, counts, Random(2), rounds=3) == []

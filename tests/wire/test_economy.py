@@ -155,7 +155,6 @@ def test_a_fork_has_the_past_of_its_parent_and_a_future_of_its_own(prism: Prism,
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tmp_path: Path) -> None:
     write(tmp_path, "http://127.0.0.1:9", tape="off")
     options = ("--set", "oracle.backend=choice", "--set", "run.tick_s=0.02", "--ticks", "60")

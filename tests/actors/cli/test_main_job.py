@@ -26,7 +26,6 @@ def check_plausible(summary: dict[str, object]) -> None:
         assert summary[engagement], f"nobody {engagement}"
 
 
-@pytest.mark.timeout(120)
 def test_the_default_configuration_runs_fifty_rounds_to_a_plausible_summary(prism: Prism, tmp_path: Path) -> None:
     assert prism("run", str(ROOT / "configs" / "default.yaml"), "--quiet", "--out", "run").code == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
@@ -34,7 +33,6 @@ def test_the_default_configuration_runs_fifty_rounds_to_a_plausible_summary(pris
     check_plausible(summary)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.skipif(not GRAPH.exists() or not PROFILES.exists(), reason="needs ../shared/data")
 def test_a_real_graph_brings_all_its_people_and_profiles_are_dealt_out(prism: Prism, tmp_path: Path) -> None:
     settings = {

@@ -25,6 +25,7 @@ from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, simulation, with_oracle, with_run, with_simulation
 from tests.actors.traffic_lights import FaultError
 from tests.schedules import run_scheduled
+from tests.tiers import size
 
 TICKS = SMALL.simulation.length
 EVENTFUL = with_run(SMALL, restart_intensity=1, restart_period_ticks=20)
@@ -111,15 +112,16 @@ def test_the_runs_have_everything_that_could_be_lost() -> None:
     assert states[-1].supervisor.crashes > 3
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("lookahead", [0, 4])
 def test_it_goes_on_from_every_tick(lookahead: int) -> None:
     config = with_oracle(EVENTFUL, lookahead_ticks=lookahead)
     whole = Life(config, 0, crashes=9)
-    for tick in range(TICKS + 1):
+    for tick in range(0, TICKS + 1, size()(1, everyday=5)):
         assert_goes_on(whole, Life(config, tick, crashes=9, start=whole.taken[tick]), tick)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=size()(15, everyday=4))
 @given(
     seed=st.integers(0, 2**31),
     schedules=st.tuples(st.integers(0, 2**16), st.integers(0, 2**16)),

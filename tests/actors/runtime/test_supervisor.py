@@ -14,6 +14,7 @@ from prism.errors import OracleUnavailableError
 from tests.actors.traffic_lights import CrossingRun, config, faulty, with_faulty_action
 from tests.domains import Crossing, TrafficDomain, TrafficLight, traffic_chart
 from tests.schedules import in_schedules, run_scheduled
+from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
 
@@ -108,12 +109,12 @@ async def test_a_crash_of_every_agent_in_every_tick_does_not_hang_the_barrier() 
     assert run.simulation.counters.unmoved_by_source() == {"no_row": 0, "crash": 30, "quarantine": 10}
 
 
-def test_a_run_with_crashes_has_the_same_digest_in_every_schedule() -> None:
+def test_a_run_with_crashes_has_the_same_digest_in_every_schedule(size: Size) -> None:
     async def digest() -> str:
         faults = with_faulty_action(lambda light: (light.agent_id + light.tick) % 3 == 0, size=8)
         return (await CrossingRun(config(ticks=20, restart_intensity=4), faults).run()).digest
 
-    assert len({run_scheduled(seed, digest) for seed in range(40)}) == 1
+    assert len({run_scheduled(seed, digest) for seed in range(size(40, everyday=10))}) == 1
 
 
 def test_what_an_error_says_is_logged_and_not_recorded_because_it_may_differ_from_process_to_process() -> None:

@@ -20,6 +20,7 @@ from prism.llm.port import LanguageModel
 from prism.rng import uniform
 from prism.statechart import Answer, Oracle, Statechart, Transition
 from tests.schedules import in_schedules, run_scheduled
+from tests.tiers import Size
 
 
 @unique
@@ -163,13 +164,13 @@ async def test_what_an_answer_says_beyond_the_option_reaches_the_agent_and_its_u
     assert bids == [(0, agent, "bid", f"bid {agent} at 0") for agent in range(3)]
 
 
-def test_waves_come_out_the_same_in_every_schedule() -> None:
+def test_waves_come_out_the_same_in_every_schedule(size: Size) -> None:
     async def digest() -> str:
         done = auction(ticks=4)
         await done.run()
         return done.engine.digest.hexdigest()
 
-    assert len({run_scheduled(seed, digest) for seed in range(50)}) == 1
+    assert len({run_scheduled(seed, digest) for seed in range(size(50, everyday=12))}) == 1
 
 
 @pytest.mark.parametrize(
