@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test
+from hypothesis import HealthCheck
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
@@ -14,8 +14,8 @@ from tests import tiers
 from tests.tiers import Size, confine
 
 # How long an example takes says something of the machine and of what else it does, and nothing of the code.
-hypothesis.settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-hypothesis.settings.register_profile("everyday", hypothesis.settings.get_profile("full"), max_examples=100)
+hypothesis.settings.register_profile("prism", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis.settings.load_profile("prism")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,13 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
     tiers.begin(is_full=config.getoption("--full"))
-    hypothesis.settings.load_profile("full" if tiers.size().is_full else "everyday")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that ask for `size`, and those of Hypothesis, whose examples are fewer every day."""
+    """Mark the tests that ask for `size`."""
     for item in items:
-        if "size" in getattr(item, "fixturenames", ()) or is_hypothesis_test(getattr(item, "obj", None)):
+        if "size" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.sized)
 
 

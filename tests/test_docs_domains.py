@@ -36,7 +36,7 @@ def printed(code: str) -> str:
         CalledProcessError: it ends with an error, or a warning.
     """
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=25).stdout
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def test_every_block_has_its_output() -> None:

@@ -8,7 +8,7 @@
 
 The markers, all of which a test is given explicitly: `slow`, `network` (binds or connects a socket), `process` (starts
 another process). `confine` turns a socket or a process in a test without the marker into an error, so `make quick` is
-what it says. The marker `sized` follows from the fixture `size`, from `in_schedules` and from Hypothesis.
+what it says. The marker `sized` follows from the fixture `size` and from `in_schedules`.
 """
 
 from __future__ import annotations

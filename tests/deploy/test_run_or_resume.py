@@ -13,6 +13,7 @@ import pytest
 
 from tests.deploy.tools import BIN, DEPLOY, eventually
 from tests.paths import ROOT
+from tests.patience import HANG_S
 
 SCRIPT = DEPLOY / "run-or-resume"
 UNIT = DEPLOY / "systemd" / "prism@.service"
@@ -32,7 +33,7 @@ def start(*arguments: str | Path, blocks_max: int | None = None) -> subprocess.P
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, errors = process.communicate(timeout=25)
+    _, errors = process.communicate(timeout=HANG_S)
     return process.returncode, errors
 
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from tests.paths import ROOT
+from tests.patience import HANG_S
 
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus" / "rules"
@@ -48,7 +49,7 @@ def recordings() -> list[dict[str, Any]]:
     return list(group["rules"])
 
 
-def eventually(look: Callable[[], _Found], what: str, deadline_s: float = 30.0) -> _Found:
+def eventually(look: Callable[[], _Found], what: str, deadline_s: float = HANG_S) -> _Found:
     """What another process comes to show, which no virtual time can hasten. Fails if it is not there in time."""
     until, pause = time.monotonic() + deadline_s, Event()
     while not (found := look()):

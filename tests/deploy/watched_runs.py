@@ -55,9 +55,7 @@ def watched_run(path: Path, config: Path, settings: Mapping[str, object]) -> Ite
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=output)
     try:
         address = path / ADDRESS
-        eventually(
-            lambda: address.exists() or process.poll() is not None, f"the metrics of {path.name}", deadline_s=20.0
-        )
+        eventually(lambda: address.exists() or process.poll() is not None, f"the metrics of {path.name}")
         assert process.poll() is None, errors.read_text(encoding="utf-8")
         url = msgspec.json.decode(address.read_bytes(), type=Address).url
         yield WatchedRun(path, process, url.removeprefix("http://"))

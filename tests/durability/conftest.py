@@ -22,7 +22,7 @@ run: {checkpoint_every_ticks: 8, checkpoints_kept: 3, sync: false, tick_s: 0.01}
 
 LIVE = """
 oracle: {{backend: ollama, max_concurrency: 8}}
-llm: {{host: "{host}", systemone: "off", timeout_s: 5.0}}
+llm: {{host: "{host}", systemone: "off", timeout_s: 120.0}}
 """
 
 

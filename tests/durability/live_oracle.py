@@ -16,7 +16,7 @@ LIVE = """
 simulation: {{rounds: {rounds}, ticks_per_round: 24, seed: 5}}
 population: {{size: 100, ambiguity: 0.3, activity: {{mean: 0.9, sigma: 0.1}}}}
 oracle: {{backend: ollama, max_concurrency: 8}}
-llm: {{host: "{host}", systemone: "off", timeout_s: 5.0}}
+llm: {{host: "{host}", systemone: "off", timeout_s: 120.0}}
 run: {{checkpoint_every_ticks: 4}}
 """
 """A hundred undecided people, asked about by chat: above temperature 0 each question has a seed of its own."""

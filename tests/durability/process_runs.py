@@ -17,6 +17,7 @@ from actors.persistence.journal import JOURNAL, read_header, read_ticks
 from actors.runs.directory import SUMMARY
 from actors.runs.rounds_csv import ROUNDS
 from tests.paths import ROOT
+from tests.patience import HANG_S
 
 CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95")
 """What a summary has from the clock."""
@@ -40,7 +41,7 @@ def prism(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def ends(process: subprocess.Popen[str], within_s: float = 120.0) -> str:
+def ends(process: subprocess.Popen[str], within_s: float = HANG_S) -> str:
     """What a process printed that ended well.
 
     Raises:

@@ -19,6 +19,7 @@ from tests.command import Prism
 from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences, ends
 from tests.durability.process_runs import prism as process
+from tests.patience import HANG_S
 
 
 @pytest.mark.slow
@@ -113,7 +114,7 @@ def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(
     (tmp_path / "slow.yaml").write_text(TINY.replace("tick_s: 0.01", "tick_s: 0.1"))
     first = process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
     try:
-        give_up = monotonic() + 20
+        give_up = monotonic() + HANG_S
         while not (tmp_path / "run" / JOURNAL).exists():
             assert monotonic() < give_up
             sleep(0.01)
@@ -136,12 +137,12 @@ def test_a_run_stopped_by_sigterm_and_resumed_ends_as_one_that_was_left_alone(tm
     (tmp_path / "slow.yaml").write_text(TINY)
     ends(process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "whole")))
     stopped = process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
-    give_up = monotonic() + 20
+    give_up = monotonic() + HANG_S
     while not list((tmp_path / "run").glob("checkpoint-*")):
         assert monotonic() < give_up
         sleep(0.005)
     stopped.send_signal(signal.SIGTERM)
-    stopped.communicate(timeout=20)
+    stopped.communicate(timeout=HANG_S)
     assert stopped.returncode == 143
     ends(process("resume", str(tmp_path / "run"), "--quiet"))
     assert differences(tmp_path / "run", tmp_path / "whole") == []

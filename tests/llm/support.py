@@ -24,6 +24,7 @@ from prism.llm import (
     OpenAICompatClient,
 )
 from prism.statechart import AgentState
+from tests.patience import HANG_S
 
 REASONS = {
     Fault.HANG: "timeout",
@@ -40,6 +41,9 @@ REASONS = {
 """Why a call fails at a fault of the server."""
 DECISION_REASONS = {**REASONS, Fault.NOT_JSON: "invalid_response", Fault.WRONG_STATE: "invalid_response"}
 """Likewise a decision, for which an answer must name an option, too."""
+
+GIVES_UP_S = 2.0
+"""Short enough to wait for, and long enough for a right answer on a machine that does much else."""
 
 OPTIONS = [AgentState.SCROLLING, AgentState.ENGAGING_LIKE, AgentState.COMPOSING]
 SCHEMA: dict[str, Any] = {
@@ -58,12 +62,17 @@ def asking(text: str = "What next?", **fields: Any) -> ChatRequest:
 
 
 def config_for(server: ModelServer, **fields: Any) -> LLMConfig:
-    return LLMConfig(host=server.url, **{"timeout_s": 5.0, **fields})
+    return LLMConfig(host=server.url, **{"timeout_s": HANG_S, **fields})
 
 
 def failing(*faults: Fault, **settings: Any) -> ServerSettings:
-    """A server whose first calls fail so, one after the other."""
-    return ServerSettings(faults=FaultPlan(at=dict(enumerate(faults, 1)), burst=1), **settings)
+    """A server whose first calls fail so, one after the other. What drips takes far longer than `GIVES_UP_S`."""
+    return ServerSettings(faults=FaultPlan(at=dict(enumerate(faults, 1)), burst=1, drip_s=0.1), **settings)
+
+
+def timeout_s(*faults: Fault) -> float:
+    """Return the timeout of a client that meets these faults: short only where one of them would never end."""
+    return GIVES_UP_S if any(DECISION_REASONS[fault] == "timeout" for fault in faults) else HANG_S
 
 
 Build = Callable[[LLMConfig, Mapping[str, str]], LanguageModel]
@@ -96,7 +105,7 @@ async def unavailable(model: LanguageModel) -> str:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         while not condition():  # noqa: ASYNC110 - the server changes in another thread
             await anyio.sleep(0.002)
 

@@ -14,6 +14,7 @@ import pytest
 from actors.testing import Dialect, Latency, ModelServer, ServerSettings, SystemOne
 from prism.llm import LanguageModel, LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
 from tests.llm.support import BACKENDS, CHOICE, OPTIONS, SCHEMA, asking, config_for, serving, until
+from tests.patience import HANG_S
 
 REAL = {"real-ollama": "OLLAMA_HOST", "real-openai": "PRISM_TEST_OPENAI_URL"}
 
@@ -121,7 +122,7 @@ async def test_64_calls_run_at_once_on_any_number_of_connections(backend: str) -
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_cancelling_many_calls_frees_their_connections(backend: str) -> None:
-    async with serving(backend, ServerSettings(slots=64, latency=Latency(mean_s=30.0)), timeout_s=60.0) as (
+    async with serving(backend, ServerSettings(slots=64, latency=Latency(mean_s=30.0)), timeout_s=HANG_S) as (
         server,
         model,
     ):

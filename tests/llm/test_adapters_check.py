@@ -21,6 +21,7 @@ from tests.llm.support import (
     serving,
     unavailable,
 )
+from tests.patience import HANG_S
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,6 @@ async def test_a_server_that_hangs_holds_a_check_up_for_a_bounded_time(
 ) -> None:
     monkeypatch.setattr(f"prism.llm.{BACKENDS[backend].__module__.rpartition('.')[2]}.WARM_UP", 0.5)
     async with ModelServer(ServerSettings(faults=FaultPlan(shares={Fault.HANG: 1.0}))) as server:
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             said = await unavailable(BACKENDS[backend](config_for(server, timeout_s=0.2), {}))
     assert "timeout: no whole answer within 0.1 s" in said

@@ -15,7 +15,8 @@ from prism.errors import OracleError
 from prism.llm import LLMClient, LLMConfig, LLMFailureException, OllamaChatClient, schema_of
 from prism.llm.client import backoff_s
 from prism.llm.json_object import extract_object
-from tests.llm.support import canned, config_for, failing, no_sleep, serving
+from tests.llm.support import canned, config_for, failing, no_sleep, serving, timeout_s
+from tests.patience import HANG_S
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ F = Fault
     ],
 )
 async def test_what_may_pass_is_tried_exactly_once_more(faults: list[Fault], reason: str, status: int | None) -> None:
-    async with serving("ollama", failing(*faults), timeout_s=0.2) as (server, model):
+    async with serving("ollama", failing(*faults), timeout_s=timeout_s(*faults)) as (server, model):
         with pytest.raises(LLMFailureException) as caught:
             await LLMClient(model, component="engine", sleep=no_sleep).call_with_retry("What now?", Decision)
         assert server.statistics().calls == 2
@@ -57,7 +58,7 @@ async def test_what_may_pass_is_tried_exactly_once_more(faults: list[Fault], rea
 
 @pytest.mark.parametrize("fault", [fault for fault in F if fault is not F.WRONG_STATE])
 async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault) -> None:
-    async with serving("ollama", failing(fault), timeout_s=0.2) as (server, model):
+    async with serving("ollama", failing(fault), timeout_s=timeout_s(fault)) as (server, model):
         call = await LLMClient(model, sleep=no_sleep).call_recorded("What now?", Decision)
         assert server.statistics().calls == 2
     assert call.retry_count == 1
@@ -82,7 +83,7 @@ async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault) -> None:
 )
 async def test_a_status_decides_whether_it_is_tried_again(status: int, reason: str, attempts: int) -> None:
     async with canned(status, {"error": "no"}) as seen:
-        model = OllamaChatClient(LLMConfig(host=seen[0].decode(), timeout_s=2.0), {})
+        model = OllamaChatClient(LLMConfig(host=seen[0].decode(), timeout_s=HANG_S), {})
         with pytest.raises(LLMFailureException) as caught:
             await LLMClient(model, sleep=no_sleep).call_with_retry(prompt="What now?", response_model=Decision)
         await model.aclose()

@@ -17,7 +17,8 @@ from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, SocialModelOracle
 from prism.llm.statistics import CallCounters
 from prism.statechart import AgentState
-from tests.llm.support import DECISION_REASONS, OPTIONS, Person, failing, serving, until
+from tests.llm.support import DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
+from tests.patience import HANG_S
 
 CHAT_ONLY = SystemOne.OFF
 PERSON = Person()
@@ -104,7 +105,7 @@ async def test_every_dialect_ends_in_one_of_the_options(dialect: Dialect) -> Non
 @pytest.mark.parametrize("systemone", ["auto", "off"])
 @pytest.mark.parametrize("fault", list(Fault))
 async def test_every_fault_is_counted_under_its_reason(fault: Fault, systemone: str) -> None:
-    async with serving("ollama", failing(fault), timeout_s=0.2, systemone=systemone) as (_, model):
+    async with serving("ollama", failing(fault), timeout_s=timeout_s(fault), systemone=systemone) as (_, model):
         oracle = SocialModelOracle(model, LLMConfig(), 1)
         with pytest.raises((LLMFailureException, OracleResponseError)) as caught:
             await decide(oracle)
@@ -153,7 +154,7 @@ async def test_a_fault_becomes_the_first_option_with_a_warning(caplog: pytest.Lo
 
 
 async def test_a_deadline_of_the_oracle_bounds_each_call() -> None:
-    async with serving("ollama", failing(Fault.HANG), timeout_s=60.0) as (_, model):
+    async with serving("ollama", failing(Fault.HANG), timeout_s=HANG_S) as (_, model):
         with pytest.raises(LLMFailureException, match="timeout"):
             await decide(SocialModelOracle(model, LLMConfig(), 1, deadline_s=0.05))
 

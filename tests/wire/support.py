@@ -16,6 +16,7 @@ from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer
 from prism.config import Config
+from tests.patience import HANG_S
 
 AGENTS = 500
 
@@ -34,7 +35,7 @@ def settings(host: str, **sections: dict[str, Any]) -> dict[str, dict[str, Any]]
     own: dict[str, dict[str, Any]] = {
         **PEOPLE,
         "oracle": {"backend": "ollama", "max_concurrency": 16},
-        "llm": {"host": host, "timeout_s": 5.0},
+        "llm": {"host": host, "timeout_s": HANG_S},
     }
     return {name: {**own.get(name, {}), **sections.get(name, {})} for name in own.keys() | sections.keys()}
 
@@ -69,7 +70,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def disconnected(server: ModelServer, within_s: float = 2.0) -> bool:
+async def disconnected(server: ModelServer, within_s: float = HANG_S) -> bool:
     """Whether the server sees no connection any more. It has a thread of its own, so it may see that a bit later."""
     with anyio.move_on_after(within_s):
         while server.statistics().open_connections:  # noqa: ASYNC110 - in another thread there is no event to wait for

@@ -29,7 +29,7 @@ ECONOMY = """
 simulation: {{domain: economy, rounds: {turns}, ticks_per_round: 1, seed: 5, tick_seconds: 7889400}}
 economy: {{macro: {{gap_shock: 0.82, inflation_shock: 1.01}}}}
 oracle: {{backend: ollama, lookahead_ticks: 0, tape: {tape}}}
-llm: {{host: "{host}", num_ctx: 4096, timeout_s: 5.0}}
+llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 """
 
 Prism = Callable[..., Ended]

@@ -18,6 +18,7 @@ import pytest
 from actors.cli.scrape import Scrape
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism
+from tests.patience import HANG_S
 
 WATCHED = ("--set", "metrics.enabled=true", "--set", "metrics.port=0")
 
@@ -38,7 +39,7 @@ def running(directory: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen
 
 
 def address_of(path: Path, process: subprocess.Popen[str]) -> str:
-    end = time.monotonic() + 20
+    end = time.monotonic() + HANG_S
     while time.monotonic() < end:
         assert process.poll() is None, process.communicate()[1]
         if path.exists():
@@ -47,7 +48,7 @@ def address_of(path: Path, process: subprocess.Popen[str]) -> str:
     raise AssertionError(f"{path} did not come")
 
 
-def until(is_so: object, within_s: float = 20.0) -> bool:
+def until(is_so: object, within_s: float = HANG_S) -> bool:
     end = time.monotonic() + within_s
     while time.monotonic() < end:
         if is_so():  # type: ignore[operator]
@@ -57,7 +58,7 @@ def until(is_so: object, within_s: float = 20.0) -> bool:
 
 
 def get(url: str, path: str) -> tuple[int, str]:
-    connection = HTTPConnection(url.removeprefix("http://"), timeout=5)
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=HANG_S)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -78,7 +79,7 @@ def test_a_run_can_be_scraped_while_it_goes_on(tmp_path: Path) -> None:
         assert 0 < scrape.value("prism_journal_ticks_total") <= scrape.value("prism_ticks_total") + 1
         assert 0 < scrape.value("prism_journal_bytes_total") <= (tmp_path / "out" / "journal.prism").stat().st_size
         process.terminate()
-        assert process.wait(20) == 143
+        assert process.wait(HANG_S) == 143
     assert not (tmp_path / "out" / "metrics.json").exists()
 
 

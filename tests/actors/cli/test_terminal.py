@@ -18,6 +18,7 @@ from time import monotonic
 import pytest
 
 from tests.paths import ROOT
+from tests.patience import HANG_S
 
 HIDES, SHOWS = b"\x1b[?25l", b"\x1b[?25h"
 ENDLESS = """
@@ -47,7 +48,7 @@ class Terminal:
         self.seen = b""
         self._main = main
 
-    def until(self, text: bytes, within_s: float = 20.0) -> None:
+    def until(self, text: bytes, within_s: float = HANG_S) -> None:
         """Read until the text has come."""
         give_up = monotonic() + within_s
         while text not in self.seen:
@@ -95,7 +96,7 @@ def test_leaving_at_once_gives_the_cursor_back(kind: signal.Signals, code: int) 
         terminal.process.send_signal(kind)
         terminal.until(b"once more to leave at once")
         terminal.process.send_signal(kind)
-        assert terminal.process.wait(timeout=10) == code
+        assert terminal.process.wait(timeout=HANG_S) == code
         seen = terminal.rest()
     assert seen.count(HIDES) == 1
     assert seen.rfind(SHOWS) > seen.rfind(HIDES)

@@ -20,6 +20,7 @@ from actors.runs.lock import locked
 from prism.config import MetricsConfig
 from tests.actors.cli.pages import PAGE
 from tests.command import Prism
+from tests.patience import HANG_S
 
 Serve = Callable[..., MetricsServer]
 PASSWORD: Mapping[str, str] = {"PRISM_METRICS_PASSWORD": "sesame"}
@@ -104,7 +105,7 @@ def test_a_watch_goes_on_until_it_is_interrupted_and_says_what_is_wrong_meanwhil
         with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             said = getattr(process, stream).readline()
             process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 0
+            assert process.wait(HANG_S) == 0
         assert said.startswith(beginning)
 
 

@@ -17,6 +17,7 @@ from prism.config import Config, MetricsConfig
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from tests.actors.social_runs import SMALL, with_simulation
+from tests.patience import HANG_S
 
 BLOCK_S = 3.0
 LIMIT_S = 1.0
@@ -51,7 +52,7 @@ class Visitor:
             time.sleep(0.05)
 
     def get(self, path: str) -> tuple[int, str]:
-        connection = HTTPConnection(self.host, timeout=5)
+        connection = HTTPConnection(self.host, timeout=HANG_S)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()

@@ -121,6 +121,7 @@ def test_it_goes_on_from_every_tick(lookahead: int) -> None:
         assert_goes_on(whole, Life(config, tick, crashes=9, start=whole.taken[tick]), tick)
 
 
+@pytest.mark.sized
 @settings(max_examples=size()(15, everyday=4))
 @given(
     seed=st.integers(0, 2**31),

@@ -16,6 +16,8 @@ ALLOWED = {
     "cli/backtest_plot.py": "its picture",
     "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
     "cli/templates.py": "the settings that a domain starts from",
+    "testing/answers.py": "answers the questions of every domain",
+    "testing/economist.py": "answers those of one",
 }
 """`{module: why it may name a domain}`."""
 

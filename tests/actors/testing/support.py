@@ -10,6 +10,7 @@ import httpx
 import ollama
 
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
+from tests.patience import HANG_S
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"
 STATES = ["scrolling", "composing", "resting"]
@@ -28,11 +29,11 @@ async def serving(settings: ServerSettings | None = None) -> AsyncIterator[tuple
 
 
 def client_of(server: ModelServer) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=server.url, timeout=5, trust_env=False)
+    return httpx.AsyncClient(base_url=server.url, timeout=HANG_S, trust_env=False)
 
 
 def ollama_client(server: ModelServer) -> ollama.AsyncClient:
-    return ollama.AsyncClient(server.url, timeout=5, trust_env=False)
+    return ollama.AsyncClient(server.url, timeout=HANG_S, trust_env=False)
 
 
 def failing(fault: Fault, **options: Any) -> ServerSettings:
@@ -40,7 +41,7 @@ def failing(fault: Fault, **options: Any) -> ServerSettings:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         while not condition():  # noqa: ASYNC110 - the server changes in another thread
             await anyio.sleep(0.002)
 

@@ -76,5 +76,5 @@ def test_the_process_serves_and_restarts_on_its_port() -> None:
 
 def test_the_command_line_explains_every_fault() -> None:
     command = [sys.executable, "-m", "actors.testing", "--help"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert all(fault in text and MEANINGS[fault] in text for fault in Fault)

@@ -13,6 +13,7 @@ import msgspec
 
 from actors.metrics.http_server import MetricsServer, Page, Render, plain
 from prism.config import MetricsConfig
+from tests.patience import HANG_S
 
 ANY = MetricsConfig(port=0)
 Serve = Callable[..., MetricsServer]
@@ -47,9 +48,9 @@ def ask(
     tls: ssl.SSLContext | None = None,
     **headers: str,
 ) -> Answer:
-    connection: http.client.HTTPConnection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection: http.client.HTTPConnection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=HANG_S)
     if tls is not None:
-        connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=5, context=tls)
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=HANG_S, context=tls)
     with closing(connection):
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()
@@ -58,7 +59,7 @@ def ask(
 
 def send(server: MetricsServer, request: bytes) -> bytes:
     """Whatever comes back to these bytes."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S) as client:
         client.sendall(request)
         received = b""
         with suppress(OSError):  # it may have hung up on us already

@@ -11,6 +11,7 @@ import pytest
 
 from actors.metrics.http_server import CONNECTIONS_MAX
 from tests.actors.metrics.http.support import Serve, ask
+from tests.patience import HANG_S
 
 
 def test_a_silent_client_blocks_nobody(serve: Serve) -> None:
@@ -53,7 +54,7 @@ def test_a_client_that_takes_its_time_does_not_keep_its_place(
         assert until(is_answered_while_they_go_on)
 
 
-def until(is_so: Callable[[], bool], within_s: float = 5.0) -> bool:
+def until(is_so: Callable[[], bool], within_s: float = HANG_S) -> bool:
     """Whether it comes to be so in time."""
     end = time.monotonic() + within_s
     while time.monotonic() < end:
