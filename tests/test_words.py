@@ -12,7 +12,7 @@ import pytest
 
 from tests.paths import ROOT
 
-PACKAGES = ("actors/core", "actors/logs", "actors/factory", "actors/oracle")
+PACKAGES = ("actors/core", "actors/logs", "actors/factory", "actors/oracle", "actors/runtime")
 """The packages that are checked."""
 
 RIDDLES = frozenset({"What", "How", "Whether", "Who", "Whose", "Whom", "Where", "Which", "When", "That", "Nobody"})

@@ -36,7 +36,7 @@ class OracleCounters:
         """Tokens used by earlier processes of the run."""
         self.concurrency_max = 0
         self.latencies = Latencies()
-        """From the arrival of a question to its answer; fallbacks do not count."""
+        """Seconds from a question's arrival to its answer; fallbacks do not count."""
         self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
         """`{open question: {(count, reason of a fallback): its part of that count}}`."""
         self._unreported: Counter[str] = Counter()

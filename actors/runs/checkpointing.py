@@ -45,7 +45,7 @@ class Checkpointer:
         draft = CheckpointWriter(position_of(self._simulation, self._store), self._simulation.state())
         with draft, quick_turns():
             self._store.checkpoint(draft)
-            await self._simulation.copy(draft.add)
+            await self._simulation.copy_columns(draft.add)
 
 
 @contextmanager
@@ -71,7 +71,7 @@ async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
 
 def position_of(simulation: Simulation, store: RunStore) -> Position:
     """Where a checkpoint of a simulation stands."""
-    tick, oldest = simulation.engine.tick, simulation.engine.open.oldest()
+    tick, oldest = simulation.engine.tick, simulation.engine.open_questions.oldest()
     return store.position(tick, simulation.engine.digest.link, tick if oldest is None else oldest)
 
 

@@ -25,7 +25,7 @@ from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import RoundsWriter, cut_series
 from actors.runs.signals import StopOnSignal
 from actors.runs.summary import Summary, summarise
-from actors.runtime.engine import nothing
+from actors.runtime.engine import do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import Config, OracleConfig
@@ -181,7 +181,7 @@ async def simulate(
     simulation: Simulation,
     spectator: Display,
     on_tick: Callable[[int], None] = lambda _: None,
-    between: Callable[[], Awaitable[None]] = nothing,
+    between: Callable[[], Awaitable[None]] = do_nothing,
 ) -> str | None:
     """Run a simulation to its end or to the first signal; what stopped it early, if anything did."""
     signals = StopOnSignal(simulation.stop)

@@ -98,7 +98,9 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         oracle_coalesced=oracle.coalesced,
         oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, counters.activations),
         fallback_share=_ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked),
-        fallbacks_by_reason=dict(sorted((oracle.fallbacks + Counter(late=simulation.engine.open.late)).items())),
+        fallbacks_by_reason=dict(
+            sorted((oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)).items())
+        ),
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),

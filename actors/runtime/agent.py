@@ -1,4 +1,4 @@
-"""An agent as an actor: a mailbox of triggers, one turn each, one answer to the engine."""
+"""The agent actor: it reads triggers from its mailbox, takes a turn for each, and sends the engine one answer each."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from prism.statechart import Statechart
 
 
 class AgentActor:
-    """Answers triggers, one at a time.
+    """An actor that answers the triggers of one agent, one at a time.
 
     Args:
-        agent: who it is.
-        chart: how it behaves; shared by all.
+        agent: the agent's state.
+        chart: the agent's behaviour; shared by all agents.
         codec: the domain's messages.
-        engine: where answers go.
-        ask: False settles every choice by its first option.
+        engine: the mailbox that answers are sent to.
+        ask: False takes the first option of every choice, and asks nothing.
     """
 
     __slots__ = ("agent", "ask", "chart", "codec", "engine", "handling")
@@ -38,12 +38,12 @@ class AgentActor:
         self.engine = engine
         self.ask = ask
         self.handling: Trigger[Any] | None = None
-        """The trigger being answered, if any. After a crash the supervisor answers it in the actor's place."""
+        """The trigger that is being answered, if any. After a crash the supervisor answers it instead."""
 
     async def run(self, mailbox: Mailbox[bytes]) -> None:
         """Answer triggers until the mailbox closes. An error ends the loop: the supervisor decides what follows.
 
-        The mailbox is an argument, so it outlives a crashed actor and a new one goes on at the next message.
+        The mailbox is an argument, so it outlives a crashed actor, and a restarted one continues at the next message.
         """
         agent, chart, ask, engine = self.agent, self.chart, self.ask, self.engine
         decode, encode = self.codec.trigger, self.codec.encode

@@ -1,4 +1,4 @@
-"""Counts of what the engine committed. One dictionary entry a kind of update; the rest is derived when read."""
+"""Counts of committed updates: one dictionary entry for each kind of update. Other counts are derived when read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _key = attrgetter("from_state", "to_state", "trigger", "source")
 
 
 class Counters:
-    """What happened so far.
+    """The counts of a run so far.
 
     Args:
-        chart: what the agents can be in, listed in the order their enum declares it.
-        size: number of agents.
+        chart: its states are listed in the order in which their enum declares them.
+        size: the number of agents.
     """
 
     def __init__(self, chart: Statechart[Any], size: int) -> None:
@@ -29,27 +29,27 @@ class Counters:
         self.rows: Counter[tuple[str, str, str, str]] = Counter()
         """`{(from_state, to_state, trigger, source): updates}`."""
         self.activations = 0
-        """Triggers sent. A decision that comes back is the second half of one, not another."""
+        """Triggers sent. A trigger with a decision in it is the second half of one, and does not count."""
         self.questions = 0
 
     def add(self, updates: Sequence[Update[Any]]) -> None:
         """Count a tick's committed updates."""
         self.rows.update(map(_key, updates))
 
-    def triggered(self, count: int) -> None:
+    def add_triggers(self, count: int) -> None:
         """Count triggers sent to agents."""
         self.activations += count
 
-    def question(self, _: Question[Any]) -> None:
-        """Count an agent that went to ask the oracle."""
+    def add_question(self, _: Question[Any]) -> None:
+        """Count a turn that asks the oracle."""
         self.questions += 1
 
     def state(self) -> CountersState:
-        """The counts so far."""
+        """Return the counts so far."""
         return CountersState(rows=tuple(self.rows.items()), activations=self.activations, questions=self.questions)
 
     def restore(self, state: CountersState) -> None:
-        """Count on from there."""
+        """Set the counts to those of a checkpoint."""
         self.rows = Counter(dict(state.rows))
         self.activations, self.questions = state.activations, state.questions
 
@@ -59,7 +59,7 @@ class Counters:
         return sum(count for (*_, source), count in self.rows.items() if source in MOVED)
 
     def agents_by_state(self) -> dict[str, int]:
-        """How many agents are in each state now: where they began, plus who came, less who left."""
+        """Return `{state: agents in it now}`: those that began in it, plus those that came, minus those that left."""
         counts = dict.fromkeys(self._states, 0)
         counts[self._initial] = self._size
         for (before, after, _, _), count in self.rows.items():
@@ -68,12 +68,12 @@ class Counters:
         return counts
 
     def states_visited(self) -> list[str]:
-        """The states that some agent was in at some time, in the chart's order."""
+        """Return the states that any agent has been in, in the chart's order."""
         entered = {after for _, after, _, _ in self.rows} | {self._initial}
         return [state for state in self._states if state in entered]
 
     def transitions_by_trigger(self) -> dict[str, int]:
-        """Transitions by the trigger that caused them, by name."""
+        """Return `{trigger: transitions that it caused}`, ascending by name."""
         counts: Counter[str] = Counter()
         for (_, _, trigger, source), count in self.rows.items():
             if source in MOVED:
@@ -81,7 +81,7 @@ class Counters:
         return dict(sorted(counts.items()))
 
     def decisions_by_source(self) -> dict[str, int]:
-        """Transitions by what settled them: rules, the embedded oracle, a model, a fallback or a timeout."""
+        """Return transitions by what decided them: rules, the embedded oracle, a model, a fallback or a timeout."""
         counts = dict.fromkeys((Source.RULE, Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT), 0)
         for (*_, source), count in self.rows.items():
             if source in MOVED:
@@ -89,7 +89,7 @@ class Counters:
         return {source.value: count for source, count in counts.items()}
 
     def unmoved_by_source(self) -> dict[str, int]:
-        """Turns that moved nobody, by why: no row, a crash, or a quarantine."""
+        """Return turns without a transition, by the reason: no row, a crash, or a quarantine."""
         counts = dict.fromkeys((Source.NO_ROW, Source.CRASH, Source.QUARANTINE), 0)
         for (*_, source), count in self.rows.items():
             if source not in MOVED:

@@ -1,11 +1,11 @@
 """The engine: the clock, the barrier, and the only writer of the world.
 
 In tick t it sends each due agent one trigger, waits until each has answered once, sorts the answers by agent and
-applies them. Answers may arrive in any order; what is committed never depends on it.
+applies them. Answers may arrive in any order: what is committed does not depend on it.
 
-An ambiguous turn comes back as a question. The engine hands it to the oracle once the tick is committed and goes on:
-the decision takes effect in tick t + k, and the clock waits only if it is not there by then. In real time it does not
-wait at all, and takes the first option instead.
+An ambiguous turn comes back as a question. The engine hands it to the oracle once the wave is committed and continues:
+the decision takes effect in tick t + k, and the clock waits only if the answer has not come by then. In `realtime` the
+clock does not wait: the first option is taken instead.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from prism.config import Config
 from prism.domain import World
 
 CHUNK = 256
-"""Triggers sent before the loop gets a turn: a millisecond or two of work, so timers and signals are never far off."""
+"""Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
 
 Answer = tuple[int, bytes, Update[Any] | Question[Any]]
 _agent = attrgetter("agent")
 
 
-async def nothing() -> None:
-    """What happens after a tick unless somebody says otherwise."""
+async def do_nothing() -> None:
+    """Do nothing between two ticks."""
 
 
 class EngineActor:
-    """Runs ticks.
+    """An actor that runs ticks.
 
     Args:
-        world: what it alone writes to.
+        world: the world; no other actor writes to it.
         codec: the domain's messages.
-        agents: the agents' mailboxes, by number.
+        agents: the agents' mailboxes, by agent id.
         oracle: the oracle's mailbox.
         config: lookahead, mode and pace.
         counters: counts what is committed.
-        recorder: keeps what is committed.
+        recorder: records what is committed.
         observer: is told of every tick.
     """
 
-    def __init__(  # noqa: PLR0913  # its neighbours, each of them once
+    def __init__(  # noqa: PLR0913  # each of its neighbours once
         self,
         world: World,
         codec: Codec,
@@ -69,26 +69,26 @@ class EngineActor:
     ) -> None:
         self._observer = observer or Observer()
         self.inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
-        """Where agents answer."""
+        """The mailbox of the agents' answers."""
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
-        """Where the oracle answers. Apart, because the engine never waits for both at once."""
+        """The mailbox of the oracle's answers. It is separate, because the engine never waits for both at once."""
         self.digest = RunningDigest()
         self.counters = counters
         self.tick = 0
-        """Ticks committed so far, which is the number of the next one."""
+        """Ticks committed so far: the number of the next tick."""
         self._recorder = recorder or Unrecorded()
         self._world = world
         self._codec = codec
         self._agents = agents
-        self.open = OpenQuestions(codec, oracle)
-        """The questions that the oracle has yet to answer, or whose answer has yet to take effect."""
+        self.open_questions = OpenQuestions(codec, oracle)
+        """The questions that have no answer yet, or whose answer has not taken effect yet."""
         self._lookahead = config.oracle.lookahead_ticks
         self._waits = config.oracle.mode == "pace"
         self._tick_s = config.run.tick_s
         self.unanswered = 0
         """Triggers sent whose answer has not been read."""
         self._frame: list[bytes] = []
-        """What this tick has committed so far, as the agents encoded it."""
+        """The answers that this tick has committed so far, as the agents encoded them."""
         self._end = 0
         self._stopping = False
 
@@ -96,20 +96,20 @@ class EngineActor:
         self,
         ticks: int,
         on_tick: Callable[[int], None] = lambda _: None,
-        between: Callable[[], Awaitable[None]] = nothing,
+        between: Callable[[], Awaitable[None]] = do_nothing,
     ) -> None:
-        """Run until `ticks` ticks are committed, or the tick after a stop was asked for.
+        """Run until `ticks` ticks are committed, or until the end of the tick in which `stop` is called.
 
-        Ticks that were run before are done again as fast as they go, and before any stop: until then the record is
-        ahead of what is in memory, so there is no state of the run to stop in.
+        Recorded ticks are run again without any pace, and before any stop: until they are, the record is ahead of the
+        state in memory, so there is no state of the run to stop in.
 
         Args:
             on_tick: called with the number of ticks committed, after each.
-            between: awaited after that, while nothing changes.
+            between: awaited after `on_tick`, while nothing changes.
         """
         begun, first = anyio.current_time(), self.tick
         self._end = ticks
-        self.open.ask_again(ticks)
+        self.open_questions.ask_again(ticks)
         while self.tick < ticks and (not self._stopping or self._recorder.is_recorded(self.tick)):
             started = perf_counter()
             frame = await self._step(self.tick)
@@ -124,63 +124,63 @@ class EngineActor:
                 await anyio.sleep_until(begun + (self.tick - first) * self._tick_s)
 
     def stop(self) -> None:
-        """Finish the tick and run no other."""
+        """Finish the tick, and run no further one."""
         self._stopping = True
 
     def state(self) -> EngineState:
-        """What it holds, between two ticks."""
-        self.open.note(self.decisions.take_all())
+        """Return its state, between two ticks."""
+        self.open_questions.add_answers(self.decisions.take_all())
         return EngineState(
             tick=self.tick,
             link=self.digest.link,
-            late=self.open.late,
-            asked=self.open.asked(),
-            decided=self.open.decided(),
+            late=self.open_questions.late,
+            asked=self.open_questions.asked(),
+            decided=self.open_questions.decided(),
         )
 
     def restore(self, state: EngineState) -> None:
-        """Go on from a state, before the first tick."""
+        """Continue from a state. Called before the first tick."""
         self.tick, self.digest.link = state.tick, state.link
-        self.open.restore(state.asked, state.decided, state.late)
+        self.open_questions.restore(state.asked, state.decided, state.late)
 
     async def _step(self, tick: int) -> bytes:
-        """One tick's frame. It goes in waves: what happens to agents, then the decisions that are due; then reactions.
+        """Run one tick in waves, and return its frame: the world's triggers, then the decisions due, then reactions.
 
-        Each wave is committed, and its questions asked, before anything waits for a decision: so the oracle has a
-        whole tick's questions more to work on while the clock waits for the slowest answer of k ticks ago.
+        Each wave is committed, and its questions are asked, before the tick waits for a decision. So the oracle works
+        on a whole tick's further questions while the clock waits for the slowest answer of k ticks ago.
         """
         triggers = self._world.triggers(tick)
         while True:
-            self.counters.triggered(len(triggers))
+            self.counters.add_triggers(len(triggers))
             await self._exchange(tick, triggers)
-            if due := self.open.due(tick):  # without lookahead, what was asked in this wave
-                await self._decisions_of(due, tick)
-                await self._exchange(tick, [self.open.end(agent, tick) for agent in due])
+            if due := self.open_questions.take_due(tick):  # without lookahead: the agents that asked in this wave
+                await self._await_answers(due, tick)
+                await self._exchange(tick, [self.open_questions.close(agent, tick) for agent in due])
             if not (triggers := self._world.reactions(tick)):
                 break
         frame = self.digest.add(tick, self._frame)
         self._frame = []
         return frame
 
-    async def _decisions_of(self, agents: list[int], tick: int) -> None:
-        """Wait until there is a decision for each of these agents. In real time nobody waits.
+    async def _await_answers(self, agents: list[int], tick: int) -> None:
+        """Wait until the question of each of these agents has an answer. In `realtime` there is no wait.
 
-        In a tick that was run before, whoever's decision came too late then is late again, and nobody else.
+        In a recorded tick, exactly the agents whose answers came too late then are late again.
         """
-        self.open.note(self.decisions.take_all())
+        self.open_questions.add_answers(self.decisions.take_all())
         late = self._recorder.late_agents(tick)
         if late is None and not self._waits:
             return
         awaited = [agent for agent in agents if late is None or agent not in late]
-        while self.open.lack(awaited):
-            self.open.note(await self.decisions.receive_all())
-        self.open.forget_decisions(late or ())
+        while self.open_questions.any_unanswered(awaited):
+            self.open_questions.add_answers(await self.decisions.receive_all())
+        self.open_questions.discard_answers(late or ())
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:
         """Send triggers, wait for an answer to each, and commit the answers."""
         answers: list[Answer] = []
         if not triggers:
-            await asyncio.sleep(0)  # nobody to wait for, but the loop must get its turn: a stop is not to be missed
+            await asyncio.sleep(0)  # no answer to wait for, but the loop must get its turn, or it would miss a stop
         await self._send(triggers, answers, tick)
         while len(answers) < len(triggers):
             self._read(await self.inbox.receive_all(), answers, tick)
@@ -197,7 +197,7 @@ class EngineActor:
             self._read(self.inbox.take_all(), answers, tick)
 
     def _read(self, batch: list[bytes], answers: list[Answer], tick: int) -> None:
-        """Decode a batch of answers, each of which must be to this tick."""
+        """Decode a batch of answers, each of which must be for this tick."""
         messages = self._codec.answers(batch)
         for message in messages:
             if message.tick != tick:
@@ -206,8 +206,8 @@ class EngineActor:
         self.unanswered -= len(batch)
 
     def _commit(self, answers: list[Answer]) -> None:
-        """Apply the answers in the order of agents, record them, and ask what they asked."""
-        answers.sort()  # by agent, of which there is one each, so nothing else is ever compared
+        """Apply the answers in the order of agents, add them to the frame, and pass their questions on."""
+        answers.sort()  # by agent; each occurs once, so nothing else is compared
         apply, updates = self._world.apply, []
         for _, encoded, answer in answers:
             if isinstance(answer, Update):
@@ -217,12 +217,12 @@ class EngineActor:
                 self._ask(answer, encoded)
         self.counters.add(updates)
         self._frame.extend([encoded for _, encoded, _ in answers])
-        self.open.offer()
+        self.open_questions.offer()
 
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)
-        self.counters.question(question)
+        self.counters.add_question(question)
         due = question.tick + self._lookahead
-        self.open.begin(question, due)
-        if due < self._end:  # or no tick is left in which an answer could take effect
-            self.open.ask(encoded)
+        self.open_questions.open(question, due)
+        if due < self._end:  # else no tick is left in which an answer could take effect
+            self.open_questions.ask(encoded)

@@ -1,4 +1,4 @@
-"""Who deliberates, until which tick, and what the oracle has answered so far. The engine's, and nobody else's."""
+"""The engine's record of agents that deliberate: their questions, until which tick, and the answers so far."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prism.agents import Decision, Question, Source, Trigger
 
 
 class OpenQuestions:
-    """Open questions, one an agent at most.
+    """The open questions, at most one of each agent.
 
     Args:
         codec: the domain's messages.
@@ -21,27 +21,27 @@ class OpenQuestions:
 
     def __init__(self, codec: Codec, oracle: Mailbox[bytes]) -> None:
         self.late = 0
-        """Decisions that were not there in time, in real time."""
+        """Decisions whose answers came too late, in `realtime`."""
         self._codec = codec
         self._oracle = oracle
         self._asked: dict[int, Question[Any]] = {}
         self._due: dict[int, list[int]] = {}
-        """`{tick: agents whose decision takes effect in it}`, each list in the order of asking."""
+        """`{tick: agents whose decisions take effect in it}`, each list in the order of asking."""
         self._decided: dict[int, Decided] = {}
         self._unsent: deque[bytes] = deque()
-        """Questions that the oracle's full mailbox has refused so far."""
+        """Questions that have not been put into the oracle's mailbox, because it is full."""
 
-    def begin(self, question: Question[Any], due: int) -> None:
-        """An agent deliberates until the tick `due`."""
+    def open(self, question: Question[Any], due: int) -> None:
+        """Add a question whose agent deliberates until the tick `due`."""
         self._asked[question.agent] = question
         self._due.setdefault(due, []).append(question.agent)
 
     def ask(self, encoded: bytes) -> None:
-        """A question is to be put to the oracle."""
+        """Queue a question for the oracle; `offer` sends it."""
         self._unsent.append(encoded)
 
     def ask_again(self, end: int) -> None:
-        """Ask what is open from an earlier life, where an answer can take effect before the tick `end`."""
+        """Ask the questions that a checkpoint left open and whose answers can take effect before the tick `end`."""
         for tick in sorted(self._due):
             if tick < end:
                 still_open = [self._asked[agent] for agent in self._due[tick] if agent not in self._decided]
@@ -49,33 +49,33 @@ class OpenQuestions:
         self.offer()
 
     def offer(self) -> None:
-        """Pass questions on while the oracle takes them. Nobody waits here, so nobody can deadlock."""
+        """Send queued questions while the oracle's mailbox has room. It never waits, so it cannot deadlock."""
         while self._unsent and self._oracle.put(self._unsent[0]):
             self._unsent.popleft()
 
-    def note(self, batch: Iterable[bytes]) -> None:
-        """Keep the decisions in a batch until they take effect, but those that came too late in real time."""
+    def add_answers(self, batch: Iterable[bytes]) -> None:
+        """Keep the answers in a batch until they take effect, except those that came too late, in `realtime`."""
         for encoded in batch:
             decided = self._codec.decided(encoded)
             if self.is_open((decided.agent, decided.asked, decided.trigger)):
                 self._decided[decided.agent] = decided
         self.offer()
 
-    def due(self, tick: int) -> list[int]:
-        """Whose decisions take effect in this tick; asked for once."""
+    def take_due(self, tick: int) -> list[int]:
+        """Remove and return the agents whose decisions take effect in this tick."""
         return self._due.pop(tick, [])
 
-    def lack(self, agents: Iterable[int]) -> bool:
-        """Whether any of these has no decision yet."""
+    def any_unanswered(self, agents: Iterable[int]) -> bool:
+        """Return whether any of these agents has no answer yet."""
         return any(agent not in self._decided for agent in agents)
 
-    def forget_decisions(self, agents: Iterable[int]) -> None:
-        """Their decisions came too late."""
+    def discard_answers(self, agents: Iterable[int]) -> None:
+        """Discard the answers of agents whose decisions came too late."""
         for agent in agents:
             self._decided.pop(agent, None)
 
-    def end(self, agent: int, tick: int) -> Trigger[Any]:
-        """The agent's trigger again, with the decision in it; without one, its first option, counted as late."""
+    def close(self, agent: int, tick: int) -> Trigger[Any]:
+        """Remove an agent's question, and return its trigger with the decision; late, and the first option, if none."""
         question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
         if decided is None:
             self.late += 1
@@ -85,30 +85,30 @@ class OpenQuestions:
         return Trigger(tick, agent, question.trigger, question.context, decision)
 
     def is_open(self, name: QuestionName) -> bool:
-        """Whether this question has no answer yet."""
+        """Return whether this question has no answer yet."""
         agent, asked, trigger = name
         question = self._asked.get(agent)
         is_this = question is not None and (question.tick, question.trigger) == (asked, trigger)
         return is_this and agent not in self._decided
 
     def oldest(self) -> int | None:
-        """The tick of the oldest open question; None where none is open."""
+        """Return the tick of the oldest open question; None if there is none."""
         return min((question.tick for question in self._asked.values()), default=None)
 
     def asked(self) -> tuple[tuple[int, bytes], ...]:
-        """`(tick in which the decision takes effect, the question)`, ascending."""
+        """Return `(tick in which the decision takes effect, the question)` of each, ascending."""
         encode = self._codec.encode
         return tuple((tick, encode(self._asked[agent])) for tick in sorted(self._due) for agent in self._due[tick])
 
     def decided(self) -> tuple[bytes, ...]:
-        """The answers that are there already."""
+        """Return the answers that have arrived already."""
         return tuple(map(self._codec.encode, self._decided.values()))
 
     def restore(self, asked: Iterable[tuple[int, bytes]], decided: Iterable[bytes], late: int) -> None:
-        """Go on from there."""
+        """Set the questions and answers to those of a checkpoint."""
         self.late = late
         for due, encoded in asked:
-            self.begin(self._codec.question(encoded), due)
+            self.open(self._codec.question(encoded), due)
         for encoded in decided:
             answer = self._codec.decided(encoded)
             self._decided[answer.agent] = answer

@@ -1,8 +1,8 @@
-"""A whole simulation: who is started, in which order, and how it ends.
+"""A whole simulation: its actors, and the order in which they start and stop.
 
 Start: the oracle, the agents, then the engine. Stop, in reverse: the engine finishes its tick, the agents' mailboxes
-are closed and each ends when it has read its last message, the oracle is cancelled. Agents are told to end, because
-cancelled tasks linger in reference cycles until the garbage collector finds them.
+are closed and each agent ends when it has read its last message, then the oracle is cancelled. Agents are not
+cancelled, because cancelled tasks stay in reference cycles until the garbage collector finds them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from actors.core.snapshot import RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.runtime.counters import Counters
-from actors.runtime.engine import EngineActor, nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
+from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.snapshot import fallbacks_by_reason, tokens_of, transitions_by_pair
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """Where a simulation is."""
+    """The progress of a simulation, for a display."""
 
     tick: int
     ticks: int
@@ -56,10 +56,10 @@ class Simulation:
 
     Args:
         config: the run's configuration.
-        domain: the world and its people.
-        oracle: who answers; by default the domain's embedded one.
-        record: where ticks and answers are kept, and compared with an earlier life; by default nowhere.
-        observer: is told how it goes; by default nobody is.
+        domain: the world and its agents.
+        oracle: the oracle that is asked; by default the domain's embedded one.
+        record: keeps ticks and answers, and compares them with those recorded before; by default nothing does.
+        observer: is told of the run; by default there is none.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Simulation:
         capacity = config.run.mailbox_capacity
         self._observer = observer or Observer()
         self.mailboxes: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
-        """The agents', by number."""
+        """The agents' mailboxes, by agent id."""
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)
         self.engine = EngineActor(
@@ -105,13 +105,13 @@ class Simulation:
             observer=self._observer,
         )
         self.is_spent = False
-        """Whether the spend cap has ended the run."""
+        """True if the spend cap has ended the run."""
         self._guards_logged = 0
         self._guards_before: dict[str, int] = {}
         self._observer.run_built(self)
 
     def restore(self, state: RunState, columns: Columns) -> None:
-        """Go on from a checkpoint instead of tick 0. Called before `run`."""
+        """Continue from a checkpoint instead of tick 0. Called before `run`."""
         self.domain.world.restore(columns)
         self.engine.restore(state.engine)
         self.counters.restore(state.counters)
@@ -120,25 +120,25 @@ class Simulation:
         self._guards_before = dict(state.guards)
 
     def state(self) -> RunState:
-        """What the actors hold between two ticks."""
+        """Return the state of the actors, between two ticks."""
         return RunState(
             engine=self.engine.state(),
             counters=self.counters.state(),
             supervisor=self.supervisor.state(),
-            oracle=self.oracle.state(self.engine.open.is_open),
+            oracle=self.oracle.state(self.engine.open_questions.is_open),
             guards=self.guard_errors(),
         )
 
-    async def copy(self, add: Callable[[Column], None]) -> None:
-        """Pass on the world, piece by piece, between two ticks. The loop gets its turn after each piece."""
+    async def copy_columns(self, add: Callable[[Column], None]) -> None:
+        """Pass the world to `add`, one piece at a time, between two ticks. The loop gets a turn after each."""
         for column in self.domain.world.columns():
             add(column)
             await anyio.lowlevel.checkpoint()
 
     async def checkpoint(self) -> tuple[RunState, list[Column]]:
-        """Everything that `restore` needs, between two ticks."""
+        """Return everything that `restore` needs, between two ticks."""
         columns: list[Column] = []
-        await self.copy(columns.append)
+        await self.copy_columns(columns.append)
         return self.state(), columns
 
     def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
@@ -163,32 +163,32 @@ class Simulation:
             in_flight=oracle.in_flight,
             concurrency_limit=oracle.admission.limit.limit,
             breaker=oracle.admission.breaker.state.value,
-            fallbacks=fallbacks_by_reason(oracle.statistics.fallbacks, engine.open.late),
+            fallbacks=fallbacks_by_reason(oracle.statistics.fallbacks, engine.open_questions.late),
             tokens=tokens_of(oracle.oracle),
             mailboxes=mailboxes,
         )
 
     def measures(self) -> Sequence[Measure]:
-        """What the world shows of itself. Between two ticks only."""
+        """Return the world's measures. Only between two ticks."""
         return self.domain.world.measures()
 
     def guard_errors(self) -> dict[str, int]:
-        """`{row: how often its guard raised}`."""
+        """Return `{row: times its guard raised}`."""
         counts = Counter(self._guards_before)
         counts.update({seen.row.name: seen.count for seen in self.domain.chart.guard_errors})
         return dict(counts)
 
     async def run(
-        self, on_tick: Callable[[int], None] = lambda _: None, between: Callable[[], Awaitable[None]] = nothing
+        self, on_tick: Callable[[int], None] = lambda _: None, between: Callable[[], Awaitable[None]] = do_nothing
     ) -> None:
         """Run to the last tick, or to the end of the tick in which `stop` is called.
 
         Args:
             on_tick: called with the number of ticks committed, after each.
-            between: awaited after that, while nothing changes.
+            between: awaited after `on_tick`, while nothing changes.
 
         Raises:
-            ExceptionGroup: an actor that serves all failed for good, or the engine did.
+            ExceptionGroup: the engine failed, or the oracle failed for good.
         """
         async with anyio.create_task_group() as services:
             service = partial(self.oracle.run, self._questions)
@@ -214,7 +214,7 @@ class Simulation:
         self.stop()
 
     def progress(self) -> Progress:
-        """Where it is now."""
+        """Return the progress now."""
         latencies = self.oracle.statistics.latencies
         return Progress(
             tick=self.engine.tick,
@@ -225,7 +225,7 @@ class Simulation:
             oracle_in_flight=self.oracle.in_flight,
             oracle_latency_s_p50=latencies.percentile(0.50),
             oracle_latency_s_p95=latencies.percentile(0.95),
-            fallbacks=sum(self.oracle.statistics.fallbacks.values()) + self.engine.open.late,
+            fallbacks=sum(self.oracle.statistics.fallbacks.values()) + self.engine.open_questions.late,
             quarantined=self.supervisor.quarantined,
         )
 

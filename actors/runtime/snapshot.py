@@ -1,4 +1,4 @@
-"""Counts of a simulation in the shape that a snapshot has: every key is there, whether or not it was counted."""
+"""Counts of a simulation in the shape of a snapshot: with every possible key, also those with a count of 0."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from prism.statechart import Statechart
 
 @runtime_checkable
 class _AsksModel(Protocol):
-    """An oracle that knows what its model has read and written."""
+    """An oracle that counts the tokens of its model."""
 
     def statistics(self) -> OracleStatistics:
-        """The counts so far."""
+        """Return the counts so far."""
 
 
 def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
-    """Return `{(from, to): how often}` for every pair of the chart, from counts of updates by row."""
+    """Return `{(from, to): count}` for every pair of the chart, from counts of updates by row."""
     counts = dict.fromkeys(state_pairs(chart), 0)
     for (before, after, _, source), count in rows.items():
         if Source(source) in MOVED:
@@ -29,7 +29,7 @@ def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, st
 
 
 def fallbacks_by_reason(counted: Mapping[str, int], late: int) -> Mapping[str, int]:
-    """Return `{reason: how often}` for every reason; what an oracle of somebody else's says counts as `error`."""
+    """Return `{reason: count}` for every reason; any other reason that a custom oracle gives counts as `error`."""
     counts = dict.fromkeys(FALLBACK_REASONS, 0)
     for reason, count in counted.items():
         counts[reason if reason in counts else "error"] += count
@@ -38,7 +38,7 @@ def fallbacks_by_reason(counted: Mapping[str, int], late: int) -> Mapping[str, i
 
 
 def tokens_of(oracle: object) -> Tokens:
-    """Return what the oracle's model has read and written; zeros for an oracle without a model."""
+    """Return the tokens that the oracle's model has read and written; zeros for an oracle without a model."""
     if not isinstance(oracle, _AsksModel):
         return Tokens()
     counts = oracle.statistics()

@@ -1,7 +1,7 @@
-"""What happens when an actor crashes: a restart from its last committed state, and after too many, an end to it.
+"""Supervision: a crashed actor is restarted from its last committed state; after too many crashes it is not.
 
-An agent that crashes has its trigger answered for it with an update that moves nothing, so the tick's barrier never
-hangs, and the crash is part of the record. Crashes are counted in ticks, not seconds, so a replay sees the same ones.
+The supervisor answers the trigger of a crashed agent with an update that changes nothing. So the tick's barrier never
+hangs, and the crash is recorded. Crashes are counted in ticks and not in seconds, so a replay has the same ones.
 
 Source: restart intensity and period as in the supervisors of Erlang/OTP.
 """
@@ -25,10 +25,10 @@ log = structlog.get_logger(__name__)
 
 
 class RestartIntensity:
-    """Counts crashes of each actor within a sliding period.
+    """A limit on the crashes of each actor within a sliding period.
 
     Args:
-        limit: crashes within the period that are forgiven.
+        limit: crashes within the period after which an actor is still restarted.
         period_ticks: the period.
     """
 
@@ -40,8 +40,8 @@ class RestartIntensity:
         self.ticks: dict[str, list[int]] = {}
         """`{actor: ticks of its recent crashes}`."""
 
-    def exceeded(self, actor: str, tick: int) -> bool:
-        """Note a crash, and say whether that was one too many."""
+    def add_crash(self, actor: str, tick: int) -> bool:
+        """Count a crash; return whether it exceeds the limit."""
         self.crashes += 1
         recent = [crash for crash in self.ticks.get(actor, ()) if tick - crash < self.period_ticks]
         self.ticks[actor] = [*recent, tick]
@@ -49,13 +49,13 @@ class RestartIntensity:
 
 
 class Supervisor:
-    """Runs actors, restarts those that crash, and gives up on those that crash too often.
+    """A supervisor that runs actors, restarts those that crash, and ends those that crash too often.
 
     Args:
-        domain: makes agents anew from their last committed state.
+        domain: makes agents again from their last committed state.
         codec: the domain's messages.
-        engine: where the answers of crashed agents go.
-        intensity: how many crashes are forgiven.
+        engine: the mailbox that the answers of crashed agents are sent to.
+        intensity: the limit on crashes.
         ask: whether agents may ask the oracle.
     """
 
@@ -68,24 +68,24 @@ class Supervisor:
         self.intensity = intensity
         self.ask = ask
         self.service_restarts = 0
-        """Crashes of actors that serve all, after which they went on."""
+        """Crashes of services, such as the oracle, after which they were restarted."""
         self._quarantined: dict[int, None] = {}
 
     @property
     def quarantined(self) -> int:
-        """How many agents are out for good."""
+        """The number of quarantined agents."""
         return len(self._quarantined)
 
     def state(self) -> SupervisorState:
-        """What it remembers of crashes."""
-        # A copy: a checkpoint is encoded in a thread while agents go on crashing.
+        """Return its record of crashes."""
+        # A copy, because a checkpoint is encoded in a thread while further agents may crash.
         ticks = dict(self.intensity.ticks)
         return SupervisorState(
             crashes=self.intensity.crashes, ticks=ticks, quarantined=tuple(sorted(self._quarantined))
         )
 
     def restore(self, state: SupervisorState) -> None:
-        """Remember them, before the agents are run."""
+        """Set the record of crashes to that of a checkpoint. Called before the agents run."""
         self.intensity.crashes, self.intensity.ticks = state.crashes, dict(state.ticks)
         self._quarantined = dict.fromkeys(state.quarantined)
 
@@ -98,33 +98,33 @@ class Supervisor:
             actor = AgentActor(self.domain.agent(agent_id), self.domain.chart, self.codec, self.engine, ask=self.ask)
             try:
                 await actor.run(mailbox)
-            except Exception as error:  # whatever an agent raises is settled here, and nowhere else
+            except Exception as error:  # any error of an agent is handled here, and nowhere else
                 if actor.handling is None:
                     raise
                 answer = self._answer_for(actor, error)
                 await self.engine.send(self.codec.encode(answer))
                 if answer.source == Source.QUARANTINE:
-                    mailbox.close()  # a world that still sends here gets an error, where nobody would ever answer
+                    mailbox.close()  # a world that still sends here gets an error instead of no answer
                     return
             else:
                 return
 
     async def run_service(self, name: str, run: Callable[[], Awaitable[None]], tick: Callable[[], int]) -> None:
-        """Run an actor that serves all, again after each crash.
+        """Run a service: an actor that all agents share. It is run again after each crash.
 
         Raises:
             RestartLimitError: it crashed too often.
-            OracleUnavailableError: there is nobody to ask, so that a restart would not help.
-            JournalError: an answer cannot be kept; likewise.
+            OracleUnavailableError: there is no oracle to ask, so a restart would not help.
+            JournalError: an answer cannot be recorded, so a restart would not help.
         """
         while True:
             try:
-                with structlog.contextvars.bound_contextvars(actor=name):  # for whatever it starts, too
+                with structlog.contextvars.bound_contextvars(actor=name):  # also for the tasks that it starts
                     await run()
             except (OracleUnavailableError, JournalError):
-                raise  # a restart would find the same: nobody to ask, or nowhere to keep the answer
-            except Exception as error:  # likewise for those that serve all
-                if self.intensity.exceeded(name, tick()):
+                raise  # a restart would meet the same error
+            except Exception as error:  # any error of a service is handled here
+                if self.intensity.add_crash(name, tick()):
                     cause = first_error(error, Exception) if isinstance(error, BaseExceptionGroup) else error
                     raise RestartLimitError(
                         name, self.intensity.limit + 1, self.intensity.period_ticks, cause or error
@@ -135,21 +135,21 @@ class Supervisor:
                 return
 
     def _answer_for(self, actor: AgentActor, error: Exception) -> Update[None]:
-        """The recorded no-op that stands in for the answer of a crashed agent."""
+        """Return the recorded no-op that replaces the answer of a crashed agent."""
         trigger = actor.handling
         assert trigger is not None  # noqa: S101  # run_agent checked
         agent_id, state = trigger.agent, actor.agent.state
-        gone = self.intensity.exceeded(f"agent {agent_id}", trigger.tick)
-        # Only the kind is recorded. The text may hold an address, and a record is the same in every process.
+        is_quarantined = self.intensity.add_crash(f"agent {agent_id}", trigger.tick)
+        # Only the kind is recorded: the text may hold a memory address, and a record must be the same in every process.
         kind = type(error).__name__
         log.error(
-            "agent_quarantined" if gone else "agent_restarted",
+            "agent_quarantined" if is_quarantined else "agent_restarted",
             actor=agent_id,
             tick=trigger.tick,
             trigger=trigger.name,
             error=f"{kind}: {error}"[:200],
         )
-        if gone:
+        if is_quarantined:
             self._quarantined[agent_id] = None
-        source = Source.QUARANTINE if gone else Source.CRASH
+        source = Source.QUARANTINE if is_quarantined else Source.CRASH
         return Update(trigger.tick, agent_id, trigger.name, state, state, source, None, kind)

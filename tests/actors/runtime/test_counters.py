@@ -45,11 +45,11 @@ def test_what_moved_nobody_is_no_transition() -> None:
 
 def test_a_question_and_its_decision_are_one_activation_however_it_ends() -> None:
     counters = counters_of()
-    counters.triggered(5)
-    counters.question(Question(0, 0, "clock", "amber", ("red", "green")))
+    counters.add_triggers(5)
+    counters.add_question(Question(0, 0, "clock", "amber", ("red", "green")))
     counters.add([update("amber", "amber", Source.CRASH)])
     for source in (Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT):
-        counters.question(Question(0, 0, "clock", "amber", ("red", "green")))
+        counters.add_question(Question(0, 0, "clock", "amber", ("red", "green")))
         counters.add([update("amber", "red", source)])
     assert (counters.questions, counters.activations, counters.transitions) == (5, 5, 4)
 

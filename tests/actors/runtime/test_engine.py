@@ -123,7 +123,7 @@ async def test_in_real_time_the_clock_does_not_wait_and_records_what_is_late() -
     run = await CrossingRun(settings, TrafficDomain(1), ScriptedOracle(never)).run()
     assert run.story(0)[2:] == [(4, "red", "timeout"), (5, "green", "rule")]
     assert run.updates(0)[2].reason == "late"
-    assert (run.simulation.engine.open.late, anyio.current_time()) == (1, 6.0)
+    assert (run.simulation.engine.open_questions.late, anyio.current_time()) == (1, 6.0)
 
 
 @in_schedules(20)

@@ -37,17 +37,17 @@ class Deaf(Crossing):
 
 def test_crashes_are_forgiven_up_to_the_limit_within_the_period() -> None:
     intensity = RestartIntensity(limit=2, period_ticks=10)
-    assert [intensity.exceeded("a", tick) for tick in (0, 5, 10, 12)] == [False, False, False, True]
+    assert [intensity.add_crash("a", tick) for tick in (0, 5, 10, 12)] == [False, False, False, True]
     assert intensity.crashes == 4
 
 
 def test_crashes_of_one_actor_do_not_count_against_another() -> None:
     intensity = RestartIntensity(limit=1, period_ticks=10)
-    assert [intensity.exceeded(actor, 0) for actor in ("a", "b", "a")] == [False, False, True]
+    assert [intensity.add_crash(actor, 0) for actor in ("a", "b", "a")] == [False, False, True]
 
 
 def test_an_intensity_of_zero_forgives_nothing() -> None:
-    assert RestartIntensity(limit=0, period_ticks=10).exceeded("a", 0)
+    assert RestartIntensity(limit=0, period_ticks=10).add_crash("a", 0)
 
 
 @in_schedules(20)
