@@ -29,7 +29,7 @@ def collector_paused() -> Iterator[None]:
 
 @contextmanager
 def agents_frozen(agents: int) -> Iterator[None]:
-    """Keep the objects that exist when the block begins out of collections, if there are enough agents to gain by it."""
+    """Keep the objects that exist when the block begins out of collections, from FREEZE_FROM_AGENTS agents on."""
     freezes = agents >= FREEZE_FROM_AGENTS
     if freezes:
         gc.collect()  # else garbage would be frozen as well

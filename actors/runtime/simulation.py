@@ -23,8 +23,8 @@ from actors.core.snapshot import RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.runtime.counters import Counters
-from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.engine import EngineActor, do_nothing
+from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.snapshot import fallbacks_by_reason, tokens_of, transitions_by_pair
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
