@@ -1,158 +1,179 @@
-"""What is on the tape is what is returned: recorded, replayed, after failures."""
+"""The tape as a file: what it holds, what a kill leaves of it, and files that are none or damaged."""
 
 from __future__ import annotations
 
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
-import msgspec
 import pytest
-from blockbuster import blockbuster_ctx
 
-from actors.testing import Dialect, Fault, FaultPlan, Latency, ServerSettings, SystemOne
-from prism.llm import (
-    Completion,
-    LanguageModel,
-    LLMClient,
-    LLMFailureException,
-    OllamaChatClient,
-    OpenAICompatClient,
-    Tape,
-    TapedModel,
-)
-from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
-from tests.llm.test_client import Decision
+from actors.testing import Fault, ModelServer, ServerSettings, SystemOne
+from prism.llm import Distribution, LLMFailureException, Tape, TapedModel, TapeError
+from prism.llm.tape import FORMAT, Failed, RecordedFallback, TapeStatistics
+from tests.llm.support import CHOICE, asking, failing, serving
 
+RECORDER = """
+import sys, anyio
+from pathlib import Path
+from prism.llm import LLMConfig, OllamaChatClient, Tape, TapedModel
+from tests.llm.support import asking
 
-async def ask_all(model: LanguageModel) -> list[object]:
-    """Chats, choices and failures, in an order of their own."""
-    said: list[object] = []
-    for number in range(12):
-        try:
-            said.append(await model.complete(asking(f"Question {number}", sample=number)))
-            said.append(await model.choose(msgspec.structs.replace(CHOICE, state=f"State {number}")))
-        except LLMFailureException as error:
-            said.append((str(error), error.reason, error.status_code, error.attempts, error.latency_s))
-    return said
+async def main(host, path):
+    model = TapedModel(OllamaChatClient(LLMConfig(host=host), {}), Tape(Path(path), "record"), "record")
+    async def ask(start):
+        for number in range(start, 100_000, 4):
+            said = await model.complete(asking(sample=number))
+            print(number, said.text, flush=True)
+    async with anyio.create_task_group() as tasks:
+        for start in range(4):
+            tasks.start_soon(ask, start)
+
+anyio.run(main, *sys.argv[1:])
+"""
 
 
-async def test_a_replay_is_identical_and_asks_nobody(path: Path) -> None:
-    faults = FaultPlan(at={3: Fault.BUSY, 6: Fault.NOT_DONE, 9: Fault.RESET}, burst=1)
-    async with serving("ollama", ServerSettings(live=True)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        health = await taped.check()
-        server.settings = ServerSettings(
-            live=True, faults=FaultPlan(at={n + 3: f for n, f in faults.at.items()}, burst=1)
+def test_a_kill_loses_no_answer_that_was_given(path: Path) -> None:
+    with ModelServer(ServerSettings(live=True)) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-c", RECORDER, server.url, str(path)], stdout=subprocess.PIPE, text=True
         )
-        recorded = await ask_all(taped)
-        await taped.aclose()
-    reasons = [said[1] for said in recorded if isinstance(said, tuple)]
-    assert sorted(reasons) == ["connection_error", "invalid_response", "overloaded"]
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    assert await ask_all(replay) == recorded
-    assert msgspec.structs.replace(await replay.check(), note=health.note) == health
-    assert replay.identity == model.identity
-    await replay.aclose()
-    # With the adapter at hand, its server long stopped: the same.
-    replay = TapedModel(OllamaChatClient(config_for(server), {}), Tape(path, "replay"), "replay")
-    assert await ask_all(replay) == recorded
-    await replay.aclose()
-    assert [file.name for file in path.parent.iterdir()] == [path.name]
+        assert process.stdout is not None
+        seen = [process.stdout.readline() for _ in range(100)]
+        process.send_signal(signal.SIGKILL)
+        rest, _ = process.communicate()
+    seen += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+    assert all(seen)
+
+    async def replay() -> None:
+        model = TapedModel(None, Tape(path, "replay"), "replay")
+        for line in seen:
+            number, _, text = line.rstrip("\n").partition(" ")
+            assert (await model.complete(asking(sample=int(number)))).text == text
+        await model.aclose()
+
+    anyio.run(replay)
 
 
-async def test_what_is_not_offered_is_recorded_too(path: Path) -> None:
-    async with serving("ollama", ServerSettings(systemone=SystemOne.OFF)) as (_, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        assert await taped.choose(CHOICE) is None
-        await taped.aclose()
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    assert await replay.choose(CHOICE) is None
-    await replay.aclose()
+def written_text(path: Path) -> None:
+    path.write_text("This is no tape, and it is longer than the header of a database would be. " * 20)
 
 
-async def test_the_dialect_of_a_replay_is_that_of_the_recording(path: Path) -> None:
-    async with serving("openai", ServerSettings(dialect=Dialect.NONE)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.check()
-        recorded = await taped.complete(asking())
-        await taped.aclose()
-    replay = TapedModel(OpenAICompatClient(config_for(server), {}), Tape(path, "replay"), "replay")
-    assert await replay.complete(asking()) == recorded
-    await replay.aclose()
+def other_database(path: Path) -> None:
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE answers (x)")
+    file.close()
 
 
-async def test_recording_asks_only_what_the_tape_has_not(path: Path) -> None:
-    async with serving("ollama", ServerSettings(live=True)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        first = await taped.complete(asking())
-        assert await taped.complete(asking(asked_by="another", deadline_s=1.0)) == first
-        assert await taped.complete(asking(sample=1)) != first
-        assert server.statistics().calls == 2
-        await taped.aclose()
+def newer_tape(path: Path) -> None:
+    Tape(path, "record").close()
+    with sqlite3.connect(path) as file:
+        file.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    file.close()
 
 
-async def test_equal_questions_under_way_at_once_get_the_one_answer_on_the_tape(path: Path) -> None:
-    said: list[Completion] = []
-    async with serving("ollama", ServerSettings(live=True, slots=8, latency=Latency(mean_s=0.02))) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-
-        async def ask() -> None:
-            said.append(await taped.complete(asking()))
-
-        async with anyio.create_task_group() as tasks:
-            for _ in range(8):
-                tasks.start_soon(ask)
-        assert server.statistics().calls == 8
-        await taped.aclose()
-    assert said == [said[0]] * 8
-
-
-async def test_off_asks_the_model_and_needs_no_tape() -> None:
-    async with serving("ollama") as (server, model):
-        taped = TapedModel(model, None, "off")
-        await taped.check()
-        assert (await taped.complete(asking())).text
-        assert await taped.choose(CHOICE)
-        assert (taped.name, taped.identity) == (model.name, model.identity)
-        assert server.statistics().calls == 5
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (written_text, "is no tape, or a damaged one: file is not a database"),
+        (other_database, "is no tape; PRISM would not write into it"),
+        (newer_tape, "is a tape of format 2; this version of PRISM reads up to 1"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["record", "replay"])
+def test_another_file_is_refused_and_left_alone(
+    path: Path, make: Callable[[Path], None], problem: str, mode: Any
+) -> None:
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(TapeError) as caught:
+        Tape(path, mode)
+    assert str(caught.value) == f"{path}: {problem}"
+    assert path.read_bytes() == before
 
 
-async def test_a_retried_call_replays_with_both_attempts(path: Path) -> None:
-    async with serving("ollama", failing(Fault.NOT_JSON)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        recorded = await LLMClient(taped, sleep=no_sleep).call_recorded("What now?", Decision)
-        assert (recorded.retry_count, server.statistics().calls) == (1, 2)
-        await taped.aclose()
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    assert await LLMClient(replay, sleep=no_sleep).call_recorded("What now?", Decision) == recorded
-    await replay.aclose()
+def test_a_tape_that_is_not_there_is_one_line(path: Path) -> None:
+    with pytest.raises(TapeError, match=r"run\.tape: there is no such tape; record it first$"):
+        Tape(path, "replay")
+    with pytest.raises(TapeError, match=r"its directory does not exist; make it first$"):
+        Tape(path / "deeper", "record")
+    path.touch()
+    with pytest.raises(TapeError, match="is no tape"):
+        Tape(path, "replay")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(TapeError, match="cannot be opened"):
+        Tape(path, "record")
 
 
-async def test_a_cancelled_question_is_not_on_the_tape(path: Path) -> None:
-    async with serving("ollama", failing(Fault.HANG)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(taped.complete, asking())
-            await until(lambda: server.statistics().in_flight == 1)
-            tasks.cancel_scope.cancel()
-        assert (await taped.complete(asking())).text
-        await taped.aclose()
+def test_a_tape_without_a_recording_cannot_be_replayed(path: Path) -> None:
+    Tape(path, "record").close()
+    with pytest.raises(TapeError, match="nothing was recorded on it"):
+        TapedModel(None, Tape(path, "replay"), "replay")
 
 
-async def test_the_event_loop_is_never_blocked_by_the_disk(path: Path) -> None:
+def overwrite_after_the_first_page(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
+
+
+async def test_a_damaged_tape_is_one_line(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
-        with blockbuster_ctx("prism.llm"):
-            await ask_all(taped)
+        for sample in range(200):
+            await taped.complete(asking(sample=sample))
         await taped.aclose()
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    with blockbuster_ctx("prism.llm"):
-        await ask_all(replay)
-    await replay.aclose()
+    overwrite_after_the_first_page(path)
+    with pytest.raises(TapeError, match=r"run\.tape: cannot be read or written: database disk image is malformed"):
+        TapedModel(None, Tape(path, "replay"), "replay")
 
 
-@pytest.mark.parametrize("mode", ["record", "off"])
-def test_only_a_replay_can_do_without_a_model(path: Path, mode: Any) -> None:
-    with pytest.raises(ValueError, match=f"mode {mode} needs a model"):
-        TapedModel(None, None, mode)
+def test_an_answer_that_makes_no_sense_is_damage(path: Path) -> None:
+    tape = Tape(path, "record")
+    with sqlite3.connect(path) as file:
+        file.execute("INSERT INTO answers VALUES (x'01', '', '{}')")
+    file.close()
+    with pytest.raises(TapeError, match=r"run\.tape: is damaged: "):
+        tape.read(b"\x01")
+    tape.close()
+
+
+def test_the_first_answer_under_a_key_stays(path: Path) -> None:
+    tape = Tape(path, "record")
+    first = Failed.of(LLMFailureException("timeout", 1, "ollama", None, "slow", 2.0))
+    second = Distribution(probabilities={"a": 1.0}, model="m", prompt_tokens=1, completion_tokens=1, latency_s=0.1)
+    assert [tape.write(b"k", answer, "") for answer in (first, second)] == [first, first]
+    assert len(tape) == 1
+    tape.close()
+    tape.close()
+
+
+async def test_a_tape_tells_answers_failures_and_fallbacks_apart(path: Path) -> None:
+    async with serving("ollama", failing(Fault.RESET, systemone=SystemOne.OFF)) as (_, model):
+        taped = TapedModel(model, Tape(path, "record"), "record")
+        with pytest.raises(LLMFailureException):
+            await taped.complete(asking())
+        await taped.complete(asking(sample=1))
+        assert await taped.choose(CHOICE) is None
+        await taped.record_fallback(b"a question", RecordedFallback("timeout", "deadline"))
+        await taped.aclose()
+    tape = Tape(path, "replay")
+    assert (tape.format, len(tape)) == (FORMAT, 4)
+    assert tape.statistics() == TapeStatistics(answers=1, failures=1, fallbacks=1)
+    assert tape.required_header().identity == model.identity
+    tape.close()
+
+
+def test_a_replay_writes_nothing(path: Path) -> None:
+    Tape(path, "record").close()
+    before = path.read_bytes()
+    tape = Tape(path, "replay")
+    with pytest.raises(TapeError, match="attempt to write a readonly database"):
+        tape.write(b"k", Failed.of(LLMFailureException("timeout")), "")
+    tape.close()
+    assert path.read_bytes() == before
