@@ -1,4 +1,4 @@
-"""What a nation proposes to do, on its way from the agent past the validator to the engine."""
+"""An action: the proposal of a nation, on its way from the agent through the validator to the engine."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     """An action of an agent. It is free text, not one of a list.
 
     Args:
-        agent_name: whose it is.
-        action_string: what is to be done.
-        policy_decision: the decision it comes from; None if it comes from elsewhere.
+        agent_name: the agent whose action it is.
+        action_string: the action in words.
+        policy_decision: the decision behind it; None if there is none.
         reasoning_chain_id: the `chain_id` of the reasoning behind it; empty if there is none.
-        validated: whether a validator found it valid; what is False changes nothing.
-        validation_result: what the validator said; None before it has been asked.
+        validated: whether a validator found it valid; an action with False changes nothing.
+        validation_result: the validator's result; None before validation.
     """
 
     agent_name: str
@@ -42,7 +42,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def proposed(cls, agent_name: str, decision: PolicyDecision, chain: LLMReasoningChain) -> Action:
-        """The action that an agent has decided on; nobody has validated it yet."""
+        """Return the action that an agent has decided on, not yet validated."""
         return cls(
             agent_name=agent_name,
             action_string=decision.action,
@@ -51,13 +51,13 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def marked(self, result: ValidationResult) -> Action:
-        """The action as a validator has judged it."""
+        """Return the action with a validator's result."""
         return msgspec.structs.replace(self, validated=result.is_valid, validation_result=result)
 
 
 def is_economic(text: str) -> bool:
-    """Whether the text has a word of economic policy in it: rates, taxes, spending, trade, prices, work, production.
+    """Return whether the text has a word of economic policy: rates, taxes, spending, trade, prices, work, production.
 
-    A list of words, so it is quick and shallow: it tells a tax from a tank, and no more than that.
+    It is a list of words, so it is quick and shallow: it tells a tax from a tank, and no more than that.
     """
     return _ECONOMIC.search(text) is not None

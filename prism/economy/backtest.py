@@ -1,9 +1,9 @@
-"""How well the policy rule says what the short-term interest rate was.
+"""The backtest: the policy rule's interest rate against the actual short-term rate.
 
-For each quarter the rule is given the figures of `lag_quarters` before and, for smoothing, the actual rate of the
-quarter before: nothing later than it could have seen. It competes with the forecast that nothing changes, which is the
-actual rate of the quarter before. Two kinds of hindsight remain: the figures are revised ones, where policy had first
-prints (Orphanides 2001), and the natural rate of unemployment is one number, known from the start.
+For each quarter the rule gets the figures of `lag_quarters` before and, for smoothing, the actual rate of the quarter
+before: nothing later than it could have seen. It is compared with the forecast of no change, which is the actual rate
+    of the quarter before. Two kinds of hindsight remain: the figures are revised ones, where policy had first prints
+    (Orphanides 2001), and the natural rate of unemployment is one number, known from the start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from prism.economy.taylor import policy_rate, taylor_rate
 from prism.quarter import Period, Quarter
 
 QUARTERS_MIN: Final = 8
-"""Fewer quarters than two years are not judged."""
+"""The fewest quarters that get a score: two years."""
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,9 +32,9 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         quarter: the quarter whose rate is forecast.
         inflation: of the year up to the quarter that the rule sees.
         output_gap: of that quarter.
-        rule_rate: what the rule says.
+        rule_rate: the rule's rate.
         no_change_rate: the actual rate of the quarter before.
-        actual_rate: the rate as it was.
+        actual_rate: the actual rate.
     """
 
     quarter: Quarter
@@ -46,18 +46,18 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """How the rule did over a period.
+    """The errors of the rule over a period.
 
     Args:
         period: the first and last quarter judged.
-        quarters: how many.
+        quarters: the number of quarters.
         rmse: root mean squared error of the rule, in points.
-        no_change_rmse: the same of the forecast that nothing changes.
+        no_change_rmse: the same of the forecast of no change.
         bias: mean of rule less actual, in points.
-        correlation: of the rule with the actual rate; None where one of them does not vary.
+        correlation: of the rule with the actual rate; None if one of them does not vary.
         direction_share: of the quarters in which the rate moved, the share in which the rule's rate lay on that side of
-            the rate before; None where it never moved. A forecast of no change has no direction to be right about.
-        commoner_direction_share: what always naming the commoner direction would have got.
+            the rate before; None if it never moved. A forecast of no change has no direction.
+        commoner_direction_share: the share of a forecast that always names the more common direction.
     """
 
     period: Period
@@ -71,7 +71,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def backtest(series: Sequence[Figures], economy: EconomyConfig) -> tuple[Forecast, ...]:
-    """The rule's rate for every quarter that has the figures it takes, in order."""
+    """Return the rule's rate for every quarter that has the figures it needs, in order."""
     rule, lag = economy.taylor, economy.backtest.lag_quarters
     forecasts = []
     for place in range(1, len(series)):
@@ -95,7 +95,7 @@ def backtest(series: Sequence[Figures], economy: EconomyConfig) -> tuple[Forecas
 
 
 def score(forecasts: Sequence[Forecast], period: Period | None = None) -> Score | None:
-    """How the rule did over the forecasts of a period, or over all; None for fewer than `QUARTERS_MIN`."""
+    """Return the errors of the rule over the forecasts of a period, or over all; None for fewer than `QUARTERS_MIN`."""
     judged = [forecast for forecast in forecasts if period is None or forecast.quarter in period]
     if len(judged) < QUARTERS_MIN:
         return None
@@ -116,7 +116,7 @@ def score(forecasts: Sequence[Forecast], period: Period | None = None) -> Score 
 
 
 def _has_direction(forecast: Forecast) -> bool:
-    """Whether the rule's rate lies on the side of the old rate to which the rate moved."""
+    """Return whether the rule's rate lies on the side of the old rate to which the rate moved."""
     return (forecast.rule_rate - forecast.no_change_rate) * (forecast.actual_rate - forecast.no_change_rate) > 0.0
 
 

@@ -1,8 +1,8 @@
-"""The default statechart of a nation: a proposal a quarter, and what becomes of it.
+"""The default statechart of a nation: one proposal a quarter, its review and its effect.
 
-    turn_begins   the nation decides on a policy; whatever became of the last one, a new quarter is a new proposal
-    review        the validator accepts or rejects it: the one genuine choice
-    apply         the engine works out what it does to the interest rate
+    turn_begins   the nation decides on a policy; every quarter has a new proposal, whatever happened to the last one
+    review        the validator accepts or rejects it: the only choice between two states
+    apply         the engine works out the effect on the interest rate
 
 All three are put to the oracle, because the answers have content. A rejected proposal goes no further.
 """
@@ -23,12 +23,12 @@ PROPOSED, REJECTED, ACCEPTED, APPLIED = (
 
 
 def has_proposed(_: Nation, situation: Situation) -> bool:
-    """There is a proposal to be judged."""
+    """Return whether there is a proposal to be judged."""
     return situation.action is not None
 
 
 def carry_out(nation: Nation, _: Any) -> None:
-    """Do what the oracle has said."""
+    """Carry out the oracle's answer."""
     nation.carry_out()
 
 
@@ -36,9 +36,9 @@ ECONOMY_CHART: Final = Statechart(
     states=PolicyState,
     initial=PolicyState.OBSERVING,
     transitions=(
-        # From wherever a quarter left it, be it a crash in the middle: no nation can get stuck.
+        # From every state, because a quarter may end in any of them after a crash: no nation can get stuck.
         *(Transition("turn_begins", state, PROPOSED, action=carry_out, oracle=True) for state in PolicyState),
-        # Rejecting comes first: what nobody has judged changes nothing.
+        # Rejecting comes first, so a proposal that was not judged changes nothing.
         Transition("review", PROPOSED, REJECTED, has_proposed, carry_out, oracle=True),
         Transition("review", PROPOSED, ACCEPTED, has_proposed, carry_out, oracle=True),
         Transition("apply", ACCEPTED, APPLIED, action=carry_out, oracle=True),

@@ -1,4 +1,4 @@
-"""Who thinks in an economy: an agent for each nation, a validator and an engine, played by a model or by formulas."""
+"""The components of an economy: an agent for each nation, a validator and an engine. Here they ask a language model."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Proposes(Protocol):
     """An agent, as a run needs it: an `LLMAgent` is one."""
 
     async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        """The policy it decides on, and how it came to."""
+        """Return the policy that the agent decides on, and the reasoning."""
 
 
 class Validates(Protocol):
     """A validator, as a run needs it: an `LLMValidator` is one."""
 
     async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
-        """The judgement on an action, and how it came about."""
+        """Return the judgement on an action, and the reasoning."""
 
 
 class Evaluates(Protocol):
@@ -36,14 +36,16 @@ class Evaluates(Protocol):
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
-        """What an action does under these indicators, and how that came about."""
+        """Return the effect of an action under these indicators, and the reasoning."""
 
 
 class Components(NamedTuple):
-    """All who think. Another agent, validator or engine takes one's place with `_replace`.
+    """The components of one economy. To replace an agent, the validator or the engine, use `_replace`.
 
     Args:
         agents: by the name of their nation.
+        validator: judges whether an action is economic policy.
+        engine: works out the effect of a valid action.
     """
 
     agents: Mapping[str, Proposes]
@@ -52,10 +54,10 @@ class Components(NamedTuple):
 
 
 def model_components(config: Config, client: Callable[[Component], DecisionClient]) -> Components:
-    """Everybody played by a language model.
+    """Return components that ask a language model.
 
     Args:
-        client: the client for one component's questions.
+        client: returns the client for one component's questions.
     """
     clock = clock_of(config)
     asks = client("agent")
@@ -67,5 +69,5 @@ def model_components(config: Config, client: Callable[[Component], DecisionClien
 
 
 def clock_of(config: Config) -> SimulatedClock:
-    """The clock that a run's reasoning bears the time of."""
+    """Return the clock that gives a run's reasoning its timestamps."""
     return SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)

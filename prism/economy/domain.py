@@ -20,16 +20,16 @@ from prism.models import Component
 from prism.statechart import Oracle, Statechart
 
 HISTORY_DEPTH = 50
-"""Transitions that a nation remembers unless the configuration says otherwise."""
+"""The most transitions in a nation's history, unless the configuration sets another number."""
 
 
 class EconomyDomain:
-    """Nations in one economy. A subclass with a components of its own brings other agents, validators or engines.
+    """Nations in one economy. A subclass can replace the components: agents, validator and engine.
 
     Args:
         config: the run's configuration.
         start: the indicators before the first quarter.
-        chart: how nations behave; the default chart, or another over the same states and triggers.
+        chart: the nations' chart; the default one, or another over the same states and triggers.
     """
 
     context_type: Any = Situation
@@ -47,29 +47,29 @@ class EconomyDomain:
 
     @property
     def size(self) -> int:
-        """How many nations there are."""
+        """The number of nations."""
         return len(self.config.economy.nations)
 
     def agent(self, agent_id: int) -> Nation:
-        """The nation as its last applied update left it. Its history starts anew."""
+        """Return the nation as its last applied update left it. Its history starts empty."""
         return self._nation(agent_id, self.world.stages[agent_id], self.world.entered[agent_id])
 
     def asker(self, question: Question[Situation]) -> Nation:
-        """The nation that asks, at the tick of the question."""
+        """Return the nation that asks, at the tick of the question."""
         return self._nation(question.agent, PolicyState(question.state), question.tick)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[PolicyState]:
-        """The oracle whose components asks this model, or without one the embedded components."""
+        """Return the oracle whose components ask this model; without a model, the one with the embedded components."""
         if model is None:
             return EconomyOracle(self.embedded_components())
         return EconomyModelOracle(model, self.config.llm, self.model_components)
 
     def model_components(self, client: Callable[[Component], DecisionClient]) -> Components:
-        """Who thinks where a model is asked."""
+        """Return the components of a run that asks a model."""
         return model_components(self.config, client)
 
     def embedded_components(self) -> Components:
-        """Who thinks where none is."""
+        """Return the components of a run without a model."""
         return embedded_components(self.config)
 
     def _nation(self, agent_id: int, state: PolicyState, tick: int) -> Nation:

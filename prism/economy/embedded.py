@@ -1,12 +1,12 @@
 """The embedded economy: an adviser of nations, a validator and an engine that need no server and no model.
 
-They answer what a language model would be asked, with the same records. Every number in their reasoning is the one that
-was used. How sure they are is a probability with a stated meaning:
+They answer the questions of a language model, with the same records. Every number in their reasoning is the one that
+was used. Their confidence is a probability with a stated meaning:
 
-- of a change of the rate: that the new rate is nearer than the old one to the right rate, where the rule's rate is
-  taken as right but for a normal error with standard deviation `economy.taylor.rate_error`;
+- of a change of the rate: that the new rate is nearer than the old one to the right rate. The rule's rate is taken as
+  right, with a normal error of standard deviation `economy.taylor.rate_error`;
 - of no change: that the right rate, in the same sense, is within a proposal's reach (`rate_step_max`) of the old one;
-- of a verdict on relevance: Laplace's rule of succession over the words that led to it, (n + 1) / (n + 2).
+- of a judgement on relevance: Laplace's rule of succession over the words that led to it, (n + 1) / (n + 2).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from prism.models import (
 from prism.rng import Draw, normal
 
 EMBEDDED = "embedded"
-"""Who reasons where no model does."""
+"""The `model` in the reasoning of a run without a model."""
 
 
 class EmbeddedAdviser:
-    """Proposes for each nation a step towards the rate that the nation's own Taylor rule asks for.
+    """An adviser that proposes for each nation a step towards the rate of the nation's own Taylor rule.
 
-    Nations differ in how much inflation and output weigh: each weight of the rule is multiplied by a log-normal factor
+    Nations differ in the weights of inflation and output: each weight of the rule is multiplied by a log-normal factor
     with mean 1, drawn once from the seed, with `economy.preference_spread` as the spread of its logarithm.
 
     Args:
@@ -60,7 +60,7 @@ class EmbeddedAdviser:
         }
 
     def rule_of(self, nation: str) -> TaylorConfig:
-        """The rule with the weights of a nation.
+        """Return the rule with the weights of a nation.
 
         Raises:
             ValueError: there is no such nation.
@@ -69,13 +69,13 @@ class EmbeddedAdviser:
         return self._rules[nation]
 
     def propose(self, nation: str, state: GlobalState) -> PolicyDecision:
-        """What a nation proposes where the indicators are those of `state`.
+        """Return a nation's proposal under the indicators of `state`.
 
         Raises:
             ValueError: there is no such nation.
         """
         rule = self.rule_of(nation)
-        asked = _asked(state, self._economy, rule)
+        asked = _rule_rate(state, self._economy, rule)
         aim = policy_rate(asked, state.interest_rate, rule)
         change = _in_steps(aim - state.interest_rate, state.interest_rate, rule)
         if change:
@@ -88,15 +88,15 @@ class EmbeddedAdviser:
             reasoning=f"{_indicators(state, self._economy, rule)} {_rule_in_numbers(state, self._economy, rule)} "
             f"{_aim_in_words(asked, aim, state, rule)} In steps of {_points(rule.rate_step)} and of no more than "
             f"{_points(rule.rate_step_max)} at a time, the change is {change:+.2f}.",
-            confidence=_nearer(state.interest_rate, state.interest_rate + change, asked, rule),
+            confidence=_confidence(state.interest_rate, state.interest_rate + change, asked, rule),
         )
 
 
 class EmbeddedValidator:
-    """Accepts an action in which at least one word is about the economy, whatever else it is about."""
+    """A validator that accepts an action with at least one economic word, whatever its other words."""
 
     def validate(self, action: Action) -> ValidationResult:
-        """Whether an action is economic policy."""
+        """Return the judgement whether an action is economic policy."""
         words = re.findall(r"\w+", action.action_string)
         telling = [word for word in words if is_economic(word)]
         shown = ", ".join(repr(word) for word in dict.fromkeys(telling[:5]))
@@ -115,10 +115,10 @@ class EmbeddedValidator:
 
 
 class EmbeddedEngine:
-    """Applies an action to the common interest rate, by the nation's share of all economic strength.
+    """An engine that changes the common interest rate by an action, in proportion to the nation's economic strength.
 
-    Since each nation moves the rate by its share of what it asks for, the nations of a turn together move it by the
-    weighted mean of their proposals, in whatever order they come.
+    Each nation moves the rate by its share of the change that it asks for. So the nations of a turn together move it by
+    the weighted mean of their proposals, in any order.
 
     Args:
         economy: the settings.
@@ -132,32 +132,32 @@ class EmbeddedEngine:
         }
 
     def evaluate(self, action: Action, state: GlobalState) -> StateUpdateDecision:
-        """The interest rate after an action, under the indicators that the action before it left.
+        """Return the interest rate after an action, under the indicators that the action before it left.
 
         Raises:
-            ValueError: the action is no known nation's.
+            ValueError: the action is of no known nation.
         """
         _check_nation(action.agent_name, self._economy.nations)
         rule, old = self._economy.taylor, state.interest_rate
-        asked = _asked(state, self._economy, rule)
-        wanted, origin = _wanted(read_rate_change(action.action_string), old, asked)
+        asked = _rule_rate(state, self._economy, rule)
+        wanted, origin = _requested_change(read_rate_change(action.action_string), old, asked)
         share = self._shares[action.agent_name]
         granted = min(max(wanted, -rule.rate_step_max), rule.rate_step_max)
         new = old + share * granted
-        # A floor ends a fall; it does not lift a rate that is below it already.
+        # The floor stops a fall; it does not raise a rate that is below it already.
         new = min(max(new, min(old, rule.rate_floor), RATE_PERCENT[0]), RATE_PERCENT[1])
         return StateUpdateDecision(
             new_interest_rate=new,
             reasoning=f"{origin} A proposal may change the rate by {_points(rule.rate_step_max)} points, which leaves "
             f"{granted:+.2f}; {share:.1%} of all economic strength makes it {share * granted:+.2f}. From {old:.2f}%, "
             f"with a floor of {rule.rate_floor:.2f}%, the rate goes to {new:.2f}%. The rule asks for {asked:.2f}%.",
-            confidence=_nearer(old, new, asked, rule),
+            confidence=_confidence(old, new, asked, rule),
             action_applied=action.action_string,
         )
 
 
 def embedded_components(config: Config) -> Components:
-    """Everybody played by the formulas of `prism.economy.embedded`."""
+    """Return components that use the formulas of this module."""
     clock = clock_of(config)
     adviser = EmbeddedAdviser(config.economy, config.simulation.seed)
     return Components(
@@ -168,7 +168,7 @@ def embedded_components(config: Config) -> Components:
 
 
 class _Adviser:
-    """The embedded adviser in the service of one nation."""
+    """The agent of one nation; it asks the embedded adviser."""
 
     def __init__(self, name: str, adviser: EmbeddedAdviser, clock: SimulatedClock) -> None:
         self._name = name
@@ -213,7 +213,7 @@ def _chain(
     clock: SimulatedClock,
     turn: int,
 ) -> LLMReasoningChain:
-    """The record of a decision that nobody was asked for: no prompt, and no time that anybody measured."""
+    """Return the record of a decision that was computed: without a prompt, and without a measured time."""
     return LLMReasoningChain(
         component=component,
         agent_name=agent_name,
@@ -239,13 +239,13 @@ def _check_nation(name: str, nations: Sequence[str]) -> None:
         raise ValueError(f"expected one of the nations {', '.join(nations)}, got {name!r}")
 
 
-def _asked(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> float:
-    """The rate that the rule asks for, neither smoothed nor bounded."""
+def _rule_rate(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> float:
+    """Return the rule's rate, neither smoothed nor bounded."""
     return taylor_rate(state.inflation, output_gap(state.unemployment, economy.macro), rule)
 
 
 def _in_steps(gap: float, rate: float, rule: TaylorConfig) -> float:
-    """The change nearest to the gap that is a multiple of the step, within the reach of a proposal and the floor."""
+    """Return the multiple of the step that is nearest to the gap, within a proposal's reach and above the floor."""
     most = math.floor(rule.rate_step_max / rule.rate_step + 1e-9)
     steps = max(-most, min(most, round(gap / rule.rate_step)))
     if steps < 0:
@@ -253,8 +253,8 @@ def _in_steps(gap: float, rate: float, rule: TaylorConfig) -> float:
     return steps * rule.rate_step
 
 
-def _wanted(change: RateChange | None, old: float, asked: float) -> tuple[float, str]:
-    """By how many points an action wants to change the rate, and where that comes from."""
+def _requested_change(change: RateChange | None, old: float, asked: float) -> tuple[float, str]:
+    """Return the change in points that an action asks for, and a sentence on its origin."""
     if change is None:
         return 0.0, "The action asks nothing of the interest rate, which it leaves as it is."
     if change.level is not None:
@@ -264,13 +264,13 @@ def _wanted(change: RateChange | None, old: float, asked: float) -> tuple[float,
     if change.points is not None:
         wanted = change.direction * change.points
         return wanted, f"The action asks for {wanted:+.2f} points."
-    # Only the direction is said, so the rule says how far; against the rule it goes nowhere.
+    # The action gives only the direction, so the rule's rate gives the size; a change away from that rate is 0.
     wanted = change.direction * max(0.0, change.direction * (asked - old))
     return wanted, f"The action leaves the size open; the rule's rate of {asked:.2f}% makes it {wanted:+.2f} points."
 
 
-def _nearer(old: float, new: float, asked: float, rule: TaylorConfig) -> float:
-    """The probability that the module's docstring defines."""
+def _confidence(old: float, new: float, asked: float, rule: TaylorConfig) -> float:
+    """Return the confidence in a rate, as the module's docstring defines it."""
     if new == old:
         reach, gap = rule.rate_step_max, asked - old
         return _normal_cdf((reach - gap) / rule.rate_error) - _normal_cdf((-reach - gap) / rule.rate_error)
@@ -296,7 +296,7 @@ def _rule_in_numbers(state: GlobalState, economy: EconomyConfig, rule: TaylorCon
     return (
         f"The rule asks for {rule.neutral_rate:.2f} + {state.inflation:.2f} + {rule.inflation_weight:.2f} x "
         f"({state.inflation - rule.inflation_target:.2f}) + {rule.output_weight:.2f} x ({gap:.2f}) = "
-        f"{_asked(state, economy, rule):.2f}%."
+        f"{_rule_rate(state, economy, rule):.2f}%."
     )
 
 
@@ -307,5 +307,5 @@ def _aim_in_words(asked: float, aim: float, state: GlobalState, rule: TaylorConf
 
 
 def _points(points: float) -> str:
-    """A number of points with two decimals, or with all it has where those would change it."""
+    """Return a number of points with two decimals, or with all its decimals if two would change it."""
     return f"{points:.2f}" if math.isclose(points, round(points, 2), rel_tol=1e-12) else f"{points:.10g}"

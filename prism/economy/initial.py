@@ -1,4 +1,4 @@
-"""The state in which an economy starts: as configured, or as it was in a real quarter."""
+"""The state in which an economy starts: as configured, or as in a real quarter."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from prism.quarter import Quarter
 
 
 def initial_state(initial: InitialConfig, series: Sequence[Figures] = ()) -> GlobalState:
-    """The indicators at the start.
+    """Return the indicators at the start.
 
     Args:
         initial: the settings.
-        series: the quarters of the file at `initial.path`, where there is one. Its inflation and growth are those of
-            the year up to the quarter, so that one odd quarter does not set the course of a run.
+        series: the quarters of the file at `initial.path`, if there is one. Its inflation and growth are those of the
+            year up to the quarter, so that one unusual quarter does not decide the course of a run.
 
     Raises:
         InputError: the quarter is not in the series, or has no whole year before it.
@@ -47,7 +47,7 @@ def initial_state(initial: InitialConfig, series: Sequence[Figures] = ()) -> Glo
 
 
 def _place(initial: InitialConfig, series: Sequence[Figures]) -> int:
-    """Where in the series the quarter to start from stands."""
+    """Return the index of the first quarter in the series."""
     if initial.quarter is None:
         return len(series) - 1
     wanted = Quarter.parse(initial.quarter)

@@ -1,4 +1,4 @@
-"""How the economy answers the interest rate: a backward-looking model of three equations, a quarter a step.
+"""The response of the economy to the interest rate: a backward-looking model of three equations, one quarter a step.
 
     demand     y' = h y - s (i - p - r) + e        the gap fades, and a real rate above neutral narrows it
     prices     p' = (1 - w) p + w q + k y + f      inflation goes on as expected, faster where output is above potential
@@ -9,7 +9,7 @@ natural rate n, and shocks e and f. A prime marks the next quarter. Output grows
 
 Source: Rudebusch & Svensson, "Policy rules for inflation targeting" (1999), US 1961-1996: demand 1.16 y - 0.25 y(-1) -
 0.10 (i - p), prices with lags that add up to 1 and 0.14 y, shocks of 0.819 and 1.009. Only the sum of the lags is kept
-here (h = 0.91, one lag of inflation), so that the indicators of a quarter are the whole state; the answer to a shock
+here (h = 0.91, one lag of inflation), so that the indicators of a quarter are the whole state; the response to a shock
 comes sooner than in theirs. Okun (1962). Ball, "Efficient rules for monetary policy" (1999) has the same form.
 """
 
@@ -25,12 +25,12 @@ from prism.economy.state import GlobalState
 from prism.rng import WORLD, Draw, normal
 
 INFLATION_PERCENT: Final = (-50.0, 500.0)
-"""Where inflation stops: far outside what a linear model can speak of, yet a run that gets there stays finite."""
+"""The bounds of inflation: far outside the range of a linear model, but a run that gets there stays finite."""
 VALUE_MAX: Final = 1e300
 
 
 class Shocks(NamedTuple):
-    """What hits the economy in a quarter: `demand` in percent of output, `prices` in points of inflation."""
+    """The shocks of a quarter: `demand` in percent of output, `prices` in points of inflation."""
 
     demand: float = 0.0
     prices: float = 0.0
@@ -40,7 +40,7 @@ CALM: Final = Shocks()
 
 
 def draw_shocks(macro: MacroConfig, seed: int, tick: int) -> Shocks:
-    """The shocks of a quarter, normal around zero, as the run's seed has them."""
+    """Return the shocks of a quarter, normal around zero, drawn from the run's seed."""
     return Shocks(
         macro.gap_shock * normal(seed, WORLD, tick, Draw.DEMAND_SHOCK),
         macro.inflation_shock * normal(seed, WORLD, tick, Draw.PRICE_SHOCK),
@@ -48,16 +48,16 @@ def draw_shocks(macro: MacroConfig, seed: int, tick: int) -> Shocks:
 
 
 def output_gap(unemployment: float, macro: MacroConfig) -> float:
-    """Output above potential, in percent, that goes with a rate of unemployment. Source: Okun (1962)."""
+    """Return output above potential, in percent, at a rate of unemployment. Source: Okun (1962)."""
     return macro.okun * (macro.natural_unemployment - unemployment)
 
 
 def step(state: GlobalState, macro: MacroConfig, shocks: Shocks = CALM) -> GlobalState:
-    """The indicators a quarter later, under the interest rate that `state` holds; the rate itself stays."""
+    """Return the indicators one quarter later, under the interest rate of `state`, which does not change."""
     gap = output_gap(state.unemployment, macro)
     real_rate_gap = state.interest_rate - state.inflation - macro.neutral_rate
     wanted_gap = macro.gap_persistence * gap - macro.rate_effect * real_rate_gap + shocks.demand
-    # Nobody is less than unemployed, nor more than everybody: what is wanted beyond that is not produced.
+    # Unemployment stays between 0% and 100%: demand beyond these bounds is not produced.
     unemployment = _clamp(macro.natural_unemployment - wanted_gap / macro.okun, 0.0, 100.0)
     expected = (1.0 - macro.anchoring) * state.inflation + macro.anchoring * macro.anchor
     inflation = _clamp(expected + macro.phillips_slope * gap + shocks.prices, *INFLATION_PERCENT)

@@ -1,4 +1,4 @@
-"""A nation as an agent: the state of its proposal in the quarter, and what came of the latest deliberation about it."""
+"""A nation as an agent: the state of its proposal, the context of its triggers, and the steps of its policy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision,
 
 @unique
 class PolicyState(StrEnum):
-    """Where a nation's proposal is. The values are what records, summaries and metrics say."""
+    """The state of a nation's proposal. Records, summaries and metrics use the values."""
 
     OBSERVING = "observing"
     PROPOSED = "proposed"
@@ -27,11 +27,11 @@ class PolicyState(StrEnum):
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a nation is told with a trigger.
+    """The context of a nation's trigger.
 
     Args:
-        state: the economy as it stands, without the reasoning that led to it; of the nations only this one, where it is
-            about its proposal.
+        state: the economy now, without the reasoning that led to it. If the trigger is about a proposal, only this
+            nation is in it.
         action: the nation's own proposal; None before there is one.
     """
 
@@ -40,42 +40,43 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposed(msgspec.Struct, frozen=True, kw_only=True, tag="proposed"):
-    """A nation has decided on a policy."""
+    """The first step: a nation has decided on a policy."""
 
     decision: PolicyDecision
     chain: LLMReasoningChain
 
 
 class Reviewed(msgspec.Struct, frozen=True, kw_only=True, tag="reviewed"):
-    """A validator has judged a proposal."""
+    """The second step: a validator has judged a proposal."""
 
     decision: ValidationResult
     chain: LLMReasoningChain
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True, tag="applied"):
-    """An engine has worked out what a valid proposal does."""
+    """The third step: an engine has worked out the effect of a valid proposal."""
 
     decision: StateUpdateDecision
     chain: LLMReasoningChain
 
 
 PolicyStep = Proposed | Reviewed | Applied
-"""The three steps of a policy. Each is whole: nothing else is needed to carry it out, or to tell how it came about."""
+"""One step of a policy. Each is complete: nothing else is needed to carry it out, or to explain it."""
 
 STEPS: Final[dict[str, type[PolicyStep]]] = {"turn_begins": Proposed, "review": Reviewed, "apply": Applied}
-"""`{trigger: what comes of it}`: each is put to the oracle, even with one option, because its answer has content."""
+"""`{trigger: the step it leads to}`. Each is put to the oracle, even with one option, because its answer has
+content."""
 
 
 class Nation(StatefulAgent[PolicyState]):
-    """A nation: its name, and where its proposal is.
+    """A nation: its name, and the state of its proposal.
 
     Args:
         agent_id: the nation's number.
-        name: what it is called.
-        state: where its proposal is.
-        tick: the tick it lives in.
-        max_history_depth: how many transitions it remembers.
+        name: the nation's name.
+        state: the state of its proposal.
+        tick: the nation's current tick.
+        max_history_depth: the most transitions in its history.
         clock: turns ticks into the history's timestamps.
     """
 
@@ -116,11 +117,11 @@ class Nation(StatefulAgent[PolicyState]):
         self._outcome, self._answer = self._answer, None
 
     def effect(self) -> PolicyStep | None:
-        """What came of the deliberation, for the world to carry out; None if nobody was asked."""
+        """Return the step for the world to carry out; None if the oracle was not asked."""
         return self._outcome
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
-        """The quarter, and the proposal where there is one."""
+        """Return the quarter, and the proposal if there is one."""
         if not isinstance(context, Situation):
             return super().remembered(context)
         proposal = {} if context.action is None else {"action": context.action.action_string}

@@ -1,7 +1,7 @@
-"""The oracle of an economy: it hands each question to the one in the components whom it is for.
+"""The oracle of an economy: it passes each question to the component that it is for.
 
-Nothing is made up where an answer is missing: there is no policy that a nation would have by default. So `falls_back`
-is false, and a failure ends the run at its last whole quarter.
+There is no fallback for a missing answer, because no nation has a policy by default. So `falls_back` is false, and a
+failure ends the run at its last whole quarter.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from prism.models import Component
 from prism.statechart import Answer, Oracle
 
 Assemble = Callable[[Callable[[Component], DecisionClient]], Components]
-"""A components, from the client of each component."""
+"""A function that returns components, from one that returns each component's client."""
 
 _ASKED: Final[dict[str, Component]] = {"turn_begins": "agent", "review": "validator", "apply": "engine"}
-"""`{trigger: who thinks about it}`."""
+"""`{trigger: the component that is asked}`."""
 
 
 class ComponentOracle(Oracle[PolicyState]):
@@ -45,7 +45,7 @@ class ComponentOracle(Oracle[PolicyState]):
         options: Sequence[PolicyState],
         context: Situation | None = None,
     ) -> PolicyState:
-        """What becomes of the proposal, without the reasons. It raises as `answer`."""
+        """Return the next state of the proposal, without the reasons. It raises as `answer`."""
         return PolicyState((await self.answer(agent, current_state, trigger, options, context)).state)
 
     async def answer(
@@ -56,15 +56,15 @@ class ComponentOracle(Oracle[PolicyState]):
         options: Sequence[PolicyState],
         context: Situation | None = None,
     ) -> Answer:
-        """What becomes of the proposal, and why."""
+        """Return the next state of the proposal, and the reasons."""
         return await deliberate(self._components, agent.name, trigger, options, context)
 
 
 class EconomyOracle(ComponentOracle):
-    """An oracle that computes its answers: the embedded components, or one of your own that asks nobody outside.
+    """An oracle that computes its answers: with the embedded components, or your own that ask no server.
 
     Args:
-        components: who thinks.
+        components: the components that answer.
     """
 
     waits = False
@@ -75,10 +75,10 @@ class EconomyOracle(ComponentOracle):
 
 
 class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
-    """An oracle whose components asks a language model.
+    """An oracle whose components ask a language model.
 
     Args:
-        model: who is asked.
+        model: the model that is asked.
         config: its settings.
         assemble: makes the components.
     """
@@ -86,8 +86,8 @@ class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
     def __init__(self, model: LanguageModel, config: LLMConfig, assemble: Assemble) -> None:
         super().__init__(model)
         make = partial(LLMClient, model, seed=config.seed, counters=self.counters)
-        if self.replays:  # the wait before a second attempt is for a server, and there is none
-            make = partial(make, sleep=_at_once)
+        if self.replays:  # the wait before a second attempt spares a server; a replay has none
+            make = partial(make, sleep=_without_wait)
         self._components = assemble(lambda component: make(component=component))
 
     async def answer(
@@ -98,7 +98,7 @@ class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
         options: Sequence[PolicyState],
         context: Situation | None = None,
     ) -> Answer:
-        """What becomes of the proposal, and why.
+        """Return the next state of the proposal, and the reasons.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
@@ -107,7 +107,7 @@ class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
         try:
             return await super().answer(agent, current_state, trigger, options, context)
         except LLMFailureException:
-            # The run ends here. What stays on the tape as failed would fail the resumed run in the same way.
+            # The run ends here. A failure that stays on the tape would fail the resumed run in the same way.
             if context is not None:
                 await self.forget_failures(asked_by(_ASKED[trigger], agent.name, context.state.turn))
             raise
@@ -116,10 +116,10 @@ class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
 async def deliberate(
     components: Components, name: str, trigger: str, options: Sequence[PolicyState], situation: Situation | None
 ) -> Answer:
-    """The answer to one question about the proposal of the nation `name`.
+    """Return the answer to one question about the proposal of the nation `name`.
 
     Raises:
-        OracleError: it is no question about a proposal. And whatever those in the components raise.
+        OracleError: the question is not about a proposal. Errors of the components pass through.
     """
     if situation is None:
         raise OracleError(f"{trigger!r} of {name!r} says nothing of the situation")
@@ -141,5 +141,5 @@ def _answer(state: PolicyState, outcome: PolicyStep) -> Answer:
     return Answer(state, msgspec.json.encode(outcome).decode())
 
 
-async def _at_once(_: float) -> None:
-    """No wait."""
+async def _without_wait(_: float) -> None:
+    """Return without a wait."""

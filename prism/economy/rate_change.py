@@ -1,7 +1,7 @@
-"""What the text of an action asks of the interest rate.
+"""The change of the interest rate that the text of an action asks for.
 
-Only what is said of a rate of interest counts: `Cut the tax rate by 2%` asks nothing of it. A clause reaches from its
-verb to the next one, so in `Lower interest rates by 0.5% and raise spending by 3%` the rate falls by half a point.
+Only words about an interest rate count: `Cut the tax rate by 2%` asks nothing of it. A clause reaches from its verb to
+the next one, so in `Lower interest rates by 0.5% and raise spending by 3%` the rate falls by half a point.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _POINTS: Final = re.compile(rf"(?<!from )(?<![\d.]){_NUMBER}{_UNIT}", re.IGNOREC
 
 
 class RateChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the interest rate, as far as an action says it.
+    """A change of the interest rate, as far as an action states it.
 
     Args:
         direction: 1 for up, -1 for down, 0 for neither.
-        points: by how many percentage points, 0 or more; None where the action leaves that open.
-        level: the rate it names, in percent, which then decides alone; None where it names none.
+        points: the number of percentage points, 0 or more; None if the action does not say.
+        level: the rate that the action names, in percent, which then decides alone; None if it names none.
     """
 
     direction: int
@@ -41,7 +41,7 @@ class RateChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_rate_change(action: str) -> RateChange | None:
-    """What an action asks of the interest rate; None where it does not speak of it."""
+    """Return the change of the interest rate that an action asks for; None if it is not about that rate."""
     for rate in _RATE.finditer(action):
         if rate["of"] is not None and _OTHER_RATES.fullmatch(rate["of"]):
             continue
@@ -52,7 +52,7 @@ def read_rate_change(action: str) -> RateChange | None:
 
 
 def _clause(action: str, start: int, end: int) -> tuple[re.Match[str] | None, str]:
-    """The verb that goes with the rate between two places, and the text it governs."""
+    """Return the verb that belongs to the rate between two places, and the text of its clause."""
     verbs = list(_VERB.finditer(action))
     before = [verb for verb in verbs if verb.start() < end and verb.end() <= end]
     after = [verb for verb in verbs if verb.start() >= end]

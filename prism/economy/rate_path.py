@@ -1,4 +1,4 @@
-"""The path of the interest rate over a run, in numbers that do not grow with it."""
+"""The path of the interest rate over a run, in a few numbers whose count does not grow."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ DIGITS: Final = 4
 
 
 class RatePath(msgspec.Struct):
-    """Where the rate has been, at the start and at the end of each quarter.
+    """The interest rate at the start and at the end of each quarter, summarised.
 
     Args:
         last: the latest rate.
-        lowest, highest: the extremes, the rate before the first quarter among them.
-        quarters: how many have ended.
-        changes: those in which the rate moved.
+        lowest, highest: the extremes, the rate before the first quarter included.
+        quarters: the quarters that have ended.
+        changes: the quarters in which the rate moved.
         mean, squares: over the ends of quarters, the mean, and the sum of squared deviations from it.
             Source: Welford (1962).
     """
@@ -33,11 +33,11 @@ class RatePath(msgspec.Struct):
 
     @classmethod
     def beginning(cls, rate: float) -> RatePath:
-        """The path of a run that starts at this rate."""
+        """Return the path of a run that starts at this rate."""
         return cls(rate, rate, rate)
 
     def add(self, rate: float) -> None:
-        """A quarter has ended at this rate."""
+        """Add a quarter that ended at this rate."""
         self.quarters += 1
         self.changes += rate != self.last
         self.last = rate
@@ -47,7 +47,7 @@ class RatePath(msgspec.Struct):
         self.squares += deviation * (rate - self.mean)
 
     def summary(self) -> dict[str, float]:
-        """The path as JSON values, in percent; the standard deviation is that of the quarters that there were."""
+        """Return the path as JSON values, in percent; the standard deviation is over the quarters so far."""
         spread = math.sqrt(self.squares / self.quarters) if self.quarters else 0.0
         numbers = {
             "lowest": self.lowest,

@@ -1,4 +1,4 @@
-"""Quarterly figures of a real economy, as a CSV file gives them."""
+"""Quarterly figures of a real economy, read from a CSV file."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _CPI: Final = _Column("cpi", 1e-9, 1e15, "a number above 0")
 _RATE: Final = _Column("tbilrate", -10.0, 100.0, "a percentage from -10 to 100")
 _UNEMPLOYMENT: Final = _Column("unemp", 0.0, 100.0, "a percentage from 0 to 100")
 COLUMNS: Final = ("year", "quarter", *(column.name for column in (_GDP, _CPI, _RATE, _UNEMPLOYMENT)))
-"""The columns that are read; others may stand beside them."""
+"""The columns that are read; others may be in the file too."""
 YEAR_QUARTERS: Final = 4
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured of one quarter.
+    """The figures of one quarter.
 
     Args:
-        quarter: which.
+        quarter: the quarter.
         real_gdp: in any unit of constant prices.
         price_index: consumer prices, with any quarter as 100.
         interest_rate: the short-term rate, in percent.
@@ -53,7 +53,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_series(data: bytes, source: str) -> tuple[Figures, ...]:
-    """The quarters in a CSV file, each the one after the quarter before it.
+    """Return the quarters in a CSV file, in order and without gaps.
 
     Raises:
         InputError: the file cannot be read in full; the message names the line and the column.
@@ -82,21 +82,21 @@ def parse_series(data: bytes, source: str) -> tuple[Figures, ...]:
 
 
 def year_inflation(series: Sequence[Figures], index: int) -> float | None:
-    """The rise of prices over the four quarters up to `index`, in percent; None where the series is too young."""
+    """Return the rise of prices over the year up to `index`, in percent; None without four quarters before it."""
     if index < YEAR_QUARTERS:
         return None
     return 100.0 * (series[index].price_index / series[index - YEAR_QUARTERS].price_index - 1.0)
 
 
 def year_growth(series: Sequence[Figures], index: int) -> float | None:
-    """The growth of real GDP over the four quarters up to `index`, in percent; None where the series is too young."""
+    """Return the growth of real GDP over the year up to `index`, in percent; None without four quarters before it."""
     if index < YEAR_QUARTERS:
         return None
     return 100.0 * (series[index].real_gdp / series[index - YEAR_QUARTERS].real_gdp - 1.0)
 
 
 def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row that is not blank, with the line it begins on."""
+    """Yield each row that is not blank, with the line it begins on."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     line = 1
     try:
@@ -109,7 +109,7 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _places(header: Sequence[str], source: str, line: int | None) -> dict[str, int]:
-    """Where in a row each column stands."""
+    """Return the index of each column in a row."""
     names = [name.strip().lower() for name in header]
     missing = [name for name in COLUMNS if name not in names]
     if missing:

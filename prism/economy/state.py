@@ -56,7 +56,7 @@ class GlobalState(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"total_economic_value: expected 0 or more, got {self.total_economic_value}")
 
     def described(self) -> str:
-        """The four rates for a prompt, a line each, to a hundredth of a point: finer is noise to a model."""
+        """Return the four rates for a prompt, one a line, to a hundredth of a point: finer is noise to a model."""
         rows = (
             ("GDP Growth", self.gdp_growth),
             ("Inflation", self.inflation),
@@ -70,10 +70,10 @@ class SimulationState(msgspec.Struct, frozen=True, kw_only=True):
     """An economy after a turn.
 
     Args:
-        turn: how many turns have passed; a turn is a tick of the simulated clock.
+        turn: the number of turns so far; a turn is a tick of the simulated clock.
         agents: the nations by name.
         global_state: the indicators.
-        reasoning_chains: how the last turn came about, in the order of its actions.
+        reasoning_chains: the reasoning of the last turn, in the order of its actions.
 
     Raises:
         ValueError: a negative turn, or a nation under another name than its own.

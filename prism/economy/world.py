@@ -1,12 +1,12 @@
-"""The world of an economy: a quarter a tick, in which nations propose, are judged, and move the common interest rate.
+"""The world of an economy: one quarter a tick, in which nations propose, are judged, and move the common interest rate.
 
     turn_begins   every nation, all at once: it sees the state that the last quarter left
     review        every nation that has proposed, all at once
     apply         one nation after the other, in their order: each sees the rate that the one before it left
-    and then      the other indicators answer (`prism.economy.macro`), and the turn is over
+    and then      the other indicators respond (`prism.economy.macro`), and the turn is over
 
-All of it is one tick, so it is committed as a whole or not at all. Whatever keeps a proposal from being accepted, be it
-the validator or a nation that crashed, it is skipped in its turn and changes nothing.
+All of it is one tick, so it is committed as a whole or not at all. A proposal that was not accepted, because of the
+validator or of a crash, is skipped in its turn and changes nothing.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ INDICATORS: Final = {
     "unemployment": ("prism_economy_unemployment", "Unemployment, percent of the labour force."),
     "total_economic_value": ("prism_economy_total_value", "Total economic value, in the unit of the configuration."),
 }
-"""`{indicator: (its metric, what that says)}`."""
+"""`{indicator: (its metric, the metric's help text)}`."""
 COUNTS: Final = ("proposed", "accepted", "rejected", "applied")
-"""What became of proposals. A nation that crashed before it was accepted counts as rejected."""
+"""The results of proposals. A nation that crashed before it was accepted counts as rejected."""
 
 
 class EconomyWorld(World):
-    """The state of the economy, and where each nation's proposal is.
+    """The state of the economy, and the state of each nation's proposal.
 
     Lists are indexed by the number of the nation.
 
@@ -63,21 +63,21 @@ class EconomyWorld(World):
             for name, strength in zip(self.names, config.economy.strengths, strict=True)
         }
         self.state = SimulationState(turn=0, agents=nations, global_state=start)
-        """As the last applied action left it; its chains are those of the latest whole turn."""
+        """The state after the last applied action; its chains are those of the latest whole turn."""
         self.stages: list[PolicyState] = [PolicyState.OBSERVING] * len(self.names)
         self.entered: list[int] = [0] * len(self.names)
         self.actions: dict[int, Action] = {}
-        """`{nation: its proposal}` of the quarter under way."""
+        """`{nation: its proposal}` in this quarter."""
         self.quarantined: dict[int, None] = {}
         self.counts: Counter[str] = Counter()
         self.path = RatePath.beginning(start.interest_rate)
         self._chains: list[LLMReasoningChain] = []
         self._waiting: list[int] = []
-        """Nations whose proposal has yet to be applied or skipped, last first."""
+        """The nations whose proposal is not yet applied or skipped, last first."""
         self._is_reviewed = self._is_over = True
 
     def triggers(self, tick: int) -> list[Trigger[Situation]]:
-        """The quarter begins for every nation."""
+        """Return the beginning of the quarter for every nation."""
         self.actions, self._chains = {}, []
         self._waiting = list(range(len(self.names)))[::-1]
         self._is_reviewed = self._is_over = False
@@ -85,7 +85,7 @@ class EconomyWorld(World):
         return [Trigger(tick, nation, "turn_begins", self._situation()) for nation in taking_part]
 
     def reactions(self, tick: int) -> list[Trigger[Situation]]:
-        """The reviews, then one application after the other; the last of them ends the turn."""
+        """Return the reviews, then one application after the other; the last of them ends the turn."""
         if not self._is_reviewed:
             self._is_reviewed = True
             if self.actions:
@@ -101,7 +101,7 @@ class EconomyWorld(World):
         return []
 
     def apply(self, update: Update[PolicyStep]) -> None:
-        """Commit one nation's turn, and carry out what came of it."""
+        """Commit one nation's turn, and carry out its step."""
         if update.source == Source.QUARANTINE:
             self.quarantined[update.agent] = None
         if update.source not in MOVED:
@@ -126,10 +126,10 @@ class EconomyWorld(World):
                 self.state = replace(self.state, global_state=moved)
 
     def deliberates(self, question: Question[Situation]) -> None:
-        """Its answer comes in the same tick, so nothing can happen to it meanwhile."""
+        """Do nothing: the answer comes in the same tick, so nothing can happen to the nation before it."""
 
     def totals(self) -> dict[str, Any]:
-        """The indicators as the latest quarter left them, what became of proposals, and the path of the rate."""
+        """Return the indicators after the latest quarter, the results of proposals, and the path of the rate."""
         now = self.state.global_state
         return {
             **{name: round(float(getattr(now, name)), DIGITS) for name in INDICATORS},
@@ -138,7 +138,7 @@ class EconomyWorld(World):
         }
 
     def measures(self) -> list[Measure]:
-        """The indicators, and what became of proposals."""
+        """Return the indicators, and the results of proposals."""
         now = self.state.global_state
         gauges = [
             Measure(name=metric, help=text, kind="gauge", value=getattr(now, name))
@@ -157,7 +157,7 @@ class EconomyWorld(World):
         return gauges + counters
 
     def columns(self) -> Iterator[Column]:
-        """The state, the nations' stages and the counts, for `restore`. Between two ticks nothing is under way."""
+        """Yield the state, the nations' stages and the counts, for `restore`. Between two ticks no turn is open."""
         yield from pack("state", [self.state])
         yield from pack("stages", self.stages)
         yield from pack("entered", self.entered)
@@ -166,10 +166,10 @@ class EconomyWorld(World):
         yield from pack("path", [self.path])
 
     def restore(self, columns: Columns) -> None:
-        """Be the world whose columns these are, with the strengths of this configuration.
+        """Take over the state that these columns hold, with the strengths of this configuration.
 
         Raises:
-            ConfigError: they are of other nations.
+            ConfigError: the columns are of other nations.
         """
         state = columns.value("state", SimulationState)
         if tuple(state.agents) != tuple(self.names):
@@ -183,10 +183,10 @@ class EconomyWorld(World):
         self.path = columns.value("path", RatePath)
 
     def _situation(self, nation: int | None = None) -> Situation:
-        """What a nation is told: before its proposal of all the nations, then of itself alone.
+        """Return the context for a nation: before its proposal with all the nations, then with itself alone.
 
-        A question is in the journal with all that was told. So it says nothing of how the last turn came about, and
-        what is told about a proposal does not grow with the number of nations.
+        A question is in the journal with its whole context. So the context does not hold the reasoning of the last
+        turn, and the context of a proposal does not grow with the number of nations.
         """
         if nation is None:
             return Situation(state=replace(self.state, reasoning_chains=()))
@@ -195,17 +195,20 @@ class EconomyWorld(World):
         return Situation(state=own, action=self.actions[nation])
 
     def _abstains(self, update: Update[PolicyStep]) -> None:
-        """A chart may let a nation move without a proposal; then there is nothing to be rejected either."""
+        """Skip a nation that moved without a proposal, which a chart may allow: there is nothing to reject."""
         if update.trigger == "turn_begins":
             self._waiting.remove(update.agent)
 
     def _is_accepted(self, nation: int) -> bool:
-        """Whether the nation's proposal of this quarter is to be applied. A stage may be left over from a crash."""
+        """Return whether the nation's proposal of this quarter is to be applied.
+
+        A stage may remain from before a crash.
+        """
         action = self.actions.get(nation)
         return action is not None and action.validated and self.stages[nation] is PolicyState.ACCEPTED
 
     def _end_turn(self, tick: int) -> None:
-        """The other indicators answer the rate that the nations have set."""
+        """End the turn: the other indicators respond to the rate that the nations have set."""
         macro = self.config.economy.macro
         self.path.add(self.state.global_state.interest_rate)
         self.state = replace(
