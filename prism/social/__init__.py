@@ -1,7 +1,7 @@
 """People on a social feed: personas, graphs, posts, feeds and cascades.
 
-What stands on agents (`chart`, `choice`, `world`, `domain`) is imported from its own module, because agents stand on
-the personas and posts that are exported here.
+Import the modules that use agents (`chart`, `choice`, `world`, `domain`) by their own names: agents use the personas
+and posts that are exported here.
 """
 
 from prism.social.cascade import Cascade, CascadeEdge, Cascades, CascadeSize

@@ -12,11 +12,11 @@ from prism.columns import Column, Columns, pack, pack_items
 from prism.social.post import Post, PostKind
 
 CASCADES_A_PIECE = 8192
-"""Cascades that make one piece of a column."""
+"""Cascades in one piece of a column."""
 
 
 class CascadeEdge(NamedTuple):
-    """One step of a cascade: `child` answers or reshares `parent`, in the tree that grows from `root`."""
+    """One step of a cascade: `child` answers or reshares `parent`, in the tree of `root`."""
 
     tick: int
     root: int
@@ -31,9 +31,9 @@ class Cascade(msgspec.Struct, kw_only=True):
     Args:
         root: the original post.
         posts: the original and every reply and reshare below it.
-        depth: steps from the root to the farthest of them; 0 when there is only the root.
+        depth: steps from the root to the farthest post; 0 if there is only the root.
         engagements: likes, replies and reshares in the whole tree.
-        touched: the tick of the last of them.
+        touched: the tick of the latest engagement.
     """
 
     root: int
@@ -43,19 +43,19 @@ class Cascade(msgspec.Struct, kw_only=True):
     engagements: int = 0
 
     def liked(self, tick: int) -> None:
-        """Somebody liked a post of the tree."""
+        """Count a like of a post of the tree."""
         self.engagements += 1
         self.touched = tick
 
     def grown(self, child: Post) -> None:
-        """A reply or reshare joined the tree."""
+        """Count a reply or reshare that joined the tree."""
         self.posts += 1
         self.depth = max(self.depth, child.depth)
         self.liked(child.created)
 
 
 class CascadeSize(msgspec.Struct, frozen=True):
-    """A cascade's size and depth, as reports give it. A larger one has more posts, then more depth."""
+    """A cascade's size and depth, as reports give it. A larger one has more posts, or as many posts and more depth."""
 
     root: int = -1
     size: int = 0
@@ -63,14 +63,14 @@ class CascadeSize(msgspec.Struct, frozen=True):
 
 
 class Cascades:
-    """Every living cascade, and the largest there ever was."""
+    """The cascades that still receive engagements, and the largest one so far."""
 
     def __init__(self) -> None:
         self._living: dict[int, Cascade] = {}
         self.largest = CascadeSize()
         self.deepest = 0
         self.branched = 0
-        """Cascades with at least one reply or reshare."""
+        """The number of cascades with at least one reply or reshare."""
         self._retired: Counter[int] = Counter()
 
     def __getitem__(self, root: int) -> Cascade:
@@ -83,11 +83,11 @@ class Cascades:
         return len(self._living)
 
     def started(self, post: Post) -> None:
-        """An original post may become a cascade."""
+        """Start a cascade with an original post."""
         self._living[post.id] = Cascade(root=post.id, touched=post.created)
 
     def grown(self, child: Post) -> None:
-        """A reply or reshare joined its cascade."""
+        """Add a reply or reshare to its cascade."""
         cascade = self._living[child.root]
         self.branched += cascade.posts == 1
         cascade.grown(child)
@@ -96,12 +96,12 @@ class Cascades:
             self.largest = CascadeSize(cascade.root, cascade.posts, cascade.depth)
 
     def sizes(self) -> dict[int, int]:
-        """`{posts in a cascade: cascades of that size}`, of all there ever were, ascending."""
+        """Return `{posts in a cascade: cascades of that size}` over all cascades so far, ascending."""
         counts = self._retired + Counter(cascade.posts for cascade in self._living.values())
         return dict(sorted(counts.items()))
 
     def totals(self) -> dict[str, Any]:
-        """What the run's summary says about them, as JSON values."""
+        """Return the cascades' part of the run's summary, as JSON values."""
         return {
             "largest_cascade": {"root_post": self.largest.root, "size": self.largest.size, "depth": self.largest.depth},
             "deepest_cascade": self.deepest,
@@ -110,12 +110,12 @@ class Cascades:
         }
 
     def retire(self, before: int) -> None:
-        """Forget cascades that nobody has touched since before that tick, so that a long run does not grow."""
+        """Forget cascades without an engagement since before that tick, so that a long run does not grow."""
         for root in [root for root, cascade in self._living.items() if cascade.touched < before]:
             self._retired[self._living.pop(root).posts] += 1
 
     def columns(self) -> Iterator[Column]:
-        """Every cascade, for `restore`."""
+        """Yield every cascade, for `restore`."""
         yield from pack("cascades", self._living.values(), CASCADES_A_PIECE)
         yield from pack_items("cascades_retired", self._retired)
         yield from pack("cascades_branched", [self.branched])
@@ -123,7 +123,7 @@ class Cascades:
         yield from pack("cascade_deepest", [self.deepest])
 
     def restore(self, columns: Columns) -> None:
-        """Be the cascades whose columns these are."""
+        """Take over the cascades that these columns hold."""
         self._living = {cascade.root: cascade for cascade in columns.values("cascades", Cascade)}
         self._retired = Counter(columns.items("cascades_retired", int, int))
         self.branched = columns.value("cascades_branched", int)
@@ -132,7 +132,7 @@ class Cascades:
 
 
 def edge_of(post: Post) -> CascadeEdge | None:
-    """The step that a reply or reshare added to its cascade; None for an original."""
+    """Return the step that a reply or reshare added to its cascade; None for an original."""
     if post.parent is None:
         return None
     return CascadeEdge(post.created, post.root, post.parent, post.id, post.kind)

@@ -23,47 +23,47 @@ LIKE, REPLY, RESHARE, RESTING = (
 
 
 def is_uninterested(agent: SocialAgent, view: PostView) -> bool:
-    """The post is clearly not for them."""
+    """Return whether the post is clearly not relevant to the person."""
     return agent.relevance(view) <= agent.persona.low_threshold
 
 
 def is_convinced(agent: SocialAgent, view: PostView) -> bool:
-    """The post clearly is."""
+    """Return whether the post is clearly relevant to the person."""
     return agent.relevance(view) >= agent.persona.high_threshold
 
 
 def is_torn(agent: SocialAgent, view: PostView) -> bool:
-    """Neither clearly in nor out."""
+    """Return whether the post's relevance lies between the two thresholds."""
     return agent.persona.low_threshold < agent.relevance(view) < agent.persona.high_threshold
 
 
 def has_timed_out(agent: SocialAgent, _: Any) -> bool:
-    """They have been in this state for as long as they bear."""
+    """Return whether the person has been in this state for as long as the timeout."""
     return agent.ticks_in_state >= agent.timeout_threshold
 
 
 def is_about_to_reply(agent: SocialAgent, _: Any) -> bool:
-    """What they composed is a reply."""
+    """Return whether the composed text is a reply."""
     return agent.pending_action == "reply"
 
 
 def is_about_to_reshare(agent: SocialAgent, _: Any) -> bool:
-    """What they composed is a comment to a reshare."""
+    """Return whether the composed text is a comment on a reshare."""
     return agent.pending_action == "reshare"
 
 
 def is_about_to_like(agent: SocialAgent, _: Any) -> bool:
-    """They found no words but liked it."""
+    """Return whether the person wrote nothing but liked the post."""
     return agent.pending_action == "like"
 
 
 def intend(agent: SocialAgent, _: Any) -> None:
-    """Make up their mind what to do about the post."""
+    """Draw what the person does about the post."""
     agent.intend()
 
 
 def draft_reply(agent: SocialAgent, _: Any) -> None:
-    """Whoever chooses to write, out of all they could do, writes a reply."""
+    """Make the pending action a reply: a person who chooses to write, among all the options, writes a reply."""
     agent.pending_action = "reply"
 
 
@@ -76,8 +76,8 @@ SOCIAL_CHART: Final = Statechart(
         Transition("ignores", EVALUATING, SCROLLING),
         Transition("decides", EVALUATING, SCROLLING, is_uninterested),
         Transition("decides", EVALUATING, COMPOSING, is_convinced, intend),
-        # Neither in nor out: four things they might do, and only the oracle can say which. Scrolling on comes first,
-        # so it is what happens when nobody answers.
+        # Between the thresholds four actions are possible, and the oracle decides. Scrolling on comes first, so it is
+        # the fallback when there is no answer.
         Transition("decides", EVALUATING, SCROLLING, is_torn, oracle=True, label="torn: scroll on"),
         Transition("decides", EVALUATING, LIKE, is_torn, oracle=True, label="torn: like"),
         Transition("decides", EVALUATING, RESHARE, is_torn, oracle=True, label="torn: reshare"),

@@ -1,4 +1,4 @@
-"""The embedded oracle: a multinomial logit over the options, needing no server and no model.
+"""The embedded oracle: a multinomial logit over the options, which needs no server and no model.
 
     P(j) = exp(V_j / s) / sum_k exp(V_k / s)
 
@@ -7,8 +7,8 @@ with V_scrolling = 0 as the reference and, for an option that engages,
     V_j = b_j + b_topic * topic_match + b_tie * followed + b_activity * activity
               + b_popularity * popularity (liking and resharing only) - b_fatigue * fatigue
 
-Source: McFadden, "Conditional logit analysis of qualitative choice behavior" (1974). The form is his; the coefficients
-are configuration, plausible and UNCALIBRATED.
+Source: McFadden, "Conditional logit analysis of qualitative choice behavior" (1974). The form is McFadden's; the
+coefficients are configuration, plausible and UNCALIBRATED.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class ChoiceOracle(Oracle[AgentState]):
         options: Sequence[AgentState],
         context: Any = None,
     ) -> AgentState:
-        """The option drawn for this agent and tick."""
+        """Return the option drawn for this agent and tick."""
         weights = self.probabilities(agent, options, context)
         return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
 
     def probabilities(self, agent: SocialAgent, options: Sequence[AgentState], view: PostView | None) -> list[float]:
-        """The probability of each option, in order; they add up to 1."""
+        """Return the probability of each option, in order; they add up to 1."""
         utilities = [self.utility(agent, option, view) / self._coefficients.scale for option in options]
         highest = max(utilities)
         weights = [math.exp(utility - highest) for utility in utilities]
@@ -60,7 +60,7 @@ class ChoiceOracle(Oracle[AgentState]):
         return [weight / total for weight in weights]
 
     def utility(self, agent: SocialAgent, option: AgentState, view: PostView | None) -> float:
-        """V of one option; 0 for an option that does not engage, and the constant alone without a post in view."""
+        """Return V of one option: 0 if the option does not engage, and only the constant without a post in view."""
         b = self._coefficients
         constant = {
             AgentState.ENGAGING_LIKE: b.like,

@@ -19,7 +19,7 @@ from prism.statechart import AgentState, Oracle, Statechart
 
 HISTORY_DEPTH = 50
 HISTORY_MAX_POPULATION = 10_000
-"""Beyond this many people histories are off unless asked for: 50 transitions take about 10 KB a person."""
+"""The most people with histories, unless the configuration asks for them: 50 transitions take about 10 KB a person."""
 
 
 class SocialDomain:
@@ -28,7 +28,7 @@ class SocialDomain:
     Args:
         config: the run's configuration.
         population: the people.
-        chart: how they behave; the default social chart, or another over the same states and triggers.
+        chart: the people's chart; the default social chart, or another over the same states and triggers.
     """
 
     context_type: Any = PostView
@@ -47,19 +47,19 @@ class SocialDomain:
 
     @property
     def size(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         return self.population.size
 
     def agent(self, agent_id: int) -> SocialAgent:
-        """The person as their last applied update left them. Their history starts anew."""
+        """Return the person as their last applied update left them. Their history starts empty."""
         return self._person(agent_id, self.world.states[agent_id], self.world.entered[agent_id])
 
     def asker(self, question: Question[PostView]) -> SocialAgent:
-        """The person who asks, at the tick of the question."""
+        """Return the person who asks, at the tick of the question."""
         return self._person(question.agent, AgentState(question.state), question.tick)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[AgentState]:
-        """The oracle that asks this model, or without one the embedded oracle."""
+        """Return the oracle that asks this model, or without a model the embedded oracle."""
         if model is not None:
             return SocialModelOracle(model, self.config.llm, self.config.simulation.seed)
         return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed)

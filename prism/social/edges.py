@@ -1,7 +1,7 @@
 """Edge lists: text files with one tie a line, as SNAP, KONECT, Gephi and spreadsheets write them.
 
-Two ids a line, separated by spaces, tabs or a comma; whatever follows them (a weight, a date) is ignored, and so are
-blank lines and lines that begin with `#` or `%`.
+A line has two ids, separated by spaces, tabs or a comma. Everything after them (a weight, a date) is ignored, and so
+are blank lines and lines that begin with `#` or `%`.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from prism.social.graph import FollowGraph
 from prism.text_files import decode_text, file_format
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-"""An id that sorts by value; 18 digits fit 64 bits."""
+"""The form of an id that is sorted by value; 18 digits fit 64 bits."""
 _COMMENTS = ("#", "%")
 _TABLES = (".csv", ".tsv")
 _HEADERS = (("source", "target"), ("from", "to"), ("follower", "followee"), ("follower", "following"))
 _SHOWN = 60
-"""Characters of a bad line that a message shows."""
+"""The most characters of a wrong line in a message."""
 
 
 def parse_edges(data: bytes, source: str, *, directed: bool) -> FollowGraph:
-    """The graph in an edge list.
+    """Return the graph in an edge list.
 
     People are numbered by ascending id if all ids are integers, else in the order in which they first appear; `names`
-    has their ids as the file writes them. Repeated ties and ties of an id to itself are dropped and counted.
+    holds their ids as the file has them. Repeated ties and ties of an id to itself are dropped and counted.
 
     Args:
         data: the file's contents, not compressed.
-        source: the file's name: it stands in messages, and `.csv` and `.tsv` files may have a header.
+        source: the file's name: messages show it, and `.csv` and `.tsv` files may have a header.
         directed: `a b` means that a follows b; otherwise they follow each other.
 
     Raises:
-        InputError: the text is not UTF-8, a line has no two ids, or there is no tie.
+        InputError: the text is not UTF-8, a line does not have two ids, or there is no tie.
     """
     number_of: dict[str, int] = {}
     ends: list[int] = []
@@ -59,7 +59,7 @@ def parse_edges(data: bytes, source: str, *, directed: bool) -> FollowGraph:
 
 
 def _pairs(text: str, source: str) -> Iterator[tuple[str, str]]:
-    """The two ids of each line, a header left out."""
+    """Yield the two ids of each line, without a header."""
     rows = _rows(text, source)
     if file_format(source) in _TABLES:
         head = list(islice(rows, 2))
@@ -68,7 +68,7 @@ def _pairs(text: str, source: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_header(first: tuple[str, str] | None = None, second: tuple[str, str] | None = None) -> bool:
-    """Whether a table's first row holds column names: words above integers, or a pair of words everyone uses."""
+    """Return whether a table's first row has column names: words above integers, or a common pair of words."""
     if first is None:
         return False
     if (first[0].lower(), first[1].lower()) in _HEADERS:
@@ -77,7 +77,7 @@ def _is_header(first: tuple[str, str] | None = None, second: tuple[str, str] | N
 
 
 def _rows(text: str, source: str) -> Iterator[tuple[str, str]]:
-    """The first two fields of each line that is neither blank nor a comment."""
+    """Yield the first two fields of each line that is neither blank nor a comment."""
     by_comma: bool | None = None
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
@@ -94,7 +94,7 @@ def _rows(text: str, source: str) -> Iterator[tuple[str, str]]:
 
 
 def _comma_fields(line: str) -> list[str]:
-    """The fields of a comma-separated line; none if its quotes do not match, which no id can mean."""
+    """Return the fields of a comma-separated line; none if its quotes do not match, which no id can mean."""
     if '"' not in line:
         return [field.strip() for field in line.split(",")]
     try:

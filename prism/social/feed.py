@@ -1,4 +1,4 @@
-"""What a person is shown: how candidates are scored, and how in-network and out-of-network posts are mixed.
+"""The feed of one person: the scores of candidates, and the mix of in-network and out-of-network posts.
 
 | algorithm | score of post p for person i at tick t | source |
 |---|---|---|
@@ -7,7 +7,8 @@
 | interest | topic_match(i, p) + popularity(p) / 2 | content-based filtering, Pazzani & Billsus (2007) |
 | random | a draw of i, t and p | the neutral baseline |
 
-Equal scores go to the newer post, then to the higher id, so an order never depends on how candidates were gathered.
+Equal scores are ordered by the newer post, then by the higher id, so an order never depends on how candidates were
+collected.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from prism.social.post import Post, popularity, topic_match
 
 
 class Reader(NamedTuple):
-    """Whose feed it is, and when."""
+    """The person who gets the feed, and the tick."""
 
     seed: int
     agent: int
@@ -31,26 +32,26 @@ class Reader(NamedTuple):
 
 
 Score = Callable[[Reader, Post, int], float]
-"""`(reader, post, engagements of the post's cascade)` -> the higher, the earlier it is shown."""
+"""`(reader, post, engagements of the post's cascade)` -> the score; the highest is shown first."""
 
 
 def chronological(_: Reader, post: Post, __: int) -> float:
-    """The tick it was posted in."""
+    """Return the tick of the post."""
     return float(post.created)
 
 
 def hot(reader: Reader, post: Post, engagements: int) -> float:
-    """Ten times the engagements count as much as half a round of freshness."""
+    """Return the score in which ten times the engagements count as much as half a round of age."""
     return math.log10(max(1, engagements)) + post.created / (reader.ticks_per_round / 2)
 
 
 def interest(reader: Reader, post: Post, engagements: int) -> float:
-    """The match of its topics, and half its popularity."""
+    """Return the match of the post's topics, and half its popularity."""
     return topic_match(reader.interests, post.topics) + popularity(engagements) / 2
 
 
 def random_order(reader: Reader, post: Post, _: int) -> float:
-    """A draw of this person, tick and post."""
+    """Return a draw of this person, tick and post."""
     return uniform(reader.seed, reader.agent, reader.tick, Draw.FEED_ORDER, post.id)
 
 
@@ -76,13 +77,13 @@ def build_feed(
     out_of_network: Iterable[Candidate],
     quota: tuple[int, int],
 ) -> list[int]:
-    """The ids of the posts to show, first to last, at most one of each cascade.
+    """Return the ids of the posts to show, first to last, at most one of each cascade.
 
     Args:
         algorithm: a key of SCORES.
-        in_network: candidates from people the reader follows.
+        in_network: candidates from people that the reader follows.
         out_of_network: candidates from others.
-        quota: how many of each to show; what one side cannot fill, the other may.
+        quota: the number of each to show; if one side has too few, the other fills the rest.
     """
     score = SCORES[algorithm]
 
@@ -104,7 +105,7 @@ Ranked = list[tuple[float, int, int, int]]
 
 
 def _one_of_each_cascade(*lists: Ranked) -> Sequence[Ranked]:
-    """The lists with only the first post of each cascade; an earlier list goes first."""
+    """Return the lists with only the first post of each cascade; an earlier list has priority."""
     seen: dict[int, None] = {}
     kept: list[Ranked] = []
     for rows in lists:

@@ -1,12 +1,12 @@
-"""Who follows whom: a directed graph that never changes, and the three generators that make one from a seed.
+"""The follow graph: directed, never changed, and the three generators that make one from a seed.
 
-A tie i -> j means that i follows j: i sees what j posts. A friendship is two ties. Both directions are stored as
+A tie i -> j means that i follows j: i sees the posts of j. A friendship is two ties. Both directions are stored as
 compressed sparse rows, 8 bytes a tie and 16 a person, so a feed and a fan-out each read one slice of an array.
 """
 
 from __future__ import annotations
 
-import random  # noqa: TID251 - nothing is drawn from it: it is the generator igraph starts with, given back after use
+import random  # noqa: TID251 - nothing is drawn from it: it is igraph's first generator, which is restored after use
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,21 +32,22 @@ class FollowGraph:
     """A follow graph over the people 0 .. size - 1.
 
     Args:
-        size: how many people there are; some may have no tie.
-        follower: who follows, one entry a tie.
-        followee: whom they follow, in the same order.
-        names: each person's id as the file writes it; none: "0" to "size - 1".
+        size: the number of people; some may have no tie.
+        follower: the person who follows, one entry a tie.
+        followee: the person who is followed, in the same order.
+        names: each person's id as the file has it; none: "0" to "size - 1".
         mutual: the ties are friendships, each given once: both people follow each other.
 
     Attributes:
         size: the number of people.
         edges: the number of follow ties; a friendship counts as two.
         names: each person's external id.
-        duplicates: how many given ties were dropped because they repeat another (with `mutual`, in either order).
-        self_loops: how many given ties were dropped because they link a person to themselves.
+        duplicates: the number of given ties that were dropped because they repeat another (with `mutual`, in either
+            order).
+        self_loops: the number of given ties that were dropped because they link a person to themselves.
 
     Raises:
-        ValueError: the arrays differ in length, an entry is no person, or `names` is not one a person.
+        ValueError: the arrays differ in length, an entry is not a person, or `names` is not one a person.
     """
 
     __slots__ = (
@@ -91,7 +92,7 @@ class FollowGraph:
         self._store(ties)
 
     def _store(self, ties: Keys) -> None:
-        """Lay out sorted `ties`, each follower * size + followee, as rows of followees and rows of followers."""
+        """Store sorted `ties`, each follower * size + followee, as rows of followees and rows of followers."""
         tails, heads = ties // max(self.size, 1), ties % max(self.size, 1)
         self.edges = len(ties)
         self._out_offsets = _offsets(tails, self.size)
@@ -105,22 +106,22 @@ class FollowGraph:
         self._followees_view = self._followees.data
 
     def following(self, person: int) -> Ints:
-        """The people that `person` follows, ascending: a read-only view."""
+        """Return the people that `person` follows, ascending: a read-only view."""
         return self._followees[self._out_offsets[person] : self._out_offsets[person + 1]]
 
     def followers(self, person: int) -> Ints:
-        """The people who follow `person`, ascending: a read-only view."""
+        """Return the people who follow `person`, ascending: a read-only view."""
         return self._followers[self._in_offsets[person] : self._in_offsets[person + 1]]
 
     def follows(self, person: int, other: int) -> bool:
-        """Whether `person` follows `other`."""
+        """Return whether `person` follows `other`."""
         stop = int(self._out_offsets[person + 1])
         place = bisect_left(self._followees_view, other, int(self._out_offsets[person]), stop)
         return place < stop and self._followees_view[place] == other
 
 
 def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
-    """A graph of `size` people made by the generator `config.kind`; people follow each other or not at all.
+    """Return a graph of `size` people made by the generator `config.kind`; every tie is mutual.
 
     - barabasi_albert: people join one by one and befriend max(1, degree // 2) earlier ones, popular ones more often.
       Source: Barabasi & Albert (1999).
@@ -130,7 +131,7 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
       probability `rewiring`. Source: Watts & Strogatz (1998); they rewire one end.
 
     Raises:
-        ConfigError: the parameters do not fit the size, or `config.kind` is no generator.
+        ConfigError: the parameters do not fit the size, or `config.kind` is not a generator.
     """
     if config.degree >= size:
         raise _misfit("degree", f"expected fewer than the {size} people in population.size, got {config.degree}")
@@ -147,7 +148,7 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
 
 
 def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | None = None) -> FollowGraph:
-    """The ties of an igraph graph: friendships if `mutual`, else source follows target."""
+    """Return the ties of an igraph graph: friendships if `mutual`, else source follows target."""
     ends = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64, count=2 * graph.ecount())
     return FollowGraph(graph.vcount(), ends[0::2], ends[1::2], names=names, mutual=mutual)
 
@@ -173,7 +174,7 @@ def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
 
 
 def _density(ties: float, pairs: int, where: str, remedy: str) -> float:
-    """The probability of a tie that puts `ties` of them among `pairs` of people."""
+    """Return the probability of a tie at which `pairs` of people have `ties` ties."""
     if ties > pairs:
         raise _misfit(
             "mixing", f"stochastic_block wants {ties:.0f} ties {where}, where {pairs} fit: {remedy} or lower degree"
@@ -183,7 +184,7 @@ def _density(ties: float, pairs: int, where: str, remedy: str) -> float:
 
 @contextmanager
 def _drawing_from(seed: int) -> Iterator[None]:
-    """A block in which igraph draws from `seed`; its generator is one for the whole process, so it is given back."""
+    """Return a context in which igraph draws from `seed`; its generator serves the whole process, so it is restored."""
     igraph = load_igraph()
     igraph.set_random_number_generator(GraphRandom(seed))
     try:
@@ -193,7 +194,7 @@ def _drawing_from(seed: int) -> Iterator[None]:
 
 
 def _ends(size: int, people: ArrayLike) -> Keys:
-    """One end of each tie as 64-bit numbers, checked to be people."""
+    """Return one end of each tie as 64-bit numbers, all checked to be people."""
     ends = np.asarray(people, dtype=np.int64)
     if ends.size and (ends.min() < 0 or ends.max() >= size):
         raise ValueError(f"ties: expected people 0 to {size - 1}, got {ends.min()} to {ends.max()}")
@@ -201,7 +202,7 @@ def _ends(size: int, people: ArrayLike) -> Keys:
 
 
 def _distinct(ties: Keys) -> Keys:
-    """The different values, ascending. `np.unique` finds them by hashing, which takes sixty times as long."""
+    """Return the different values, ascending. `np.unique` finds them by hashing, which takes sixty times as long."""
     ordered: Keys = np.sort(ties)
     is_new = np.ones(len(ordered), dtype=np.bool_)
     is_new[1:] = ordered[1:] != ordered[:-1]
@@ -209,7 +210,7 @@ def _distinct(ties: Keys) -> Keys:
 
 
 def _offsets(rows: Keys, size: int) -> Keys:
-    """Where each person's row begins; the last entry is where the last row ends."""
+    """Return the start of each person's row; the last entry is the end of the last row."""
     offsets = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=size), out=offsets[1:])
     return offsets

@@ -22,20 +22,20 @@ PLOTTING_LIBRARIES = frozenset({"matplotlib", "plotly"})
 def load_igraph() -> Any:
     """Return the module `igraph`.
 
-    Whoever wants igraph to draw with matplotlib in the same process imports either of them first: what has been
-    imported already stays as it is.
+    A program that wants igraph to draw with matplotlib imports either of them first: a module that is already imported
+    stays as it is.
     """
     with _without_plotting():
-        import igraph  # noqa: PLC0415  # so that nobody who needs no graph waits for it
+        import igraph  # noqa: PLC0415  # late: a command that needs no graph does not wait for it
     return igraph
 
 
 @contextmanager
 def _without_plotting() -> Iterator[None]:
-    """A block in which the plotting libraries look as if they were not installed, to this thread alone.
+    """Return a context in which the plotting libraries seem not to be installed, for this thread alone.
 
-    A finder that refuses them leaves no trace when it is gone. An entry None in `sys.modules` would do the same, but be
-    seen by every thread, and has to be told from an entry that was there before.
+    A finder that refuses them leaves no trace when it is removed. An entry None in `sys.modules` would have the same
+    effect, but every thread would see it, and it is hard to tell from an entry that was there before.
     """
     finder = _NotInstalled()
     sys.meta_path.insert(0, finder)
@@ -46,7 +46,7 @@ def _without_plotting() -> Iterator[None]:
 
 
 class _NotInstalled(MetaPathFinder):
-    """Refuses the plotting libraries to the thread that made it, which igraph takes for "not installed"."""
+    """A finder that refuses the plotting libraries to the thread that made it, as if they were not installed."""
 
     def __init__(self) -> None:
         self._thread = get_ident()

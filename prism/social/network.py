@@ -1,4 +1,4 @@
-"""The posts of a social network, who gets to see them, and what a like, reply or reshare does to them."""
+"""The posts of a social network, their delivery to people, and the effects of a like, reply or reshare."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from prism.social.post import Post, PostKind, PostView, popularity, topic_match
 from prism.social.texts import write_post
 
 POSTS_A_PIECE = 2048
-"""Posts that make one piece of a column: each takes as long to encode as twenty numbers."""
+"""Posts in one piece of a column: one takes as long to encode as twenty numbers."""
 
 POSTS = "Posts by what they are: original, reply or reshare."
 
 RECENT_ORIGINALS = 1000
-"""How many of the newest originals out-of-network candidates are sampled from."""
+"""The number of newest originals from which out-of-network candidates are sampled."""
 
 
 class Network:
     """The posts and timelines.
 
-    Posts are pushed to followers when they are made, so that reading a feed looks at a bounded timeline however many
+    A post is pushed to followers when it is made. So to read a feed is to look at a bounded timeline, however many
     people one follows. Posts and cascades older than the horizon are forgotten: memory is bounded in a long run.
 
     Args:
-        population: the people and who follows whom.
-        feed: what they are shown.
+        population: the people and their ties.
+        feed: the settings of the feed.
         seed: the run's seed.
         ticks_per_round: length of a round.
     """
@@ -48,14 +48,14 @@ class Network:
         self.counts: dict[str, int] = {"posts": 0, "likes": 0, "replies": 0, "reshares": 0}
         self._next_id = 0
         self._timelines: dict[int, list[int]] = {}
-        """Lists, where a deque would take 600 bytes for a single post."""
+        """Posts by person, in lists: a deque would take 600 bytes for a single post."""
         self._seen: dict[int, list[int]] = {}
-        # A post lives for its own round and the horizon. Whoever remembers that many feeds never sees a post twice.
+        # A post lives for its own round and the horizon. A person who remembers that many feeds sees no post twice.
         self._memory = max(feed.memory, feed.size * (feed.horizon_rounds + 1))
         self._recent: deque[int] = deque(maxlen=RECENT_ORIGINALS)
 
     def publish(self, author: int, tick: int) -> Post:
-        """A new original post, on a topic the author cares about, now in the followers' timelines."""
+        """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines."""
         interests = self.population.personas[author].interests
         topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
         post = self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None)
@@ -66,7 +66,7 @@ class Network:
         return post
 
     def like(self, post_id: int, tick: int) -> None:
-        """A post is liked; its cascade counts it. A post already forgotten stays so."""
+        """Add a like to a post and its cascade, unless the post has been forgotten."""
         post = self.posts.get(post_id)
         if post is None:
             return
@@ -75,7 +75,7 @@ class Network:
         self.counts["likes"] += 1
 
     def reply(self, author: int, post_id: int, tick: int) -> None:
-        """A post is answered: a reply joins the cascade, and the author of the post gets to see it."""
+        """Add a reply to the post's cascade and to the timeline of the post's author. A forgotten post gets none."""
         parent = self.posts.get(post_id)
         if parent is None:
             return
@@ -87,7 +87,7 @@ class Network:
         self.counts["replies"] += 1
 
     def reshare(self, author: int, post_id: int, tick: int) -> None:
-        """A post is passed on: the reshare joins the cascade, and the author's followers get to see it."""
+        """Add a reshare to the post's cascade and to the followers' timelines. A forgotten post gets none."""
         parent = self.posts.get(post_id)
         if parent is None:
             return
@@ -98,7 +98,7 @@ class Network:
         self.counts["reshares"] += 1
 
     def feed_for(self, agent: int, tick: int) -> list[int]:
-        """The ids of the posts this person is shown, first to last."""
+        """Return the ids of the posts to show this person, first to last."""
         persona = self.population.personas[agent]
         reader = Reader(self.seed, agent, tick, persona.interests, self.ticks_per_round)
         outside = round(self.feed.size * self.feed.out_of_network)
@@ -116,7 +116,7 @@ class Network:
         return shown
 
     def view(self, agent: int, post_id: int, tick: int, fatigue: float) -> PostView | None:
-        """What this person sees of a post; None once it is forgotten."""
+        """Return a person's view of a post; None once the post is forgotten."""
         post = self.posts.get(post_id)
         if post is None:
             return None
@@ -140,7 +140,7 @@ class Network:
         )
 
     def measures(self) -> list[Measure]:
-        """Posts by kind, and likes."""
+        """Return the number of posts by kind, and of likes."""
         kinds = {"original": "posts", "reply": "replies", "reshare": "reshares"}
         counter = partial(Measure, kind="counter")
         return [
@@ -152,13 +152,13 @@ class Network:
         ]
 
     def edges(self) -> Iterator[CascadeEdge]:
-        """The steps of every cascade still remembered, oldest first."""
+        """Return the steps of every cascade still remembered, oldest first."""
         return (edge for edge in map(edge_of, self.posts.values()) if edge is not None)
 
     def retire(self, tick: int) -> None:
-        """Forget posts older than the horizon, and cascades that nobody has touched for twice as long.
+        """Forget posts older than the horizon, and cascades without an engagement for twice as long.
 
-        A living post always has its cascade, because it touched the cascade when it joined.
+        A remembered post always has its cascade, because the post was an engagement when it joined.
         """
         horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
         for post_id in [post.id for post in self._oldest_first(horizon)]:
@@ -166,7 +166,7 @@ class Network:
         self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
 
     def columns(self) -> Iterator[Column]:
-        """Every post and what everybody has been shown, for `restore`."""
+        """Yield every post and the posts that each person has seen, for `restore`."""
         yield from pack("post", [self._next_id])
         yield from pack("posts", self.posts.values(), POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
@@ -176,7 +176,7 @@ class Network:
         yield from self.cascades.columns()
 
     def restore(self, columns: Columns) -> None:
-        """Be the network whose columns these are."""
+        """Take over the network that these columns hold."""
         self._next_id = columns.value("post", int)
         self.posts = {post.id: post for post in columns.values("posts", Post)}
         self.counts = columns.items("counts", str, int)
@@ -216,12 +216,12 @@ class Network:
         timeline = self._timelines.setdefault(agent, [])
         timeline.append(post_id)
         first = max(0, len(timeline) - self.feed.memory)
-        while timeline[first] not in self.posts:  # forgotten: or a long run would keep hundreds for everybody
+        while timeline[first] not in self.posts:  # forgotten posts: a long run would keep hundreds for each person
             first += 1
         del timeline[:first]
 
     def _pool(self, agent: int, tick: int) -> list[int]:
-        """A sample, with repeats, of the newest originals."""
+        """Return a sample, with repeats, of the newest originals."""
         recent = self._recent
         if not recent:
             return []
@@ -231,12 +231,12 @@ class Network:
         ]
 
     def _strangers(self, agent: int, candidates: list[Candidate]) -> list[Candidate]:
-        """The candidates whose authors the agent does not follow: the others belong in its timeline."""
+        """Return the candidates whose authors the agent does not follow: the others belong in its timeline."""
         follows = self.population.graph.follows
         return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
 
     def _candidates(self, agent: int, post_ids: Sequence[int]) -> list[Candidate]:
-        """The posts among these that are still remembered, not the agent's own and of no cascade it has seen."""
+        """Return the posts that are still remembered, not by the agent and of no cascade that it has seen."""
         seen = frozenset(self._seen.get(agent, ()))
         found = []
         for post_id in post_ids:

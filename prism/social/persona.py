@@ -1,7 +1,7 @@
-"""Who a person is: a name, interests, a temperament, and the numbers that decide when they engage.
+"""Personas: a person's name, interests and personality, and the numbers that decide when they engage.
 
-People differ from one another by draws keyed by their own number, so person 7 of a seed is the same in a population of
-ten and of a million (names apart: a name gets a number where it repeats).
+People differ by draws keyed by their own number, so person 7 of a seed is the same in a population of ten and of a
+million (except the name: a repeated name gets a number).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from prism.config.model import PopulationConfig
 from prism.rng import Draw, integer, normal, pick, uniform
 
 ACTIVITY_MIN = 0.01
-"""The least active person still comes online once in a hundred rounds, so nobody is a dead node."""
+"""The least activity: even the least active person comes online about once in a hundred rounds."""
 
 # fmt: off
 _FIRST_NAMES = (
@@ -80,11 +80,11 @@ class Persona(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-def synthesize(size: int, seed: int, config: PopulationConfig) -> tuple[Persona, ...]:
-    """`size` people made up from the seed alone."""
-    names = unique(synthetic_name(agent, seed) for agent in range(size))
+def synthetic_personas(size: int, seed: int, config: PopulationConfig) -> tuple[Persona, ...]:
+    """Return `size` people made from the seed alone."""
+    names = unique_names(synthetic_name(agent, seed) for agent in range(size))
     return tuple(
-        individual(
+        make_persona(
             agent,
             seed,
             config,
@@ -96,17 +96,17 @@ def synthesize(size: int, seed: int, config: PopulationConfig) -> tuple[Persona,
     )
 
 
-def individual(
+def make_persona(
     agent: int, seed: int, config: PopulationConfig, *, name: str, interests: tuple[str, ...], personality: str
 ) -> Persona:
-    """The person `agent`: who they are as given, how active and how choosy they are by the seed.
+    """Return the person `agent`, described as given, with activity and thresholds from the seed.
 
     With z a standard normal deviate of this person, clip(x, a, b) = min(max(x, a), b):
 
     - activity = clip(mean * exp(sigma * z - sigma**2 / 2), 0.01, 1). Without the clip its mean over people is the
-      configured mean; the clip at 1 lowers it a little where mean and sigma are large.
+      configured mean; the clip at 1 lowers it a little if mean and sigma are large.
     - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
-      above it, clipped alike.
+      above it, clipped in the same way.
     """
     sigma = config.activity.sigma
     activity = config.activity.mean * math.exp(sigma * normal(seed, agent, 0, Draw.ACTIVITY) - sigma * sigma / 2.0)
@@ -123,10 +123,10 @@ def individual(
 
 
 def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tuple[str, ...]:
-    """Different topics, in the order drawn: `interests_per_person` of them, or all there are.
+    """Return different topics, in the order drawn: `interests_per_person` of them, or all there are.
 
-    The topic at place r of the configured list (from 1) has weight 1/r, so the first are the popular ones.
-    Source: Zipf (1949) for the shape; the order of the topics is the user's.
+    The topic at place r of the configured list (from 1) has weight 1/r, so the first topics are the popular ones.
+    Source: Zipf (1949) for the shape; the user sets the order of the topics.
     """
     topics = list(dict.fromkeys(config.topics))
     weights = [1.0 / rank for rank in range(1, len(topics) + 1)]
@@ -139,18 +139,18 @@ def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tupl
 
 
 def synthetic_name(agent: int, seed: int) -> str:
-    """A first and a last name; two people may draw the same."""
+    """Return a first and a last name; two people may draw the same."""
     first = _FIRST_NAMES[integer(len(_FIRST_NAMES), seed, agent, 0, Draw.NAME, 0)]
     return f"{first} {_LAST_NAMES[integer(len(_LAST_NAMES), seed, agent, 0, Draw.NAME, 1)]}"
 
 
-def unique(names: Iterable[str]) -> list[str]:
-    """The names in order, with the lowest free number from 2 on behind each one that came before."""
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Return the names in order; a repeated name gets the lowest free number from 2 on."""
     last_number: dict[str, int] = {}
     result: list[str] = []
     for name in names:
         free, number = name, last_number.get(name, 0)
-        while free in last_number:  # also steps over a name that ends in such a number by itself
+        while free in last_number:  # a given name may end in such a number too
             number = max(number + 1, 2)
             free = f"{name} {number}"
         last_number[name] = max(number, 1)
@@ -160,5 +160,5 @@ def unique(names: Iterable[str]) -> list[str]:
 
 
 def _share(value: float) -> float:
-    """The nearest value in 0 to 1."""
+    """Return the nearest value in 0 to 1."""
     return min(max(value, 0.0), 1.0)

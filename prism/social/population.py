@@ -1,4 +1,4 @@
-"""The people of a run and who follows whom, settled before tick 0 and never changed after it."""
+"""The people of a run and their follow graph, made before tick 0 and never changed after it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import msgspec
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
 from prism.social.graph import FollowGraph, generate
-from prism.social.persona import Persona, synthesize
-from prism.social.profiles import Profile, deal
+from prism.social.persona import Persona, synthetic_personas
+from prism.social.profiles import Profile, personas_from_profiles
 
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
-    """`personas[i]` is the person that `graph` calls i.
+    """The people and their graph: `personas[i]` is person i of `graph`.
 
     Raises:
         ValueError: there is not one persona for each person of the graph.
@@ -27,11 +27,11 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         return self.graph.size
 
     def name(self, person: int) -> str:
-        """What `person` is called; their id in the file is `graph.names[person]`."""
+        """Return the name of `person`; their id in the file is `graph.names[person]`."""
         return self.personas[person].name
 
 
@@ -42,10 +42,10 @@ def build_population(
     profiles: tuple[Profile, ...] | None = None,
     graph: FollowGraph | None = None,
 ) -> Population:
-    """The population of a run, a pure function of its arguments.
+    """Return the population of a run, a pure function of the arguments.
 
-    A graph from a file brings its own people, and follow lists in the profiles theirs; only a generated graph has
-    `config.size` people. They are cast from the profiles, or made up where there are none.
+    A graph from a file has its own people, and so have follow lists in the profiles; only a generated graph has
+    `config.size` people. Their personas come from the profiles, or from the seed if there are no profiles.
 
     Raises:
         ConfigError: the graph parameters do not fit the size, or follow lists are asked for and there are none.
@@ -54,12 +54,16 @@ def build_population(
         graph = _graph_of(profiles)
     elif graph is None:
         graph = generate(config.graph, config.size, seed)
-    personas = deal(profiles, graph.size, seed, config) if profiles else synthesize(graph.size, seed, config)
+    personas = (
+        personas_from_profiles(profiles, graph.size, seed, config)
+        if profiles
+        else synthetic_personas(graph.size, seed, config)
+    )
     return Population(personas=personas, graph=graph)
 
 
 def _graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
-    """The graph that the follow lists of the profiles draw."""
+    """Return the graph that the follow lists of the profiles make."""
     if not profiles:
         raise ConfigError(
             "configuration",
@@ -70,7 +74,7 @@ def _graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
     follower: list[int] = []
     followee: list[int] = []
     for number, profile in enumerate(profiles):
-        # Left out of `follows` when the file was read, put back here only so that the graph counts them.
+        # Ties to oneself were left out of `follows`; they are added here only so that the graph counts them.
         listed = [number_of[key] for key in profile.follows] + [number] * profile.self_follows
         follower.extend([number] * len(listed))
         followee.extend(listed)

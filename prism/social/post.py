@@ -1,4 +1,4 @@
-"""A post, and what one person is shown of it."""
+"""A post, and one person's view of it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Final
 import msgspec
 
 POPULARITY_HALF: Final = 10.0
-"""Engagements at which a post counts as half as popular as one can be. Uncalibrated."""
+"""The engagements at which a post's popularity is one half. Uncalibrated."""
 
 
 @unique
 class PostKind(StrEnum):
-    """How a post came about."""
+    """The kind of a post: original, reply or reshare."""
 
     ORIGINAL = "original"
     REPLY = "reply"
@@ -21,16 +21,16 @@ class PostKind(StrEnum):
 
 
 class Post(msgspec.Struct, kw_only=True):
-    """A post and what became of it.
+    """A post and the counts of its engagements.
 
     Args:
         author: the author's number.
-        topics: what it is about.
-        created: the tick it was posted in.
-        parent: the post it answers or reshares; None for an original.
+        topics: the topics of the post.
+        created: the tick of the post.
+        parent: the post that it answers or reshares; None for an original.
         root: the original at the head of its cascade; its own id for an original.
         depth: steps from the root; 0 for an original.
-        likes: people who liked it; `replies` and `reshares` likewise count its direct children.
+        likes: people who liked it; `replies` and `reshares` count its direct children in the same way.
     """
 
     id: int
@@ -48,28 +48,28 @@ class Post(msgspec.Struct, kw_only=True):
 
     @property
     def engagements(self) -> int:
-        """Likes, replies and reshares together."""
+        """The likes, replies and reshares together."""
         return self.likes + self.replies + self.reshares
 
     def velocity(self, tick: int, ticks_per_round: int) -> float:
-        """Engagements a round over its life so far, which counts as one round at least."""
+        """Return the engagements a round over its life so far, which counts as one round at least."""
         return self.engagements * ticks_per_round / max(ticks_per_round, tick - self.created)
 
 
 class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What one person sees of a post.
+    """One person's view of a post.
 
     Args:
         id: the post.
         author: the author's number, and `author_name`.
-        age_ticks: ticks since it was posted.
+        age_ticks: ticks since the post was made.
         velocity: engagements a round.
         popularity: n / (n + 10) for the n engagements of its whole cascade; 0 to 1.
         followed: whether the person follows the author.
-        topic_match: share of its topics that the person cares about; 0 to 1.
+        topic_match: the share of its topics that are among the person's interests; 0 to 1.
         appeal: the person's unobserved taste for its cascade: u cubed for a uniform draw u of theirs, 0 to 1, mean 1/4,
-            because most posts say nothing to most people.
-        fatigue: share of the session's feed already seen; 0 to 1.
+            because most posts interest few people.
+        fatigue: the share of the session's feed already seen; 0 to 1.
     """
 
     id: int
@@ -89,7 +89,7 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
     fatigue: float
 
     def prompt_fields(self) -> dict[str, Any]:
-        """What a language model is told: what a person would see, and none of what only the statechart may know."""
+        """Return the fields for a language model: only those that a person would see; the others are for the chart."""
         return {
             "author": self.author_name,
             "text": self.text,
@@ -103,10 +103,10 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def popularity(engagements: int) -> float:
-    """Social proof between 0 and 1: n / (n + 10)."""
+    """Return social proof between 0 and 1: n / (n + 10)."""
     return engagements / (engagements + POPULARITY_HALF)
 
 
 def topic_match(interests: tuple[str, ...], topics: tuple[str, ...]) -> float:
-    """The share of the topics that are among the interests; 0 for a post without topics."""
+    """Return the share of the topics that are among the interests; 0 for a post without topics."""
     return sum(topic in interests for topic in topics) / len(topics) if topics else 0.0

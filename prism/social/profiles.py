@@ -1,7 +1,7 @@
-"""Profiles: people described in a file, in either of the two formats that OASIS writes, and how a population is cast.
+"""Profiles: people described in a file, in one of the two formats that OASIS writes, and the personas made from them.
 
-A profile is what a file says of someone. It becomes a `Persona` when it is dealt: the file knows no thresholds and no
-activity, so those come from the seed, and two people dealt the same profile still differ.
+A file knows no thresholds and no activity of a person. They come from the seed, so two people with the same profile
+still differ.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import Draw, integer
-from prism.social.persona import Persona, individual, synthetic_interests, unique
+from prism.social.persona import Persona, make_persona, synthetic_interests, unique_names
 from prism.text_files import decode_text, file_format
 
 _REQUIRED_COLUMNS = ("user_id", "name", "following_agentid_list", "user_char")
@@ -31,7 +31,7 @@ _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """Someone as a file describes them; `interests` and `personality` may be empty.
+    """A person as a file describes them; `interests` and `personality` may be empty.
 
     `key` is the file's own id for them, and `follows` holds the keys of the people they follow, as listed.
     `self_follows` counts the entries left out of `follows` because they named the person themselves.
@@ -46,7 +46,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_profiles(data: bytes, source: str) -> tuple[Profile, ...]:
-    """The profiles in a file, in its order: `.json` or `.csv`, by the extension of `source`.
+    """Return the profiles in a file, in its order: `.json` or `.csv`, by the extension of `source`.
 
     Raises:
         InputError: the file cannot be read in full; the message names the line or the profile, counted from 1.
@@ -63,18 +63,20 @@ def parse_profiles(data: bytes, source: str) -> tuple[Profile, ...]:
     return profiles
 
 
-def deal(profiles: tuple[Profile, ...], size: int, seed: int, config: PopulationConfig) -> tuple[Persona, ...]:
-    """`size` people cast from the profiles: one each in order where the numbers agree, else each drawn by the seed.
+def personas_from_profiles(
+    profiles: tuple[Profile, ...], size: int, seed: int, config: PopulationConfig
+) -> tuple[Persona, ...]:
+    """Return `size` personas: if there are as many profiles, one each in order; else each person's profile is drawn.
 
-    A name that comes up again gets a number. A profile without topics gets interests drawn from `config.topics`.
+    A repeated name gets a number. A profile without topics gets interests drawn from `config.topics`.
     """
     if size == len(profiles):
         cast = profiles
     else:
         cast = tuple(profiles[integer(len(profiles), seed, agent, 0, Draw.PERSONA)] for agent in range(size))
-    names = unique(profile.name for profile in cast)
+    names = unique_names(profile.name for profile in cast)
     return tuple(
-        individual(
+        make_persona(
             agent,
             seed,
             config,
@@ -141,7 +143,7 @@ def _too_deep(text: str, source: str) -> InputError:
 
 
 def _json_profile(entry: Any, place: int, source: str) -> Profile:
-    """The profile at `place` of the list, counted from 1."""
+    """Return the profile at `place` of the list, counted from 1."""
     if not isinstance(entry, dict):
         raise InputError(source, f"profile {place}: expected an object, got {_kind(entry)}")
     name = _text(entry.get("realname"))
@@ -191,7 +193,7 @@ def _from_csv(text: str, source: str) -> tuple[Profile, ...]:
 
 
 def _csv_rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row that is not blank, with the line it begins on: a quoted text may hold line ends."""
+    """Yield each row that is not blank, with the line it begins on: a quoted text may hold line ends."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     line = 1
     try:
@@ -222,7 +224,7 @@ def _csv_profile(row: dict[str, str], line: int, source: str) -> Profile:
 
 
 def _follow_list(text: str) -> list[str] | None:
-    """The ids in a list such as `[1, 0, 5]` or `['a', 'b']`, no ids for a blank text, None for anything else."""
+    """Return the ids in a list such as `[1, 0, 5]` or `['a', 'b']`, no ids for a blank text, None for anything else."""
     if not text:
         return []
     if not (text.startswith("[") and text.endswith("]")):
@@ -235,7 +237,7 @@ def _follow_list(text: str) -> list[str] | None:
 
 
 def _take(taken: dict[str, int], key: str, value: str, line: int, source: str) -> None:
-    """Note that the row on `line` has `value`, which must not be empty or taken."""
+    """Record that the row on `line` has `value`, which must not be empty or already used."""
     if not value:
         raise InputError(source, "expected an id, got an empty text", key=key, line=line)
     before = taken.setdefault(value, line)
@@ -244,11 +246,11 @@ def _take(taken: dict[str, int], key: str, value: str, line: int, source: str) -
 
 
 def _text(value: object) -> str:
-    """A JSON text or number as text; empty for anything else."""
+    """Return a JSON text or number as text; empty for anything else."""
     return str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
 def _kind(value: object) -> str:
-    """What JSON calls a value, with its article."""
+    """Return the name of a value's JSON type, with its article."""
     kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return kinds.get(type(value), "a number")

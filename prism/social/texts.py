@@ -1,4 +1,4 @@
-"""What synthetic posts say. Plain sentences with the topic in them: enough for a person, or a model, to react to."""
+"""The texts of synthetic posts: plain sentences with the topic in them, so that a person or a model can react."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ _TEMPLATES: Final[dict[PostKind, tuple[str, ...]]] = {
 
 
 def write_post(kind: PostKind, topic: str, seed: int, author: int, tick: int) -> str:
-    """A sentence for a post of this kind and topic, drawn for the author and tick."""
+    """Return a sentence for a post of this kind and topic, drawn for the author and tick."""
     templates = _TEMPLATES[kind]
     return templates[integer(len(templates), seed, author, tick, Draw.TEXT)].format(topic=topic)

@@ -1,15 +1,16 @@
-"""The social world: a round of feeds, posts seen one by one, decisions and rest, for everybody who is online.
+"""The social world: rounds of feeds, posts seen one by one, decisions and rest, for everyone who is online.
 
     round starts   each person comes online with probability `activity`, at a tick in its first half
-    feed_ready     the feed is built; now and then they first post something of their own
+    feed_ready     the feed is built; now and then the person first publishes an original post
     sees_post      the next post of the feed
     decides        or `ignores`: people look less closely the further down a post is
     compose_done, action_done   the like, reply or reshare takes effect when it is done
     timeout        they rest, and come back for the rest of the feed
-    round_ends     in its last tick, for everybody who is not idle
+    round_ends     in its last tick, for everyone who is not idle
 
-What a session leaves unfinished in its last tick did not happen. Whoever deliberates over the round's end still does
-what they then decide, or gets `round_ends` if that is to scroll on, and misses the round that has begun meanwhile.
+An action that a session has not finished in the last tick does not take effect. A person who still deliberates at the
+end of the round acts on the decision when it comes, or gets `round_ends` if the decision is to scroll on, and misses
+the round that has begun by then.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ _STATES = {state.value: state for state in AgentState}
 
 
 class SocialWorld(World):
-    """People's committed states, their sessions, and the network they act on.
+    """People's committed states, their sessions, and the network that they act on.
 
-    Columns are indexed by agent number; sessions exist only while somebody is online.
+    Lists are indexed by agent number; a session exists only while its person is online.
 
     Args:
         config: the run's configuration.
@@ -61,7 +62,7 @@ class SocialWorld(World):
         self.session_round: list[int] = [-1] * population.size
         """The round of each person's latest session."""
         self.shown: list[int] = [0] * population.size
-        """How many posts the feed of each person's latest session has."""
+        """The number of posts in the feed of each person's latest session."""
         self.sessions: dict[int, list[int]] = {}
         """`{agent: ids of the posts still to be shown, last first}`."""
         self.current: dict[int, int] = {}
@@ -72,7 +73,7 @@ class SocialWorld(World):
         self.quarantined: dict[int, None] = {}
 
     def triggers(self, tick: int) -> list[Trigger[PostView]]:
-        """What happens to whom in this tick."""
+        """Return the triggers of this tick."""
         place = tick % self.ticks_per_round
         if place == 0:
             self._begin_round(tick)
@@ -82,7 +83,7 @@ class SocialWorld(World):
         return [self._trigger(agent, tick) for agent in due]
 
     def apply(self, update: Update[str]) -> None:
-        """Commit one person's turn, carry out what they did, and plan what happens to them next."""
+        """Commit one person's turn, carry out its effect, and plan the person's next trigger."""
         agent, tick = update.agent, update.tick
         self.deliberating.pop(agent, None)
         if update.source not in MOVED:
@@ -97,19 +98,19 @@ class SocialWorld(World):
         self._plan(agent, update.trigger, tick)
 
     def deliberates(self, question: Question[PostView]) -> None:
-        """Nothing is due for them until their decision comes."""
+        """Give the person no trigger until the decision comes."""
         self.deliberating[question.agent] = None
 
     def totals(self) -> dict[str, Any]:
-        """Posts, engagements and cascades so far."""
+        """Return posts, engagements and cascades so far."""
         return {**self.network.counts, **self.network.cascades.totals()}
 
     def measures(self) -> list[Measure]:
-        """Posts by kind, and likes."""
+        """Return the number of posts by kind, and of likes."""
         return self.network.measures()
 
     def columns(self) -> Iterator[Column]:
-        """The people and the network, for `restore`."""
+        """Yield the people and the network, for `restore`."""
         codes = {state: code for code, state in enumerate(AgentState)}
         yield from pack("state", map(codes.__getitem__, self.states))
         yield from pack("entered", self.entered)
@@ -124,7 +125,7 @@ class SocialWorld(World):
         yield from self.network.columns()
 
     def restore(self, columns: Columns) -> None:
-        """Be the world whose columns these are."""
+        """Take over the world that these columns hold."""
         states = tuple(AgentState)
         self.states = [states[code] for code in columns.values("state", int)]
         self.entered = columns.values("entered", int)
@@ -166,7 +167,7 @@ class SocialWorld(World):
         return Trigger(tick, agent, name, self.network.view(agent, self.current[agent], tick, fatigue))
 
     def _stay(self, update: Update[str]) -> None:
-        """A turn that moved nobody: they are stuck, and a timeout will free them, unless they are out for good."""
+        """Plan a timeout for a person whose turn moved them nowhere, or remove a quarantined person for good."""
         if update.source == "quarantine":
             self.quarantined[update.agent] = None
             self.agenda.clear(update.agent)
@@ -202,7 +203,7 @@ class SocialWorld(World):
             self.agenda.put(agent, tick + 1, _NEXT[state])
 
     def _rejoin(self, agent: int, trigger: str, tick: int) -> None:
-        """Idle: come back for the rest of the feed, or leave the session."""
+        """Plan an idle person's return for the rest of the feed, or end the session."""
         self.current.pop(agent, None)
         if trigger != "round_ends" and self._is_fresh(agent, tick) and self.sessions.get(agent):
             self.agenda.put(agent, tick + 1, "feed_ready")
@@ -210,7 +211,7 @@ class SocialWorld(World):
             self.sessions.pop(agent, None)
 
     def _scroll(self, agent: int, trigger: str, tick: int) -> None:
-        """Scrolling: on to the next post, or rest when there is none."""
+        """Plan a scrolling person's next post, or rest if there is none."""
         if trigger == "feed_ready" and not self._is_fresh(agent, tick):
             self._open_session(agent, tick)
         left = self.sessions.get(agent)
@@ -223,7 +224,7 @@ class SocialWorld(World):
             self.agenda.put(agent, tick + self.config.statechart.default_timeout_ticks, "timeout")
 
     def _is_fresh(self, agent: int, tick: int) -> bool:
-        """Whether their session belongs to the round of the next tick. It does not after a late decision."""
+        """Return whether the session belongs to the round of the next tick. After a late decision it may not."""
         return self.session_round[agent] == (tick + 1) // self.ticks_per_round
 
     def _open_session(self, agent: int, tick: int) -> None:
@@ -235,12 +236,13 @@ class SocialWorld(World):
         self.sessions[agent] = feed[::-1]
 
     def _attends(self, agent: int, tick: int) -> bool:
-        """Whether they look closely: `attention` to the power of the post's place in the feed (position bias).
+        """Return whether the person looks closely at the post in view.
 
+        The probability is `attention` to the power of the post's place in the feed (position bias).
         Source: the examination hypothesis of click models, Craswell et al. (2008).
         """
         return uniform(self.seed, agent, tick, Draw.ATTENTION) < self.config.feed.attention ** self._place(agent)
 
     def _place(self, agent: int) -> int:
-        """How many posts of the feed came before the one in view."""
+        """Return the number of posts of the feed before the one in view."""
         return max(0, self.shown[agent] - len(self.sessions.get(agent, ())) - 1)

@@ -1,4 +1,4 @@
-"""The tape as a file: what it holds, what a kill leaves of it, and files that are none or damaged."""
+"""The tape as a file: its records, what a kill leaves of it, and files that are not tapes or damaged."""
 
 from __future__ import annotations
 

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import anyio
 import msgspec
 import pytest
-from pathlib import (Path)
-from typing import (Any)
-from blockbuster import (blockbuster_ctx)
-from actors.testing import (Dialect, Fault, FaultPlan, Latency, ServerSettings, SystemOne)
-from prism.llm import (Completion, LanguageModel, LLMClient, LLMFailureException, OllamaChatClient, OpenAICompatClient, Tape, TapedModel, ChatRequest, Identity, TapeMissError)
-from tests.llm.support import (CHOICE, asking, config_for, failing, no_sleep, serving, until)
-from tests.llm.test_client import (Decision)
-from prism.errors import (OracleUnavailableError)
-from prism.llm.tape import (FORMAT)
-from prism.llm.taped_model import (key_of)
+from blockbuster import blockbuster_ctx
+
+from actors.testing import Dialect, Fault, FaultPlan, Latency, ServerSettings, SystemOne
+from prism.errors import OracleUnavailableError
+from prism.llm import (
+    ChatRequest,
+    Completion,
+    Identity,
+    LanguageModel,
+    LLMClient,
+    LLMFailureException,
+    OllamaChatClient,
+    OpenAICompatClient,
+    Tape,
+    TapedModel,
+    TapeMissError,
+)
+from prism.llm.tape import FORMAT
+from prism.llm.taped_model import key_of
+from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
+from tests.llm.test_client import Decision
 
 
 async def ask_all(model: LanguageModel) -> list[object]:

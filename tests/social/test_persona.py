@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config.model import ActivityConfig, PopulationConfig
-from prism.social.persona import Persona, individual, synthesize, synthetic_interests, unique
+from prism.social.persona import Persona, make_persona, synthetic_interests, synthetic_personas, unique_names
 
 
 def person(**changes: Any) -> Persona:
@@ -16,7 +16,7 @@ def person(**changes: Any) -> Persona:
 
 
 def drawn(config: PopulationConfig, size: int = 400) -> list[Persona]:
-    return [individual(agent, 7, config, name="Ada", interests=(), personality="") for agent in range(size)]
+    return [make_persona(agent, 7, config, name="Ada", interests=(), personality="") for agent in range(size)]
 
 
 def test_a_persona_has_the_documented_defaults() -> None:
@@ -46,19 +46,19 @@ def test_a_value_out_of_range_is_an_error_that_names_it(changes: dict[str, Any],
 
 
 def test_the_same_seed_makes_the_same_people() -> None:
-    assert synthesize(50, 3, PopulationConfig()) == synthesize(50, 3, PopulationConfig())
+    assert synthetic_personas(50, 3, PopulationConfig()) == synthetic_personas(50, 3, PopulationConfig())
 
 
 def test_another_seed_makes_other_people() -> None:
-    assert synthesize(50, 3, PopulationConfig()) != synthesize(50, 4, PopulationConfig())
+    assert synthetic_personas(50, 3, PopulationConfig()) != synthetic_personas(50, 4, PopulationConfig())
 
 
 def test_a_larger_population_begins_with_the_same_people() -> None:
-    assert synthesize(80, 3, PopulationConfig())[:30] == synthesize(30, 3, PopulationConfig())
+    assert synthetic_personas(80, 3, PopulationConfig())[:30] == synthetic_personas(30, 3, PopulationConfig())
 
 
 def test_no_two_synthetic_people_share_a_name() -> None:
-    names = [ada.name for ada in synthesize(5000, 1, PopulationConfig())]
+    names = [ada.name for ada in synthetic_personas(5000, 1, PopulationConfig())]
     assert len(set(names)) == 5000
 
 
@@ -86,7 +86,7 @@ def test_the_band_around_the_threshold_is_as_wide_as_the_ambiguity() -> None:
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(0, 2**40))
 def test_every_configuration_gives_thresholds_in_order(mean: float, spread: float, band: float, agent: int) -> None:
     config = PopulationConfig(engagement_threshold=mean, threshold_spread=spread, ambiguity=band)
-    ada = individual(agent, 7, config, name="Ada", interests=(), personality="")
+    ada = make_persona(agent, 7, config, name="Ada", interests=(), personality="")
     assert 0.0 <= ada.low_threshold <= ada.engagement_threshold <= ada.high_threshold <= 1.0
 
 
@@ -111,9 +111,9 @@ def test_the_first_topics_are_the_popular_ones() -> None:
 
 
 def test_repeated_names_get_the_lowest_free_number() -> None:
-    assert unique(["Ann", "Ann", "Bo", "Ann"]) == ["Ann", "Ann 2", "Bo", "Ann 3"]
+    assert unique_names(["Ann", "Ann", "Bo", "Ann"]) == ["Ann", "Ann 2", "Bo", "Ann 3"]
 
 
 @given(st.lists(st.sampled_from(["Ann", "Ann 2", "Ann 2 2", "Bo"])))
 def test_numbered_names_never_collide_with_names_that_end_in_a_number(names: list[str]) -> None:
-    assert len(set(unique(names))) == len(names)
+    assert len(set(unique_names(names))) == len(names)

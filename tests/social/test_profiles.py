@@ -7,7 +7,7 @@ import pytest
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.profiles import DEPTH_MAX, Profile, deal, parse_profiles
+from prism.social.profiles import DEPTH_MAX, Profile, parse_profiles, personas_from_profiles
 from tests.paths import DATA
 
 HEADER = "user_id,name,username,following_agentid_list,user_char,description\n"
@@ -218,30 +218,30 @@ def test_a_file_that_is_no_profile_file_is_one_clear_line(source: str, data: byt
 
 
 def test_as_many_people_as_profiles_get_one_each_in_order() -> None:
-    assert [ada.name for ada in deal(PEOPLE, 3, 1, PopulationConfig())] == ["Ada", "Bo", "Cy"]
+    assert [ada.name for ada in personas_from_profiles(PEOPLE, 3, 1, PopulationConfig())] == ["Ada", "Bo", "Cy"]
 
 
 def test_more_people_than_profiles_get_numbers_behind_their_names() -> None:
-    names = [ada.name for ada in deal(PEOPLE, 60, 1, PopulationConfig())]
+    names = [ada.name for ada in personas_from_profiles(PEOPLE, 60, 1, PopulationConfig())]
     assert len(set(names)) == 60
     assert {name.split()[0] for name in names} == {"Ada", "Bo", "Cy"}
 
 
 def test_people_dealt_the_same_profile_still_differ() -> None:
-    people = [ada for ada in deal(PEOPLE, 60, 1, PopulationConfig()) if ada.name.startswith("Cy")]
+    people = [ada for ada in personas_from_profiles(PEOPLE, 60, 1, PopulationConfig()) if ada.name.startswith("Cy")]
     assert len({(ada.engagement_threshold, ada.activity) for ada in people}) == len(people)
     assert {ada.interests for ada in people} == {("chess",)}
 
 
 def test_a_profile_without_topics_gets_synthetic_interests() -> None:
     config = PopulationConfig(topics=("sea", "sky"), interests_per_person=2)
-    assert set(deal(PEOPLE, 3, 1, config)[1].interests) == {"sea", "sky"}
+    assert set(personas_from_profiles(PEOPLE, 3, 1, config)[1].interests) == {"sea", "sky"}
 
 
 def test_dealing_follows_from_the_seed_alone() -> None:
     config = PopulationConfig()
-    assert deal(PEOPLE, 40, 1, config) == deal(PEOPLE, 40, 1, config)
-    assert deal(PEOPLE, 40, 1, config) != deal(PEOPLE, 40, 2, config)
+    assert personas_from_profiles(PEOPLE, 40, 1, config) == personas_from_profiles(PEOPLE, 40, 1, config)
+    assert personas_from_profiles(PEOPLE, 40, 1, config) != personas_from_profiles(PEOPLE, 40, 2, config)
 
 
 def test_the_reddit_profiles_are_36_with_topics_and_no_follows() -> None:
