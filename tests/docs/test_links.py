@@ -1,0 +1,72 @@
+"""Every link in the documentation leads somewhere, and so does every mention of a page in the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, anchors, links, name
+from tests.paths import ROOT
+
+MENTION = re.compile(r"\bdocs/[\w./-]+\.md(?:#[\w-]+)?")
+FOREIGN = {"docs/api.md"}
+"""Pages of other projects, which are sources of the test server."""
+SOURCES = ("actors", "prism", "benchmarks", "deploy", "configs", "tests")
+KINDS = {".py", ".sh", ".yaml", ".yml", ".json", ".md"}
+
+
+def is_broken(target: str, directory: Path, own_anchors: set[str]) -> bool:
+    path, _, anchor = target.partition("#")
+    if not path:
+        return anchor not in own_anchors
+    file = (directory / path).resolve()
+    return not file.exists() or bool(anchor and anchor not in anchors(file))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    relative = [target for target in links(page) if "://" not in target]
+    assert [target for target in relative if is_broken(target, page.parent, anchors(page))] == []
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        targets = [(page.parent / target.partition("#")[0]).resolve() for target in links(page) if "://" not in target]
+        for target in targets:
+            waiting += target.glob("*.md") if target.is_dir() else [target] if target.suffix == ".md" else []
+    assert sorted(map(name, set(PAGES) - reached)) == []
+
+
+def test_every_page_that_the_code_mentions_exists_with_its_heading() -> None:
+    files = [file for source in SOURCES for file in (ROOT / source).rglob("*") if file.suffix in KINDS]
+    mentioned = {
+        (name(file), target)
+        for file in [*files, ROOT / "Makefile", ROOT / "pyproject.toml"]
+        for target in MENTION.findall(file.read_text(encoding="utf-8"))
+    }
+    assert len(mentioned) > 20
+    ours = sorted((file, target) for file, target in mentioned if target not in FOREIGN)
+    assert [(file, target) for file, target in ours if is_broken(target, ROOT, set())] == []
+
+
+def test_anchors_are_made_as_github_makes_them(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A `prism run`, twice\n\n## checkpoint-<tick>.bin\n\n```sh\n# no heading\n```\n\n## Same\n\n## Same\n")
+    assert anchors(page) == {"a-prism-run-twice", "checkpoint-tickbin", "same", "same-1"}
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# One\n\n[a](#one) [b](#two) [c](page.md#one) [d](page.md#two) [e](none.md) `[f](no.md)`\n")
+    assert [target for target in links(page) if is_broken(target, tmp_path, anchors(page))] == [
+        "#two",
+        "page.md#two",
+        "none.md",
+    ]

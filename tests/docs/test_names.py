@@ -1,0 +1,86 @@
+"""Every file, module, command and target that the documentation names exists."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from actors.cli.app import cli
+from tests.docs.pages import PAGES, blocks, code, name, read
+from tests.paths import ROOT
+
+TREES = "actors|prism|benchmarks|deploy|tests|configs|docs"
+FILE = re.compile(rf"(?<![\w./-])(?:{TREES})/[\w./@*-]+")
+DOTTED = re.compile(r"(?<![\w./-])(?:actors|prism|benchmarks|deploy|tests)(?:\.[A-Za-z_]\w*)+")
+NOT_MODULES = {"prism.yaml", "prism.yml"}
+TARGETS = re.compile(r"^make((?: [a-z][a-z-]*)+)", re.MULTILINE)
+
+
+def exists(dotted: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    parts = dotted.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:count]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[count:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def commands(page: Path) -> list[str]:
+    """Every line of the page's shell blocks that runs `prism`, its continuation lines joined."""
+    shell = [block.text.replace("\\\n", " ") for block in blocks(page) if block.info.split()[:1] in (["sh"], ["console"])]
+    lines = (line.strip().removeprefix("$ ") for text in shell for line in text.splitlines())
+    return [line for line in lines if line.startswith("prism ")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    named = {match.rstrip(".") for text in code(page) for match in FILE.findall(text)}
+    assert sorted(path for path in named if not any(ROOT.glob(path.rstrip("/")))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_module_and_name_in_it_exists(page: Path) -> None:
+    named = {match for text in code(page) for match in DOTTED.findall(text)} - NOT_MODULES
+    assert sorted(dotted for dotted in named if not exists(dotted)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_prism_command_is_understood(page: Path) -> None:
+    for line in commands(page):
+        words = shlex.split(line, comments=True)[1:]
+        command = cli.get_command(click.Context(cli), words[0])
+        assert command is not None, line
+        command.make_context(words[0], words[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_make_target_exists(page: Path) -> None:
+    known = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {target for text in code(page) for targets in TARGETS.findall(text) for target in targets.split()}
+    assert named <= known
+
+
+def test_what_does_not_exist_is_noticed() -> None:
+    assert exists("prism.domain.Domain")
+    assert not exists("prism.domain.Kingdom")
+    assert not exists("actors.nowhere")
+    assert FILE.findall("open `actors/runtime/engine.py`, not /work/actors/x.py") == ["actors/runtime/engine.py"]
+    assert DOTTED.findall("`prism.rng.uniform` in my-study/prism.yaml and journal.prism.x") == ["prism.rng.uniform"]
+
+
+def test_the_readme_sets_up_in_two_commands() -> None:
+    first = next(block for block in blocks(ROOT / "README.md") if block.info == "sh")
+    assert first.text == "make run\nmake test\n"
+    assert "\nLicence: MIT\n" in read(ROOT / "README.md")

@@ -1,0 +1,71 @@
+"""docs/trigger.md names the modules of actors that a tick passes through: all of them, and no others."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import anyio
+import pytest
+
+from actors.core.ports import Observer
+from actors.factory.domains import build_domain
+from actors.runs.create import create_run
+from actors.runs.directory import RunDirectory
+from actors.runs.execute import Display, execute
+from prism.config import Config, load_config
+from tests.docs.pages import read
+from tests.paths import ROOT
+
+TICKS = 60
+
+
+class ModuleObserver(Observer):
+    """Notes the files whose functions are called between the end of the first tick and the end of the last."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        self.ticks = 0
+
+    def tick_ended(self, duration_s: float) -> None:
+        self.ticks += 1
+        if self.ticks == 1:
+            sys.setprofile(self._note)
+            threading.setprofile(self._note)  # for the thread that writes, which is started later
+        elif self.ticks == TICKS:
+            sys.setprofile(None)
+            threading.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            self.files.add(frame.f_code.co_filename)
+
+
+@pytest.fixture
+def observer() -> Iterator[ModuleObserver]:
+    before = sys.getprofile()
+    yield ModuleObserver()
+    sys.setprofile(before)
+    threading.setprofile(None)
+
+
+@pytest.fixture
+def config() -> Config:
+    """A run in which everything happens that the page tells of: questions, rounds, checkpoints."""
+    settings = ["population.size=60", "population.ambiguity=0.6", "run.checkpoint_every_ticks=20"]
+    return load_config(None, "test", environment={}, overrides=[*settings, f"simulation.ticks={TICKS}"])
+
+
+def test_the_page_names_the_modules_that_a_tick_passes_through(
+    config: Config, observer: ModuleObserver, tmp_path: Path
+) -> None:
+    run = create_run(RunDirectory.create(tmp_path / "run", "test"), config, build_domain(config))
+    anyio.run(execute, run, Display(), observer)
+    files = [Path(file) for file in observer.files]
+    passed = {file.relative_to(ROOT).as_posix() for file in files if file.is_relative_to(ROOT / "actors")}
+    named = set(re.findall(r"`(actors/[\w/]+\.py)`", read(ROOT / "docs" / "trigger.md")))
+    assert sorted(named) == sorted(passed)
