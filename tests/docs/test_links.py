@@ -58,7 +58,7 @@ def test_every_page_that_the_code_mentions_exists_with_its_heading() -> None:
 
 def test_anchors_are_made_as_github_makes_them(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# A `prism run`, twice\n\n## checkpoint-<tick>.bin\n\n```sh\n# no heading\n```\n\n## Same\n\n## Same\n")
+    page.write_text("# A `prism run`, twice\n\n## checkpoint-<tick>.bin\n\n```sh\n# no\n```\n\n## Same\n\n## Same\n")
     assert anchors(page) == {"a-prism-run-twice", "checkpoint-tickbin", "same", "same-1"}
 
 

@@ -30,7 +30,8 @@ def test_every_room_is_in_its_table_and_in_the_list() -> None:
 
 
 def test_the_rooms_of_actors_are_listed_from_the_top_layer_to_the_bottom() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract.get("containers") == ["actors"])
     names = [re.sub(r"[()]", "", name).strip() for layer in layers for name in re.split(r"[:|]", layer)]
     assert rooms_in("Rooms of actors") == [f"actors/{name}" for name in names]

@@ -40,7 +40,7 @@ def exists(dotted: str) -> bool:
 
 def commands(page: Path) -> list[str]:
     """Every line of the page's shell blocks that runs `prism`, its continuation lines joined."""
-    shell = [block.text.replace("\\\n", " ") for block in blocks(page) if block.info.split()[:1] in (["sh"], ["console"])]
+    shell = (block.text.replace("\\\n", " ") for block in blocks(page) if block.info in {"sh", "console"})
     lines = (line.strip().removeprefix("$ ") for text in shell for line in text.splitlines())
     return [line for line in lines if line.startswith("prism ")]
 

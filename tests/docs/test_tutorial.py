@@ -1,10 +1,11 @@
-"""The commands of the tutorial, run one after the other, print what the tutorial says."""
+"""The commands of the tutorial and of the README, run one after the other, print what these pages say."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -12,23 +13,42 @@ import pytest
 from tests.docs.pages import Block, blocks
 from tests.paths import ROOT
 
-TUTORIAL = ROOT / "docs" / "tutorial.md"
+TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
+
+Shell = Callable[[str], str]
+"""Runs commands in the directory of a study, and returns what they print."""
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> dict[str, str]:
-    """An environment whose `prism` is that of this project and whose `python` is this one."""
+def study(tmp_path: Path) -> Path:
+    """A directory that looks as one does after `make run`."""
+    study = tmp_path / "study"
+    (study / ".venv" / "bin").mkdir(parents=True)
+    (study / ".venv" / "bin" / "activate").touch()
+    return study
+
+
+@pytest.fixture
+def shell(tmp_path: Path, study: Path) -> Shell:
+    """A shell whose `prism` is that of this project and whose `python` is this one."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for program, arguments in (("prism", " -m actors.cli"), ("python", "")):
         script = programs / program
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
         script.chmod(0o755)
-    return {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+
+    def run(commands: str) -> str:
+        arguments = ["bash", "-euo", "pipefail", "-c", commands]
+        ended = subprocess.run(arguments, cwd=study, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        return ended.stdout
+
+    return run
 
 
 def missing(expected: str, printed: str) -> list[str]:
-    """The lines between two `...` that are not printed, one after the other, behind those before them."""
+    """The first part between two `...` whose lines are not printed, one after the other, behind the part before."""
     lines, start = [line.rstrip() for line in printed.splitlines()], 0
     for part in expected.split("...\n"):
         wanted = [line.rstrip() for line in part.splitlines()]
@@ -40,22 +60,38 @@ def missing(expected: str, printed: str) -> list[str]:
     return []
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_tutorial_prints_what_it_says(tmp_path: Path, shell: dict[str, str]) -> None:
-    study, printed, compared = tmp_path / "study", "", 0
-    study.mkdir()
-    for block in blocks(TUTORIAL):
+def follow(page: Iterable[Block], study: Path, shell: Shell) -> tuple[str, int]:
+    """What all commands have printed, and how many outputs were compared.
+
+    A block with a file's name is written there; a block of output belongs to the commands before it.
+    """
+    printed, everything, compared = "", "", 0
+    for block in page:
         kind, *file = block.info.split()
         if file:
             (study / file[0]).write_text(block.text)
         elif kind == "sh":
-            command = ["bash", "-euo", "pipefail", "-c", block.text]
-            printed = subprocess.run(command, cwd=study, env=shell, stdout=subprocess.PIPE, text=True, check=True).stdout
+            printed = shell(block.text)
+            everything += printed
         elif kind == "text":
             assert missing(block.text, printed) == []
             compared += 1
-    assert compared == 8
+    return everything, compared
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_tutorial_prints_what_it_says(study: Path, shell: Shell) -> None:
+    assert follow(blocks(TUTORIAL), study, shell)[1] == 8
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_readme_prints_what_it_says(study: Path, shell: Shell) -> None:
+    _, excerpt, *page = [block for block in blocks(README) if block.info in {"sh", "text"}]
+    everything, compared = follow(page, study, shell)
+    assert missing(excerpt.text, everything) == []
+    assert compared == 3
 
 
 def test_a_line_that_is_not_printed_is_noticed() -> None:
@@ -68,4 +104,3 @@ def test_a_line_that_is_not_printed_is_noticed() -> None:
 def test_every_block_of_the_tutorial_is_a_file_a_command_or_output() -> None:
     kinds = {(block.info.split()[0], len(block.info.split())) for block in blocks(TUTORIAL)}
     assert kinds == {("sh", 1), ("text", 1), ("yaml", 2), ("python", 2)}
-    assert isinstance(blocks(TUTORIAL)[0], Block)
