@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.backtest_plot import draw
-from actors.cli.options import read_config, with_settings
+from actors.cli.options import choose_config, read_config, run_name, with_settings
 from actors.factory.input_files import read_input
 from actors.runs.directory import RunDirectory
 from actors.runs.manifest import manifest_of
@@ -47,7 +47,7 @@ def _quarter(_: click.Context, __: click.Parameter, text: str | None) -> Quarter
 @click.option("--to", "last", callback=_quarter, metavar="QUARTER", help="The last quarter, as in 1992q3.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no table, only where the files are.")
 def backtest_command(
-    config: Path,
+    config: Path | None,
     overrides: Sequence[str],
     out: Path | None,
     first: Quarter | None,
@@ -57,6 +57,7 @@ def backtest_command(
 ) -> None:
     """Compare the policy rule of CONFIG with the interest rates of history.
 
+    Without CONFIG it is prism.yaml of this directory, or else the economy that comes with PRISM.
     Reads the quarterly file at economy.initial.path. The rule's rate is set against the 3-month Treasury bill rate, and
     against the forecast that nothing changes, which one quarter ahead is hard to beat; see docs/economy.md.
 
@@ -68,14 +69,15 @@ def backtest_command(
       config.yaml    the configuration with every default filled in
       manifest.json  versions, and the SHA-256 of the quarterly file
     """
-    settings = read_config(config, overrides)
+    path = choose_config(config, "testing", default="economy", quiet=quiet)
+    settings = read_config(path, overrides)
     if settings.economy.initial.path is None:
         problem = "a backtest needs a file of quarters, such as configs/data/us-macro-quarterly.csv, got null"
-        raise ConfigError(str(config), problem, key="economy.initial.path")
+        raise ConfigError(str(path), problem, key="economy.initial.path")
     source = read_input(settings.economy.initial.path)
     forecasts = _within(backtest(parse_series(source.data, source.name), settings.economy), first, last)
     scores = _scores(forecasts, settings)
-    directory = RunDirectory.create(out, f"{config.stem}-backtest")
+    directory = RunDirectory.create(out, f"{run_name(path)}-backtest")
     directory.write_config(settings)
     directory.write_manifest(manifest_of(settings, {source.name: source.sha256}))
     directory.write("backtest.csv", _csv(asdict(forecast) for forecast in forecasts))

@@ -8,32 +8,75 @@ import click
 
 from actors.cli.templates import TEMPLATES
 from actors.core.errors import RunDirectoryError
-
-FILE_NAME = "prism.yaml"
+from actors.factory.shipped import FILE_NAME, Example, examples
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--domain",
     type=click.Choice(list(TEMPLATES)),
-    default=next(iter(TEMPLATES)),
-    show_default=True,
-    help=f"What is simulated. {'; '.join(f'{name}: {each.about}' for name, each in TEMPLATES.items())}.",
+    help=f"What is simulated. {'; '.join(f'{name}: {each.about}' for name, each in TEMPLATES.items())}."
+    f"  [default: {next(iter(TEMPLATES))}]",
 )
-def init(directory: Path, domain: str) -> None:
+@click.option("--example", metavar="NAME", help="Write a configuration that comes with PRISM, and its data files.")
+@click.option("--list", "lists", is_flag=True, help="List the configurations that come with PRISM, and write nothing.")
+def init(directory: Path | None, domain: str | None, example: str | None, *, lists: bool) -> None:
     """Write DIR/prism.yaml: every setting with its value, its range and what it means.
 
-    It runs as it is, without a server. An existing file is left alone.
+    It runs as it is, without a server. With --example it is a short configuration that comes with PRISM instead, beside
+    the data files it needs. DIR is the name of the example or the domain if it is not given. Existing files are left
+    alone.
     """
-    path = directory / FILE_NAME
+    if lists:
+        click.echo(_list())
+        return
+    if domain is not None and example is not None:
+        raise click.UsageError("--domain and --example exclude each other: an example has its domain")
+    name = example or domain or next(iter(TEMPLATES))
+    target = directory or Path(name)
+    if example is None:
+        files = {target / FILE_NAME: TEMPLATES[name].text().encode()}
+    else:
+        files = _example(example).files(target)
+    _write(target, files)
+    click.echo("\n".join(f"wrote {path}" for path in files))
+    click.echo(f"next: prism run {target / FILE_NAME}")
+
+
+def _example(name: str) -> Example:
+    """Return the example of this name.
+
+    Raises:
+        click.UsageError: there is none; the message lists those that there are.
+    """
+    found = examples().get(name)
+    if found is None:
+        raise click.UsageError(f"no example is called {name!r}; there are:\n{_list()}")
+    return found
+
+
+def _list() -> str:
+    """Return a line for each example."""
+    listed = examples()
+    width = max(map(len, listed))
+    return "\n".join(f"{name:{width}}  {example.about}" for name, example in listed.items())
+
+
+def _write(directory: Path, files: dict[Path, bytes]) -> None:
+    """Write all files, or none where one of them exists.
+
+    Raises:
+        RunDirectoryError: a file exists, or one cannot be written.
+    """
+    taken = [path for path in (directory, *files) if path.exists() and not (path == directory and path.is_dir())]
+    if taken:
+        raise RunDirectoryError(f"{taken[0]}: exists already and was left as it is")
+    path = directory
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(TEMPLATES[domain].text())
-    except FileExistsError:
-        taken = path if path.exists() else directory
-        raise RunDirectoryError(f"{taken}: exists already and was left as it is") from None
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(content)
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
-    click.echo(f"wrote {path}\nnext: prism run {path}")

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from actors.factory.input_files import with_inputs_beside
+from actors.factory.shipped import FILE_NAME, examples
 from prism.config import LENGTH_MAX, Config, load_config
 from prism.errors import ConfigError
 
@@ -33,7 +35,7 @@ TICKS = click.option(
     help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N.",
 )
 RUN = click.argument("path", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
-CONFIG = click.argument("config", type=click.Path(path_type=Path))
+CONFIG = click.argument("config", metavar="[CONFIG]", required=False, type=click.Path(path_type=Path))
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,15 +43,51 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     return CONFIG(SET(command))
 
 
+def choose_config(config: Path | None, doing: str, *, default: str = "default", quiet: bool = False) -> Path:
+    """Return the file that is named, or else `prism.yaml` of this directory, or else a shipped configuration.
+
+    Args:
+        doing: what is done with it, as in "running".
+        default: the name of the shipped configuration.
+        quiet: do not say which one is taken.
+    """
+    if config is not None:
+        return config
+    here = Path(FILE_NAME)
+    if here.is_file():
+        chosen, told = here, FILE_NAME
+    else:
+        example = examples()[default]
+        chosen = example.path
+        told = (
+            f"the shipped {'default ' if default == 'default' else ''}configuration ({default}.yaml: {example.about})"
+        )
+    if not quiet:
+        click.echo(f"prism: no CONFIG given: {doing} {told}", err=True)
+    return chosen
+
+
+def run_name(config: Path) -> str:
+    """Return the name after which a run of this file is called: the file's, or its directory's for `prism.yaml`."""
+    return config.resolve().parent.name or config.stem if config.name == FILE_NAME else config.stem
+
+
 def read_config(path: Path, overrides: Sequence[str]) -> Config:
-    """The configuration in a file, with the environment's and the command line's settings on top.
+    """Return the configuration in a file, with the environment's and the command line's settings on top.
+
+    Input files that are not where it says, but beside it, are named with its directory in what is returned.
 
     Raises:
         ConfigError: there is no such file, or a setting is wrong.
     """
+    config = load_config(_read(path), str(path), environment=os.environ, overrides=overrides)
+    return with_inputs_beside(config, path.parent)
+
+
+def _read(path: Path) -> str:
     try:
         with path.open(encoding="utf-8") as file:
-            text = file.read(LENGTH_MAX + 1)  # whoever names a data file by mistake need not wait for all of it
+            return file.read(LENGTH_MAX + 1)  # whoever names a data file by mistake need not wait for all of it
     except FileNotFoundError:
         raise ConfigError(str(path), "no such file; write one to start from with: prism init DIR") from None
     except IsADirectoryError:
@@ -58,4 +96,3 @@ def read_config(path: Path, overrides: Sequence[str]) -> Config:
         raise ConfigError(str(path), f"is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
-    return load_config(text, str(path), environment=os.environ, overrides=overrides)

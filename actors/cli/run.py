@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from actors.cli.options import OUT, QUIET, TICKS, read_config, with_settings
+from actors.cli.building import build_showing
+from actors.cli.options import OUT, QUIET, TICKS, choose_config, read_config, run_name, with_settings
 from actors.cli.run_command import run_and_report
 from actors.core.errors import ActorError
-from actors.factory.domains import build_domain
 from actors.metrics.observation import observation
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
@@ -23,9 +23,10 @@ from prism.errors import OracleUnavailableError
 @TICKS
 @OUT
 @QUIET
-def run(config: Path, overrides: Sequence[str], ticks: int | None, out: Path | None, *, quiet: bool) -> None:
+def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: Path | None, *, quiet: bool) -> None:
     """Run the simulation that CONFIG describes.
 
+    Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM.
     Settings come from CONFIG, then from environment variables such as PRISM_SIMULATION__SEED, then from --set; see
     docs/configuration.md. Ctrl-C finishes the tick, writes a checkpoint and the summary and exits with 130; a second
     one leaves at once. Whatever ends it, even a crash: `prism resume` goes on where it was.
@@ -45,10 +46,11 @@ def run(config: Path, overrides: Sequence[str], ticks: int | None, out: Path | N
     """
     if ticks is not None:
         overrides = [*overrides, f"simulation.ticks={ticks}"]
-    settings = read_config(config, overrides)
-    built = build_domain(settings)
+    path = choose_config(config, "running", quiet=quiet)
+    settings = read_config(path, overrides)
+    built = build_showing(settings, quiet=quiet)
     with observation(settings) as observed:  # first of all: a port in use must not leave a run's directory behind
-        directory = RunDirectory.create(out, config.stem)
+        directory = RunDirectory.create(out, run_name(path))
         with locked(directory.path):
             try:
                 run_and_report(create_run(directory, settings, built), quiet=quiet, observed=observed)

@@ -1,4 +1,4 @@
-"""`prism validate`: whether a configuration and its input files can be run, without running them."""
+"""`prism validate`: checks a configuration and its input files, without running them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,54 @@ from pathlib import Path
 
 import click
 
-from actors.cli.options import read_config, with_settings
-from actors.factory.domains import build_domain
+from actors.cli.building import build_showing
+from actors.cli.options import choose_config, read_config, with_settings
+from actors.factory.checks import Checked, check_domain
+from actors.factory.oracle_backends import check_oracle
+from prism.config import Config
 
 
 @click.command()
 @with_settings
-def validate(config: Path, overrides: Sequence[str]) -> None:
+@click.option(
+    "--build", is_flag=True, help="Read large files and make the people too: seconds for each million of them."
+)
+def validate(config: Path | None, overrides: Sequence[str], *, build: bool) -> None:
     """Check CONFIG and every file it names, and say what would be run.
+
+    Takes less than a second, whatever the size: people are not made, and of a file of more than a megabyte it is only
+    looked whether it can be opened. The last lines name what was not checked; --build checks that too.
 
     Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
     line, and what was expected; the exit code is then 3.
     """
-    settings = read_config(config, overrides)
-    domain, inputs = build_domain(settings)
+    path = choose_config(config, "checking")
+    settings = read_config(path, overrides)
+    checked = _build(settings) if build else check_domain(settings)
+    if settings.metrics.enabled:
+        from actors.metrics.http_server import check_access  # noqa: PLC0415  # most runs serve nothing
+
+        check_access(settings.metrics)
+    check_oracle(settings)
     simulation = settings.simulation
-    ticks = simulation.rounds * simulation.ticks_per_round
+    size = "as many agents as the files name" if checked.size is None else f"{checked.size:,} agents"
     click.echo(
-        f"{config}: ok: {domain.size:,} agents, {simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks "
-        f"({ticks:,} ticks), seed {simulation.seed}, oracle {settings.oracle.backend}"
+        f"{path}: ok: {size}, {simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks "
+        f"({simulation.length:,} ticks), seed {simulation.seed}, oracle {settings.oracle.backend}"
     )
-    for name, sha256 in inputs.items():
-        click.echo(f"{name}: ok: sha256 {sha256}")
+    for name, sha256 in checked.inputs.items():
+        click.echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
+    _say_what_was_not_checked(checked)
+
+
+def _build(config: Config) -> Checked:
+    domain, inputs = build_showing(config, always=True)
+    return Checked(domain.size, dict(inputs), "")
+
+
+def _say_what_was_not_checked(checked: Checked) -> None:
+    unread = [name for name, sha256 in checked.inputs.items() if sha256 is None]
+    if unread:
+        click.echo(f"not read: {', '.join(unread)}; --build reads every file")
+    if checked.not_built:
+        click.echo(f"not made: {checked.not_built}; --build makes them")

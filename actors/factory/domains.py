@@ -8,6 +8,7 @@ from typing import NamedTuple
 from actors.factory.input_files import load_population, read_input
 from prism.config import Config
 from prism.domain import Domain
+from prism.social.population import no_one
 
 
 class BuiltDomain(NamedTuple):
@@ -17,14 +18,15 @@ class BuiltDomain(NamedTuple):
     inputs: dict[str, str]
 
 
-def _social(config: Config) -> BuiltDomain:
+def _social(config: Config, tell: Callable[[str], None]) -> BuiltDomain:
     from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
 
-    population, inputs = load_population(config.population, config.simulation.seed)
+    population, inputs = load_population(config.population, config.simulation.seed, tell)
+    tell("preparing the world")
     return BuiltDomain(SocialDomain(config, population), inputs)
 
 
-def _economy(config: Config) -> BuiltDomain:
+def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     from prism.economy.domain import EconomyDomain  # noqa: PLC0415
     from prism.economy.initial import initial_state  # noqa: PLC0415
     from prism.economy.series import parse_series  # noqa: PLC0415
@@ -37,14 +39,17 @@ def _economy(config: Config) -> BuiltDomain:
     return BuiltDomain(EconomyDomain(config, initial_state(initial, series)), {source.name: source.sha256})
 
 
-DOMAINS: dict[str, Callable[[Config], BuiltDomain]] = {"social": _social, "economy": _economy}
+DOMAINS: dict[str, Callable[[Config, Callable[[str], None]], BuiltDomain]] = {"social": _social, "economy": _economy}
 
 
-def build_domain(config: Config) -> BuiltDomain:
+def build_domain(config: Config, tell: Callable[[str], None] = no_one) -> BuiltDomain:
     """Return the domain that the configuration names, with its input files read.
+
+    Args:
+        tell: is called with what is done next, in words, where that can take long.
 
     Raises:
         ConfigError: the configuration does not fit its inputs.
         InputError: an input file cannot be used.
     """
-    return DOMAINS[config.simulation.domain](config)
+    return DOMAINS[config.simulation.domain](config, tell)

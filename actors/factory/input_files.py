@@ -9,17 +9,21 @@ import re
 import tempfile
 import warnings
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
+from actors.factory.shipped import find_shipped
+from prism.config import Config
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.edges import parse_edges
 from prism.social.graph import FollowGraph, from_igraph
 from prism.social.graph_library import load_igraph
-from prism.social.population import Population, build_population
+from prism.social.population import Population, build_population, no_one
 from prism.social.profiles import parse_profiles
 from prism.text_files import file_format
 
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 
 INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
+SMALL_BYTES_MAX = 1024**2
+"""A file of so many bytes is read and checked in a fraction of a second."""
 _EDGE_LISTS = (".txt", ".csv", ".tsv")
 
 
@@ -39,8 +45,13 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-def load_population(config: PopulationConfig, seed: int) -> tuple[Population, dict[str, str]]:
+def load_population(
+    config: PopulationConfig, seed: int, tell: Callable[[str], None] = no_one
+) -> tuple[Population, dict[str, str]]:
     """Return the population that the configuration asks for, and `{input file, as the user wrote it: SHA-256}`.
+
+    Args:
+        tell: is called with what is done next, in words.
 
     Raises:
         InputError: a file cannot be read, or its content cannot be used.
@@ -49,14 +60,16 @@ def load_population(config: PopulationConfig, seed: int) -> tuple[Population, di
     hashes: dict[str, str] = {}
     profiles = graph = None
     if config.profiles is not None:
+        tell(f"reading {config.profiles}")
         source = read_input(config.profiles)
         hashes[source.name] = source.sha256
         profiles = parse_profiles(source.data, source.name)
     if config.graph.path is not None:
+        tell(f"reading {config.graph.path}")
         source = read_input(config.graph.path)
         hashes[source.name] = source.sha256
         graph = parse_graph(source, directed=config.graph.directed)
-    return build_population(config, seed, profiles=profiles, graph=graph), hashes
+    return build_population(config, seed, profiles=profiles, graph=graph, tell=tell), hashes
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
@@ -66,23 +79,73 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
         InputError: it is missing, no regular file, not readable, no whole gzip file, or larger than `bytes_max`.
     """
     name = str(path)
-    location = Path(path)
+    raw = _read(name, bytes_max)
+    data = _unpack(raw, name, bytes_max) if _is_packed(name) else raw
+    if max(len(raw), len(data)) > bytes_max:
+        raise InputError(name, f"is larger than the {bytes_max:,} bytes that one input file may have")
+    return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
+
+
+def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Input | None:
+    """Return the contents of a small file; None for a larger one, which is only opened.
+
+    Raises:
+        InputError: as `read_input` does, as far as can be told without reading a large file.
+    """
+    name = str(path)
+    raw = _read(name, bytes_max)
+    if len(raw) > bytes_max:
+        return None
+    data = _unpack(raw, name, bytes_max) if _is_packed(name) else raw
+    return None if len(data) > bytes_max else Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
+
+
+def locate_input(name: str) -> Path:
+    """Return where a file is: from the directory in which the program was started, or among those that PRISM ships."""
+    path = Path(name)
+    return path if path.exists() else find_shipped(name) or path
+
+
+def with_inputs_beside(config: Config, directory: Path) -> Config:
+    """Return the configuration with the paths of input files that are not where they say, but beside it in `directory`.
+
+    A run knows its input files by these paths: where it is resumed, they are looked up from there alone.
+    """
+
+    def find(name: str | None) -> str | None:
+        if name is None or Path(name).exists() or not (directory / name).exists():
+            return name
+        return str(directory / name)
+
+    population, initial = config.population, config.economy.initial
+    graph = replace(population.graph, path=find(population.graph.path))
+    return replace(
+        config,
+        population=replace(population, profiles=find(population.profiles), graph=graph),
+        economy=replace(config.economy, initial=replace(initial, path=find(initial.path))),
+    )
+
+
+def _read(name: str, bytes_max: int) -> bytes:
+    """Read a file, or a byte more than the limit of it."""
+    location = Path(name)
     try:
+        location = locate_input(name)
         if location.is_dir():
             raise InputError(name, "is a directory: expected a file")
         if location.exists() and not location.is_file():
             # A pipe or a device cannot be read a second time, when the run is repeated.
             raise InputError(name, "is no regular file")
         with location.open("rb") as file:
-            raw = file.read(bytes_max + 1)
+            return file.read(bytes_max + 1)
     except FileNotFoundError:
         raise InputError(name, f"no such file in {location.absolute().parent}") from None
     except OSError as error:
         raise InputError(name, f"cannot be read: {error.strerror}") from None
-    data = _unpack(raw, name, bytes_max) if name.lower().endswith(".gz") else raw
-    if max(len(raw), len(data)) > bytes_max:
-        raise InputError(name, f"is larger than the {bytes_max:,} bytes that one input file may have")
-    return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
+
+
+def _is_packed(name: str) -> bool:
+    return name.lower().endswith(".gz")
 
 
 def parse_graph(source: Input, *, directed: bool) -> FollowGraph:
@@ -94,13 +157,22 @@ def parse_graph(source: Input, *, directed: bool) -> FollowGraph:
     Raises:
         InputError: the extension is not that of a graph file, or the contents cannot be used.
     """
-    kind = file_format(source.name)
-    if kind in _EDGE_LISTS:
-        return parse_edges(source.data, source.name, directed=directed)
-    if kind == ".graphml":
+    if check_graph_format(source.name) == ".graphml":
         return _parse_graphml(source)
-    accepted = ", ".join((*_EDGE_LISTS, ".graphml"))
-    raise InputError(source.name, f"expected a graph in {accepted} (also .gz), got {kind or 'no extension'}")
+    return parse_edges(source.data, source.name, directed=directed)
+
+
+def check_graph_format(name: str) -> str:
+    """Return the extension of a graph file.
+
+    Raises:
+        InputError: it is none of a graph file.
+    """
+    kind = file_format(name)
+    accepted = (*_EDGE_LISTS, ".graphml")
+    if kind not in accepted:
+        raise InputError(name, f"expected a graph in {', '.join(accepted)} (also .gz), got {kind or 'no extension'}")
+    return kind
 
 
 def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:

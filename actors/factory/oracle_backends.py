@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from prism.config import Config
 from prism.domain import Domain
 from prism.llm import Health, LanguageModel, Tape, TapedModel
+from prism.llm.tape import check_place
 from prism.statechart import Oracle
 
 TAPE = "tape.sqlite"
@@ -42,6 +43,28 @@ def make_model(config: Config) -> LanguageModel:
 
         return OpenAICompatClient(config.llm, os.environ)
     raise ValueError(f"backend {config.oracle.backend!r} is no language model")
+
+
+def check_oracle(config: Config) -> None:
+    """Refuse an address, a key or a tape that cannot be used. Asks no server and makes no file.
+
+    Raises:
+        OracleUnavailableError: as `open_oracle` would.
+    """
+    if config.oracle.backend == "choice":
+        return
+    from prism.llm.http import checked_host, read_key  # noqa: PLC0415  # see make_model
+
+    checked_host(config.llm.host)
+    read_key(os.environ, config.llm.api_key_env)
+    if config.oracle.tape_path is None:
+        return
+    path = Path(config.oracle.tape_path)
+    if config.oracle.tape == "replay":
+        with closing(Tape(path, "replay")) as tape:
+            tape.required_header()
+    elif config.oracle.tape == "record":
+        check_place(path)
 
 
 @asynccontextmanager

@@ -104,6 +104,16 @@ def _reachable(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def check_access(config: MetricsConfig, environment: Mapping[str, str] = os.environ) -> None:
+    """Refuse a certificate or a password that cannot be used, without listening.
+
+    Raises:
+        ConfigError: as a server of this configuration would.
+    """
+    _tls(config)
+    _credentials(config, environment)
+
+
 def _tls(config: MetricsConfig) -> ssl.SSLContext | None:
     certificate, key = config.tls_cert, config.tls_key
     if certificate is None:

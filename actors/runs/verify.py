@@ -7,6 +7,7 @@ from hashlib import file_digest
 from pathlib import Path
 
 from actors.core.errors import RunDirectoryError
+from actors.factory.input_files import locate_input
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, Header
 from actors.runs.compatibility import unaccepted
@@ -91,7 +92,7 @@ def _inputs(header: Header | None) -> Iterator[Finding]:
     """Whether the input files are those that the run was made of."""
     for name, was in (header.inputs if header is not None else {}).items():
         try:
-            with Path(name).open("rb") as file:
+            with locate_input(name).open("rb") as file:
                 sha256 = file_digest(file, "sha256").hexdigest()
         except OSError as error:
             what = f"cannot be read: {error.strerror}; looked up from {Path.cwd()}"

@@ -152,6 +152,16 @@ class TapeMissError(TapeError):
         super().__init__(path, f"no answer to the question{who}: {prompt[:_PROMPT_CHARS]!r}; {cause}: {_REMEDY}")
 
 
+def check_place(path: Path) -> None:
+    """Refuse a place where no tape can be made.
+
+    Raises:
+        TapeError: its directory does not exist.
+    """
+    if not path.parent.is_dir():
+        raise TapeError(path, "its directory does not exist; make it first")
+
+
 class Tape:
     """The answers by key. Every method may be called from any thread; each blocks, for a disk write at most.
 
@@ -169,8 +179,8 @@ class Tape:
         self._lock = threading.Lock()
         if mode == "replay" and not path.is_file():
             raise TapeError(path, "there is no such tape; record it first")
-        if mode == "record" and not path.parent.is_dir():
-            raise TapeError(path, "its directory does not exist; make it first")
+        if mode == "record":
+            check_place(path)
         try:
             self._file = sqlite3.connect(path, timeout=10.0, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:

@@ -133,10 +133,7 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     Raises:
         ConfigError: the parameters do not fit the size, or `config.kind` is not a generator.
     """
-    if config.degree >= size:
-        raise _misfit("degree", f"expected fewer than the {size} people in population.size, got {config.degree}")
-    if config.kind == "profiles":
-        raise _misfit("kind", "`profiles` is not a generator")
+    check_fit(config, size)
     with _drawing_from(seed):
         if config.kind == "barabasi_albert":
             made = load_igraph().Graph.Barabasi(n=size, m=max(1, config.degree // 2), directed=False)
@@ -147,6 +144,24 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     return from_igraph(made, mutual=True)
 
 
+def check_fit(config: GraphConfig, size: int) -> None:
+    """Refuse parameters of which no graph of `size` people can be made, without making one.
+
+    Raises:
+        ConfigError: the parameters do not fit the size, or `config.kind` is no generator.
+    """
+    if config.degree >= size:
+        raise _misfit("degree", f"expected fewer than the {size} people in population.size, got {config.degree}")
+    if config.kind == "profiles":
+        raise _misfit("kind", "`profiles` is not a generator")
+    if config.kind == "watts_strogatz" and config.degree % 2:
+        raise _misfit("degree", f"expected an even number for watts_strogatz, got {config.degree}")
+    if config.kind == "stochastic_block":
+        if config.blocks > size:
+            raise _misfit("blocks", f"expected at most the {size} people in population.size, got {config.blocks}")
+        _densities(config, size)
+
+
 def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | None = None) -> FollowGraph:
     """Return the ties of an igraph graph: friendships if `mutual`, else source follows target."""
     ends = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64, count=2 * graph.ecount())
@@ -154,23 +169,27 @@ def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | Non
 
 
 def _watts_strogatz(config: GraphConfig, size: int) -> igraph.Graph:
-    if config.degree % 2:
-        raise _misfit("degree", f"expected an even number for watts_strogatz, got {config.degree}")
     return load_igraph().Graph.Watts_Strogatz(dim=1, size=size, nei=config.degree // 2, p=config.rewiring)
 
 
 def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
     blocks = config.blocks
-    if blocks > size:
-        raise _misfit("blocks", f"expected at most the {size} people in population.size, got {blocks}")
     sizes = [size // blocks + (block < size % blocks) for block in range(blocks)]
-    pairs_inside = sum(people * (people - 1) // 2 for people in sizes)
-    pairs_between = size * (size - 1) // 2 - pairs_inside
-    ties = size * config.degree / 2.0
-    inside = _density(ties * (1.0 - config.mixing), pairs_inside, "inside the communities", "raise mixing")
-    between = _density(ties * config.mixing, pairs_between, "between communities", "lower mixing")
+    inside, between = _densities(config, size)
     preferences = [[inside if row == column else between for column in range(blocks)] for row in range(blocks)]
     return load_igraph().Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
+
+
+def _densities(config: GraphConfig, size: int) -> tuple[float, float]:
+    """The probabilities of a tie inside a community and between two, of which `size % blocks` have a person more."""
+    people, larger = divmod(size, config.blocks)
+    pairs_inside = larger * (people + 1) * people // 2 + (config.blocks - larger) * people * (people - 1) // 2
+    pairs_between = size * (size - 1) // 2 - pairs_inside
+    ties = size * config.degree / 2.0
+    return (
+        _density(ties * (1.0 - config.mixing), pairs_inside, "inside the communities", "raise mixing"),
+        _density(ties * config.mixing, pairs_between, "between communities", "lower mixing"),
+    )
 
 
 def _density(ties: float, pairs: int, where: str, remedy: str) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from prism.config.model import PopulationConfig
@@ -35,25 +37,35 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         return self.personas[person].name
 
 
+def no_one(_: str) -> None:
+    """Hear what is done next, and do nothing with it."""
+
+
 def build_population(
     config: PopulationConfig,
     seed: int,
     *,
     profiles: tuple[Profile, ...] | None = None,
     graph: FollowGraph | None = None,
+    tell: Callable[[str], None] = no_one,
 ) -> Population:
     """Return the population of a run, a pure function of the arguments.
 
     A graph from a file has its own people, and so have follow lists in the profiles; only a generated graph has
     `config.size` people. Their personas come from the profiles, or from the seed if there are no profiles.
 
+    Args:
+        tell: is called with what is done next, in words.
+
     Raises:
         ConfigError: the graph parameters do not fit the size, or follow lists are asked for and there are none.
     """
     if graph is None and config.graph.kind == "profiles":
-        graph = _graph_of(profiles)
+        graph = graph_of(profiles)
     elif graph is None:
+        tell(f"drawing who of {config.size:,} people follows whom")
         graph = generate(config.graph, config.size, seed)
+    tell(f"making {graph.size:,} people")
     personas = (
         personas_from_profiles(profiles, graph.size, seed, config)
         if profiles
@@ -62,8 +74,12 @@ def build_population(
     return Population(personas=personas, graph=graph)
 
 
-def _graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
-    """Return the graph that the follow lists of the profiles make."""
+def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
+    """Return the graph that the follow lists of the profiles make.
+
+    Raises:
+        ConfigError: there are no profiles, or nobody follows anyone in them.
+    """
     if not profiles:
         raise ConfigError(
             "configuration",

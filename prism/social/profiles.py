@@ -51,9 +51,7 @@ def parse_profiles(data: bytes, source: str) -> tuple[Profile, ...]:
     Raises:
         InputError: the file cannot be read in full; the message names the line or the profile, counted from 1.
     """
-    kind = file_format(source)
-    if kind not in (".json", ".csv"):
-        raise InputError(source, f"expected profiles in .json or .csv (also .gz), got {kind or 'no extension'}")
+    kind = check_profile_format(source)
     text = decode_text(data, source)
     if not text.strip():
         raise InputError(source, "is empty: expected at least one profile")
@@ -61,6 +59,18 @@ def parse_profiles(data: bytes, source: str) -> tuple[Profile, ...]:
     if not profiles:
         raise InputError(source, "holds no profiles: expected at least one")
     return profiles
+
+
+def check_profile_format(source: str) -> str:
+    """Return the extension of a profile file.
+
+    Raises:
+        InputError: it is none of a profile file.
+    """
+    kind = file_format(source)
+    if kind not in (".json", ".csv"):
+        raise InputError(source, f"expected profiles in .json or .csv (also .gz), got {kind or 'no extension'}")
+    return kind
 
 
 def personas_from_profiles(

@@ -1,0 +1,72 @@
+"""Building a domain with its agents, shown on the terminal where it takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from actors.cli.progress import duration
+from actors.factory.domains import BuiltDomain, build_domain
+from actors.factory.input_files import SMALL_BYTES_MAX, locate_input
+from prism.config import Config, PopulationConfig
+
+SHOWN_FROM = 50_000
+"""From so many people on the build takes a second or more."""
+
+
+def build_showing(config: Config, *, quiet: bool = False, always: bool = False) -> BuiltDomain:
+    """Build the domain of a configuration, and say what is being done.
+
+    Args:
+        quiet: say nothing.
+        always: say it for small populations too.
+
+    Raises:
+        ConfigError: the configuration does not fit its inputs, or an input file cannot be used.
+    """
+    if not quiet and config.simulation.domain == "social" and (always or _is_large(config.population)):
+        with _shown() as tell:
+            return build_domain(config, tell)
+    return build_domain(config)
+
+
+def _is_large(population: PopulationConfig) -> bool:
+    """Whether the build takes long, as far as the configuration and the size of its files tell."""
+    files = [locate_input(name) for name in (population.profiles, population.graph.path) if name is not None]
+    if any(path.is_file() and path.stat().st_size > SMALL_BYTES_MAX for path in files):
+        return True
+    return population.graph.path is None and population.size >= SHOWN_FROM
+
+
+@contextmanager
+def _shown() -> Iterator[Callable[[str], None]]:
+    """Show each step with the time it has taken on a terminal, and as a line of its own elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield lambda step: click.echo(f"prism: {step}", err=True)
+        return
+    steps = _Steps()
+    with Live(get_renderable=steps.text, console=console, refresh_per_second=4, transient=True):
+        yield steps.begin
+
+
+class _Steps:
+    """The step that is being done, and the time since it began."""
+
+    def __init__(self) -> None:
+        self._step = "building"
+        self._begun = perf_counter()
+
+    def begin(self, step: str) -> None:
+        """Begin another step."""
+        self._step, self._begun = step, perf_counter()
+
+    def text(self) -> Text:
+        """Return the line to show."""
+        return Text(f"prism: {self._step}, {duration(perf_counter() - self._begun)}")

@@ -1,0 +1,66 @@
+"""Checks of a configuration that need neither its people nor the contents of a large file.
+
+A run refuses whatever is refused here, and for the same reason; it may still refuse what only building it can tell.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from actors.factory.domains import build_domain
+from actors.factory.input_files import check_graph_format, parse_graph, read_if_small
+from prism.config import Config
+from prism.config.model import PopulationConfig
+from prism.social.graph import FollowGraph, check_fit
+from prism.social.population import graph_of
+from prism.social.profiles import Profile, check_profile_format, parse_profiles
+
+
+class Checked(NamedTuple):
+    """The findings about a domain that was not built.
+
+    Args:
+        size: how many agents it has; None if only a file says so that is too large to be read here.
+        inputs: `{input file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
+        not_built: what the build would make, in words; empty if everything was checked.
+    """
+
+    size: int | None
+    inputs: dict[str, str | None]
+    not_built: str
+
+
+def check_domain(config: Config) -> Checked:
+    """Check the domain that the configuration names.
+
+    Raises:
+        ConfigError: the settings do not fit each other or the input files.
+        InputError: an input file cannot be used.
+    """
+    if config.simulation.domain == "economy":  # a few nations and a file of quarters: built in no time
+        built = build_domain(config)
+        return Checked(built.domain.size, dict(built.inputs), "")
+    return _check_population(config.population)
+
+
+def _check_population(config: PopulationConfig) -> Checked:
+    """Check in the order in which a population is built, so that both find the same mistake first."""
+    inputs: dict[str, str | None] = {}
+    profiles: tuple[Profile, ...] | None = None
+    graph: FollowGraph | None = None
+    if config.profiles is not None:
+        source = read_if_small(config.profiles)
+        inputs[config.profiles] = None if source is None else source.sha256
+        check_profile_format(config.profiles)
+        profiles = None if source is None else parse_profiles(source.data, source.name)
+    if config.graph.path is not None:
+        source = read_if_small(config.graph.path)
+        inputs[config.graph.path] = None if source is None else source.sha256
+        check_graph_format(config.graph.path)
+        graph = None if source is None else parse_graph(source, directed=config.graph.directed)
+    elif config.graph.kind == "profiles":
+        graph = None if profiles is None else graph_of(profiles)
+    else:
+        check_fit(config.graph, config.size)
+        return Checked(config.size, inputs, "the people and who follows whom")
+    return Checked(None if graph is None else graph.size, inputs, "the people")

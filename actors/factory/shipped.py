@@ -1,0 +1,70 @@
+"""The configurations that come with PRISM, and their data files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+import actors
+
+FOLDER = "configs"
+FILE_NAME = "prism.yaml"
+"""The name of a configuration in a directory of its own."""
+_DATA = re.compile(rf"\b{FOLDER}/([\w./-]+\.(?:csv|tsv|txt|json|graphml)(?:\.gz)?)\b")
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration that comes with PRISM.
+
+    Args:
+        name: its file's name without the extension.
+        path: the file.
+    """
+
+    name: str
+    path: Path
+
+    @property
+    def about(self) -> str:
+        """The first sentence of the comment at its top."""
+        comment = self.text().partition("\n\n")[0].partition("\n#\n")[0]
+        words = " ".join(line.removeprefix("#").strip() for line in comment.split("\n") if line.startswith("#"))
+        return words.partition(". ")[0].rstrip(".")
+
+    def text(self) -> str:
+        """Return the file as it is."""
+        return self.path.read_text(encoding="utf-8")
+
+    def files(self, directory: Path) -> dict[Path, bytes]:
+        """Return the files of a directory that has all it needs to run: `{path: content}`, the configuration first.
+
+        Data files are beside the configuration there, and it names them so.
+        """
+        target = directory / FILE_NAME
+        text = self.text().replace(f"{FOLDER}/{self.path.name}", target.as_posix())
+        data = {directory / name: (shipped_root() / FOLDER / name).read_bytes() for name in _DATA.findall(text)}
+        return {target: _DATA.sub(r"\1", text).encode(), **data}
+
+
+def shipped_root() -> Path:
+    """Return the directory that has the folder `configs`: inside an installed package, or that of the project."""
+    package = Path(actors.__path__[0])
+    installed = package / "shipped"
+    return installed if installed.is_dir() else package.parent
+
+
+def examples() -> dict[str, Example]:
+    """Return every configuration that comes with PRISM by its name, `default` first."""
+    found = (Example(name=path.stem, path=path) for path in (shipped_root() / FOLDER).glob("*.yaml"))
+    return {each.name: each for each in sorted(found, key=lambda each: (each.name != "default", each.name))}
+
+
+def find_shipped(name: str) -> Path | None:
+    """Return the shipped file of this name, such as `configs/data/us-macro-quarterly.csv`; None if there is none."""
+    parts = PurePosixPath(name).parts
+    if not parts or parts[0] != FOLDER or ".." in parts:
+        return None
+    path = shipped_root() / name
+    return path if path.is_file() else None

@@ -1,0 +1,46 @@
+"""Progress while a large population is built."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from actors.cli import building
+from actors.cli.building import SHOWN_FROM, build_showing
+from prism.config import Config, PopulationConfig, SimulationConfig
+
+SMALL = Config(population=PopulationConfig(size=20))
+
+
+def test_a_small_population_is_built_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert build_showing(SMALL).domain.size == 20
+    assert capsys.readouterr().err == ""
+
+
+def test_a_large_one_is_announced_and_a_quiet_one_is_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "SHOWN_FROM", 20)
+    build_showing(SMALL)
+    assert capsys.readouterr().err.startswith("prism: drawing who of 20 people follows whom\n")
+    build_showing(SMALL, quiet=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_economy_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    build_showing(Config(simulation=SimulationConfig(domain="economy")), always=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_shows_the_step_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(building, "Console", lambda **_: Console(file=screen, force_terminal=True, width=80))
+    monkeypatch.setenv("TERM", "xterm")
+    build_showing(SMALL, always=True)
+    assert "prism: preparing the world, 0 s" in screen.getvalue()
+
+
+def test_the_limit_is_about_a_second() -> None:
+    assert 10_000 <= SHOWN_FROM <= 100_000

@@ -1,0 +1,123 @@
+"""`prism init`."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from actors.factory.domains import DOMAINS
+from actors.factory.shipped import examples
+from prism.config import Config, load_config, settings, starter_yaml
+from prism.config.describe import STARTER_WIDTH
+from tests.command import Prism
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_init_writes_a_configuration_of_each_domain_that_runs_as_it_is(domain: str, prism: Prism) -> None:
+    ended = prism("init", "study", "--domain", domain)
+    assert (ended.code, ended.out) == (0, "wrote study/prism.yaml\nnext: prism run study/prism.yaml\n")
+    assert prism("validate", "study/prism.yaml").code == 0
+    assert prism("run", "study/prism.yaml", "--ticks", "4", "--quiet", "--out", "run").code == 0
+    assert f"domain: {domain}\n" in Path("run/config.yaml").read_text()
+
+
+def read(path: str, config: Config) -> object:
+    return attrgetter(path)(config)
+
+
+def test_init_without_a_domain_is_about_people(prism: Prism) -> None:
+    prism("init", "study")
+    assert Path("study/prism.yaml").read_text() == starter_yaml()
+
+
+def test_init_of_an_economy_has_its_settings_alone_and_says_which_are_not_at_their_default(prism: Prism) -> None:
+    prism("init", "study", "--domain", "economy")
+    text = Path("study/prism.yaml").read_text()
+    assert list(yaml.safe_load(text)) == ["simulation", "oracle", "llm", "economy", "run", "metrics"]
+    assert list(yaml.safe_load(text)["oracle"])[-1] == "queue_size", "the coefficients of people's choices are left out"
+    assert max(map(len, text.splitlines())) <= STARTER_WIDTH
+    chosen, default = load_config(text, "prism.yaml", environment={}, overrides=()), Config()
+    changed = {setting.path for setting in settings() if read(setting.path, chosen) != read(setting.path, default)}
+    noted = [
+        after.split(":")[0].strip() for line, after in pairwise(text.splitlines()) if "# not the default, " in line
+    ]
+    assert sorted(noted) == sorted(path.rpartition(".")[2] for path in changed)
+    assert {path: read(path, chosen) for path in changed} == {
+        "simulation.domain": "economy",
+        "simulation.rounds": 40,
+        "simulation.ticks_per_round": 1,
+        "simulation.tick_seconds": 7_889_400.0,
+        "oracle.lookahead_ticks": 0,
+        "oracle.deadline_s": 600.0,
+        "oracle.when_spent": "stop",
+        "llm.num_ctx": 4096,
+        "economy.macro.gap_shock": 0.82,
+        "economy.macro.inflation_shock": 1.01,
+    }
+
+
+def test_init_leaves_an_existing_file_alone(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "prism.yaml").write_text("mine")
+    ended = prism("init", ".")
+    assert (ended.code, ended.err) == (2, "prism: prism.yaml: exists already and was left as it is\n")
+    assert (tmp_path / "prism.yaml").read_text() == "mine"
+
+
+def test_init_leaves_a_file_alone_that_is_where_the_directory_should_be(prism: Prism) -> None:
+    ended = prism("init", "small.yaml")
+    assert (ended.code, ended.err) == (2, "prism: small.yaml: exists already and was left as it is\n")
+
+
+def test_init_lists_the_examples(prism: Prism) -> None:
+    lines = prism("init", "--list").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(examples())
+    assert lines[0].endswith("1,000 made-up people on a social network, 50 rounds, an interest feed")
+    assert not Path("default").exists()
+
+
+@pytest.mark.parametrize("name", examples())
+def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism: Prism) -> None:
+    ended = prism("init", "--example", name)
+    assert ended.code == 0
+    assert ended.out.startswith(f"wrote {name}/prism.yaml\n")
+    assert ended.out.endswith(f"next: prism run {name}/prism.yaml\n")
+    assert prism("validate", f"{name}/prism.yaml").code == 0
+
+
+def test_an_example_runs_beside_its_data_and_names_its_runs_after_its_directory(prism: Prism) -> None:
+    assert prism("init", "rates", "--example", "economy").code == 0
+    assert prism("run", "rates/prism.yaml", "--quiet").out == "5e509734a73457ecb4c74da287ad05dc\n"
+    assert "rates/data/us-macro-quarterly.csv" in Path("runs/rates-001/manifest.json").read_text()
+    assert prism("backtest", "rates/prism.yaml", "--quiet").out == "runs/rates-backtest-001\n"
+
+
+def test_an_example_that_is_not_there_is_answered_with_the_list(prism: Prism) -> None:
+    ended = prism("init", "--example", "ecnomy")
+    assert ended.code == 2
+    assert "no example is called 'ecnomy'; there are:" in ended.err
+    assert all(f"\n{name} " in ended.err for name in examples())
+    assert not Path("ecnomy").exists()
+
+
+def test_an_example_whose_data_file_exists_already_is_not_written_by_half(prism: Prism) -> None:
+    Path("economy/data").mkdir(parents=True)
+    Path("economy/data/us-macro-quarterly.csv").write_text("mine")
+    ended = prism("init", "--example", "economy")
+    assert ended.code == 2
+    assert "economy/data/us-macro-quarterly.csv: exists already" in ended.err
+    assert not Path("economy/prism.yaml").exists()
+
+
+def test_an_example_and_a_domain_exclude_each_other(prism: Prism) -> None:
+    ended = prism("init", "--example", "economy", "--domain", "economy")
+    assert ended.code == 2
+    assert "exclude each other" in ended.err
+
+
+def test_init_without_a_directory_makes_one_of_the_domains_name(prism: Prism) -> None:
+    assert prism("init").out == "wrote social/prism.yaml\nnext: prism run social/prism.yaml\n"
+    assert prism("init", "--domain", "economy").out.startswith("wrote economy/prism.yaml\n")

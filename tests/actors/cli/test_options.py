@@ -1,0 +1,69 @@
+"""Which configuration a command takes, and the name of its run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actors.cli.options import run_name
+from prism.config import LENGTH_MAX
+from tests.command import Prism
+
+SHIPPED = (
+    "running the shipped default configuration (default.yaml: 1,000 made-up people on a social network, 50 rounds, "
+    "an interest feed)"
+)
+
+
+def test_a_run_without_a_configuration_takes_the_shipped_default_and_names_it(prism: Prism) -> None:
+    ended = prism("run", "--ticks", "2")
+    assert ended.code == 0
+    assert ended.err.splitlines()[0] == f"prism: no CONFIG given: {SHIPPED}"
+    assert "1,000 agents" in ended.err
+    assert Path("runs/default-001/journal.prism").exists()
+
+
+def test_a_run_without_a_configuration_takes_the_one_of_its_directory(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "prism.yaml").write_text(Path("small.yaml").read_text())
+    ended = prism("run", "--ticks", "2")
+    assert ended.err.splitlines()[0] == "prism: no CONFIG given: running prism.yaml"
+    assert "60 agents" in ended.err
+    assert Path(f"runs/{tmp_path.name}-001").is_dir()
+
+
+def test_a_quiet_run_says_nothing_of_it(prism: Prism) -> None:
+    ended = prism("run", "--ticks", "2", "--quiet")
+    assert (len(ended.out.splitlines()), ended.err) == (1, "")
+
+
+def test_a_backtest_without_a_configuration_takes_the_shipped_economy(prism: Prism) -> None:
+    ended = prism("backtest")
+    assert ended.code == 0
+    assert ended.err.startswith("prism: no CONFIG given: testing the shipped configuration (economy.yaml: ")
+    assert Path("runs/economy-backtest-001/scores.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("small.yaml", "small"),
+        ("my-study/prism.yaml", "my-study"),
+        ("my-study/other.yaml", "other"),
+        ("my-study/../my-study/prism.yaml", "my-study"),
+        ("/prism.yaml", "prism"),
+        ("noextension", "noextension"),
+    ],
+)
+def test_a_run_is_called_after_its_configuration_or_the_directory_of_it(path: str, name: str) -> None:
+    assert run_name(Path(path)) == name
+
+
+def test_a_data_file_named_by_mistake_is_refused_without_reading_all_of_it(prism: Prism, tmp_path: Path) -> None:
+    with (tmp_path / "data.csv").open("wb") as file:
+        file.truncate(LENGTH_MAX * 100_000)
+    ended = prism("run", "data.csv")
+    assert (ended.code, ended.err) == (
+        3,
+        "prism: data.csv: is longer than the 65,536 characters that a configuration may have\n",
+    )

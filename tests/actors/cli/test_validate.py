@@ -1,0 +1,116 @@
+"""`prism validate`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from time import process_time
+
+import pytest
+
+from actors.factory.input_files import SMALL_BYTES_MAX
+from prism.llm import OllamaChatClient, OpenAICompatClient
+from tests.command import Prism
+
+CLIENTS = (OllamaChatClient, OpenAICompatClient)
+"""Named here, so that they are not imported in an event loop that is watched for blocking calls."""
+MADE = "not made: the people and who follows whom; --build makes them"
+
+
+def test_validate_says_what_would_be_run_and_what_it_did_not_check(prism: Prism) -> None:
+    ended = prism("validate", "small.yaml")
+    assert ended.code == 0
+    assert ended.out.splitlines() == [
+        "small.yaml: ok: 60 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice",
+        MADE,
+    ]
+
+
+def test_validate_names_each_input(prism: Prism) -> None:
+    Path("ties.txt").write_text("1 2\n2 3\n")
+    ended = prism("validate", "small.yaml", "--set", "population.graph.path=ties.txt")
+    first, second, third = ended.out.splitlines()
+    assert first == "small.yaml: ok: 3 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice"
+    assert re.fullmatch(r"ties\.txt: ok: sha256 [0-9a-f]{64}", second)
+    assert third == "not made: the people; --build makes them"
+
+
+def test_validate_of_millions_takes_no_longer(prism: Prism) -> None:
+    begun = process_time()
+    ended = prism("validate", "small.yaml", "--set", "population.size=10000000")
+    assert "10,000,000 agents" in ended.out
+    assert process_time() - begun < 2.0
+
+
+def test_a_large_file_is_not_read_and_that_is_said(prism: Prism) -> None:
+    Path("ties.txt").write_bytes(b"1 2\n" * (SMALL_BYTES_MAX // 4) + b"\xff\n")
+    arguments = ("validate", "small.yaml", "--set", "population.graph.path=ties.txt")
+    ended = prism(*arguments)
+    assert ended.code == 0
+    assert ended.out.splitlines() == [
+        "small.yaml: ok: as many agents as the files name, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice",
+        "ties.txt: can be opened",
+        "not read: ties.txt; --build reads every file",
+        "not made: the people; --build makes them",
+    ]
+    ended = prism(*arguments, "--build")
+    assert ended.code == 3
+    assert "ties.txt:262145: expected UTF-8 text, got byte 0xff" in ended.err
+
+
+def test_build_makes_the_people_and_says_so(prism: Prism) -> None:
+    ended = prism("validate", "small.yaml", "--build")
+    assert ended.out == "small.yaml: ok: 60 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice\n"
+    assert ended.err.splitlines() == [
+        "prism: drawing who of 60 people follows whom",
+        "prism: making 60 people",
+        "prism: preparing the world",
+    ]
+
+
+def test_an_economy_is_checked_in_full(prism: Prism) -> None:
+    prism("init", "--example", "economy")
+    first, second = prism("validate", "economy/prism.yaml").out.splitlines()
+    assert first.startswith("economy/prism.yaml: ok: 5 agents, 40 rounds of 1 ticks (40 ticks)")
+    assert second.startswith("economy/data/us-macro-quarterly.csv: ok: sha256 ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "problem"),
+    [
+        (["population.graph.degree=60"], 3, "population.graph.degree: expected fewer than the 60 people"),
+        (["population.graph.path=none.txt"], 3, "none.txt: no such file in "),
+        (["population.profiles=."], 3, ".: is a directory: expected a file"),
+        (["metrics.enabled=true", "metrics.tls_key=key.pem"], 3, "metrics.tls_cert: expected the certificate"),
+        (["metrics.enabled=true", "metrics.username=ada"], 3, "metrics.username: expected the password of 'ada'"),
+        (["oracle.backend=ollama", "llm.host=ftp://x"], 5, "llm.host is not an address"),
+    ],
+)
+def test_validate_refuses_what_a_run_refuses_at_its_start(
+    settings: list[str], code: int, problem: str, prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRISM_METRICS_PASSWORD", raising=False)
+    overrides = [part for setting in settings for part in ("--set", setting)]
+    for command in (("validate", "small.yaml"), ("run", "small.yaml", "--quiet", "--ticks", "1", "--out", "o")):
+        ended = prism(*command, *overrides)
+        assert ended.code == code
+        assert problem in ended.err
+
+
+def test_a_server_that_is_away_is_no_business_of_validate(prism: Prism) -> None:
+    assert prism("validate", "small.yaml", "--set", "oracle.backend=ollama", "--set", "oracle.tape=record").code == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "path", "problem"),
+    [
+        ("replay", "t.sqlite", "t.sqlite: there is no such tape"),
+        ("replay", "small.yaml", "small.yaml: is no tape"),
+        ("record", "x/t.sqlite", "x/t.sqlite: its directory does not exist"),
+    ],
+)
+def test_a_tape_that_cannot_be_used_is_refused(mode: str, path: str, problem: str, prism: Prism) -> None:
+    tape = ("--set", "oracle.backend=ollama", "--set", f"oracle.tape={mode}", "--set", f"oracle.tape_path={path}")
+    ended = prism("validate", "small.yaml", *tape)
+    assert ended.code == 5
+    assert problem in ended.err

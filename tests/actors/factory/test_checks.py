@@ -1,0 +1,119 @@
+"""What is checked without building, against what the build refuses."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.factory import checks, domains
+from actors.factory.checks import check_domain
+from actors.factory.domains import build_domain
+from actors.factory.input_files import SMALL_BYTES_MAX
+from prism.config import Config, EconomyConfig, GraphConfig, InitialConfig, PopulationConfig, SimulationConfig
+from prism.errors import ConfigError, InputError
+
+GRAPHS = st.builds(
+    GraphConfig,
+    kind=st.sampled_from(("barabasi_albert", "stochastic_block", "watts_strogatz")),
+    degree=st.integers(1, 14),
+    blocks=st.integers(1, 14),
+    mixing=st.sampled_from((0.0, 0.1, 0.5, 0.9, 1.0)),
+)
+FOLLOWS = "user_id,name,following_agentid_list,user_char\n0,Ada,[1],calm\n1,Bo,[],calm\n"
+NOBODY = FOLLOWS.replace("[1]", "[]")
+
+
+def built(config: Config) -> object:
+    try:
+        domain, inputs = build_domain(config)
+    except ConfigError as error:
+        return str(error)
+    return domain.size, inputs
+
+
+def checked(config: Config) -> object:
+    try:
+        found = check_domain(config)
+    except ConfigError as error:
+        return str(error)
+    return found.size, found.inputs
+
+
+@given(size=st.integers(1, 14), graph=GRAPHS)
+def test_a_check_finds_what_the_build_finds(size: int, graph: GraphConfig) -> None:
+    config = Config(population=PopulationConfig(size=size, graph=graph))
+    assert checked(config) == built(config)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        GraphConfig(degree=3_000_000),
+        GraphConfig(kind="watts_strogatz", degree=7),
+        GraphConfig(kind="stochastic_block", blocks=3_000_001),
+        GraphConfig(kind="stochastic_block", blocks=2_999_999, mixing=0.0),
+    ],
+)
+def test_millions_of_people_are_checked_without_making_one(graph: GraphConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(domains, "load_population")
+    with pytest.raises(ConfigError, match=r"population\.graph"):
+        check_domain(Config(population=PopulationConfig(size=3_000_000, graph=graph)))
+    assert check_domain(Config(population=PopulationConfig(size=3_000_000))).size == 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("files", "population"),
+    [
+        ({}, PopulationConfig(graph=GraphConfig(path="t.txt"))),
+        ({}, PopulationConfig(profiles="p.json")),
+        ({"t.txt": "1 2\n2 3\n"}, PopulationConfig(graph=GraphConfig(path="t.txt"))),
+        ({"t.txt": "1 1\n"}, PopulationConfig(graph=GraphConfig(path="t.txt"))),
+        ({"t.gml": "1 2\n"}, PopulationConfig(graph=GraphConfig(path="t.gml"))),
+        ({"t.txt.gz": "1 2\n"}, PopulationConfig(graph=GraphConfig(path="t.txt.gz"))),
+        ({"p.yaml": "[]"}, PopulationConfig(profiles="p.yaml")),
+        ({"p.json": "[]"}, PopulationConfig(profiles="p.json")),
+        ({"p.json": '[{"realname": "Ada"}]'}, PopulationConfig(profiles="p.json", size=20)),
+        ({"p.json": '[{"realname": "Ada"}]'}, PopulationConfig(profiles="p.json", size=5)),
+        ({"p.csv": FOLLOWS}, PopulationConfig(profiles="p.csv", graph=GraphConfig(kind="profiles"))),
+        ({"p.csv": NOBODY}, PopulationConfig(profiles="p.csv", graph=GraphConfig(kind="profiles"))),
+        ({"p.csv": FOLLOWS, "t.csv": "a,b\n"}, PopulationConfig(profiles="p.csv", graph=GraphConfig(path="t.csv"))),
+    ],
+)
+def test_files_are_judged_as_the_build_judges_them(
+    files: dict[str, str], population: PopulationConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        Path(name).write_text(text)
+    config = Config(population=population)
+    assert checked(config) == built(config)
+
+
+def test_a_large_file_is_opened_and_its_name_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("t.txt", "t.gml", "p.json"):
+        Path(name).write_bytes(b"\xff" * (SMALL_BYTES_MAX + 1))
+    found = check_domain(Config(population=PopulationConfig(profiles="p.json", graph=GraphConfig(path="t.txt"))))
+    assert (found.size, found.inputs) == (None, {"p.json": None, "t.txt": None})
+    assert found.not_built
+    with pytest.raises(InputError, match="expected a graph in"):
+        check_domain(Config(population=PopulationConfig(graph=GraphConfig(path="t.gml"))))
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.txt.gz").write_bytes(gzip.compress(b"#" * (SMALL_BYTES_MAX + 1)))
+    found = check_domain(Config(population=PopulationConfig(graph=GraphConfig(path="t.txt.gz"))))
+    assert found.inputs == {"t.txt.gz": None}
+
+
+def test_an_economy_is_built_to_be_checked() -> None:
+    simulation = SimulationConfig(domain="economy", ticks_per_round=1)
+    initial = InitialConfig(path="configs/data/us-macro-quarterly.csv", quarter="1985q1")
+    config = Config(simulation=simulation, economy=EconomyConfig(initial=initial))
+    assert checked(config) == built(config)
+    assert checks.check_domain(config).not_built == ""

@@ -1,0 +1,94 @@
+"""What comes with PRISM: found by name from anywhere, and complete in a directory of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import actors
+from actors.factory.domains import build_domain
+from actors.factory.input_files import locate_input, read_input, with_inputs_beside
+from actors.factory.shipped import FOLDER, examples, find_shipped, shipped_root
+from prism.config import Config, load_config
+from tests.paths import ROOT
+
+US = "configs/data/us-macro-quarterly.csv"
+NAMES = sorted(path.stem for path in (ROOT / FOLDER).glob("*.yaml"))
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def load(path: Path) -> Config:
+    return load_config(path.read_text(), str(path), environment={}, overrides=())
+
+
+def test_every_configuration_of_the_project_is_an_example_and_the_default_is_the_first() -> None:
+    assert sorted(examples()) == NAMES
+    assert next(iter(examples())) == "default"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_says_in_a_sentence_what_it_is(name: str) -> None:
+    about = examples()[name].about
+    assert 20 <= len(about) <= 120
+    assert not about.endswith(".")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_written_elsewhere_means_the_same_and_has_its_data_beside_it(name: str, elsewhere: Path) -> None:
+    files = examples()[name].files(Path("study"))
+    assert next(iter(files)) == Path("study/prism.yaml")
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    written = with_inputs_beside(load(Path("study/prism.yaml")), Path("study"))
+    original = load(ROOT / FOLDER / f"{name}.yaml")
+    data = {path for path in files if path.suffix == ".csv"}
+    assert {Path(str(written.economy.initial.path))} - {Path("None")} == data
+    if data:
+        assert build_domain(written).inputs.keys() == {str(path) for path in data}
+        assert list(build_domain(written).inputs.values()) == list(build_domain(original).inputs.values())
+    else:
+        assert written == original
+    assert f"{FOLDER}/" not in Path("study/prism.yaml").read_text()
+
+
+def test_shipped_data_is_found_by_its_name_from_anywhere(elsewhere: Path) -> None:
+    source = read_input(US)
+    assert (source.name, source.data) == (US, (ROOT / US).read_bytes())
+
+
+def test_a_file_of_this_directory_comes_before_a_shipped_one(elsewhere: Path) -> None:
+    Path(US).parent.mkdir(parents=True)
+    Path(US).write_text("mine")
+    assert read_input(US).data == b"mine"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "README.md", "configs/../README.md", "configs", "configs/no.csv", "/configs/data"]
+)
+def test_nothing_else_of_the_project_is_shipped_data(name: str, elsewhere: Path) -> None:
+    assert find_shipped(name) is None
+    assert locate_input(name) == Path(name)
+
+
+def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shipped").mkdir()
+    monkeypatch.setattr(actors, "__path__", [str(tmp_path)])
+    assert shipped_root() == tmp_path / "shipped"
+
+
+def test_an_input_file_is_looked_up_beside_its_configuration_where_it_is_not_here(elsewhere: Path) -> None:
+    Path("study").mkdir()
+    for path in ("study/ties.txt", "study/people.csv", "people.csv"):
+        Path(path).write_text("")
+    text = "population: {profiles: people.csv, graph: {path: ties.txt}}\neconomy: {initial: {path: none.csv}}"
+    config = with_inputs_beside(load_config(text, "c", environment={}, overrides=()), Path("study"))
+    assert config.population.graph.path == "study/ties.txt"
+    assert config.population.profiles == "people.csv"
+    assert config.economy.initial.path == "none.csv"
