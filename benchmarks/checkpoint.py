@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from actors.factory.domains import BuiltDomain
-from actors.persistence.checkpoint import checkpoints
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer
@@ -90,7 +90,7 @@ async def _checkpoint(domain: SocialDomain, directory: Path) -> dict[str, float]
         tasks.cancel_scope.cancel()
     gc.unfreeze()
     disk.close()
-    size = disk.size(checkpoints(disk)[0])
+    size = disk.size(checkpoint_names(disk)[0])
     return {"copied": copied, "written": written, "gap": max(gaps), "gap of the copy": longest, "bytes": size}
 
 

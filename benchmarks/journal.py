@@ -26,7 +26,7 @@ import anyio
 import msgspec
 
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.persistence.checkpoint import checkpoints
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.recovery import recover
@@ -127,7 +127,7 @@ def measure_resume(sizes: Sizes, parent: Path) -> None:
         run = create_run(RunDirectory(Path(directory)), settings, build_domain(settings))
         anyio.run(execute, run, Display())
         disk = RealDisk(Path(directory))
-        name = checkpoints(disk)[0]
+        name = checkpoint_names(disk)[0]
         print(f"\nresume of {sizes.people:,} people: journal {disk.size(JOURNAL):,} B, {name} {disk.size(name):,} B")
         command = [sys.executable, "-m", "benchmarks.journal", "--resumes", directory]
         told = [run_process(command, check=True, capture_output=True).stdout for _ in range(sizes.repeats)]
@@ -149,7 +149,7 @@ def phases_of_resume(path: Path) -> dict[str, float]:
 
     with timed("read and check"):
         config = read_resolved(path / CONFIG)
-        recovered = recover(RealDisk(path), mend=False)
+        recovered = recover(RealDisk(path), repair=False)
     with timed("people and graph"):
         domain = build_domain(config).domain
     with timed("actors"), collector_paused():

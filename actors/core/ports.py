@@ -94,7 +94,7 @@ class Recorder(Protocol):
     """The record of ticks: the engine commits each tick to it, and asks it about a tick that was run before."""
 
     def late_agents(self, tick: int) -> frozenset[int] | None:  # noqa: ARG002  # nothing was run before
-        """Return the agents whose decisions came too late in this tick when it was first run; None if it was not run.
+        """Return the agents whose decisions came too late in this tick when it was first run; None if it is new.
 
         In `realtime` that depends on a clock, so it cannot be computed again.
         """

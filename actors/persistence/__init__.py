@@ -1,1 +1,1 @@
-"""What is on the disk: journal, oracle log, checkpoints, and how a run is recovered from them."""
+"""The files of a run: journal, oracle log, checkpoints, and the recovery of a run from them."""

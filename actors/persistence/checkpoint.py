@@ -1,7 +1,7 @@
-"""Checkpoints: the world and the actors between two ticks, so that a resumed run need not begin at tick 0.
+"""Checkpoints: the world and the actors between two ticks, so that a resume need not begin at tick 0.
 
-A checkpoint is a cache of the journal: it names the frame after which it was taken by offset and link, and one whose
-frame the journal does not have is refused. It is written beside the others and put in place whole; the latest are kept.
+A checkpoint is a cache of the journal. It names the frame after which it was taken by offset and link, and is refused
+if the journal does not have that frame. It is written beside the others and put in place whole; the latest are kept.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _decode: Callable[[bytes], list[Column] | int] = msgspec.msgpack.Decoder(list[Co
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a checkpoint stands in the other files.
+    """The place of a checkpoint in the other files.
 
     Args:
         tick: ticks committed before it.
-        journal_bytes: the journal's length after them, and `link` its last link.
-        answers_bytes: from where on the oracle's log may hold answers that have not taken effect yet.
+        journal_bytes: the journal's length after them; `link`: its last link.
+        answers_bytes: the offset in the oracle's log from which it may hold answers that have not taken effect yet.
         answers_end: the log's length; all of it is on the medium before the checkpoint is.
     """
 
@@ -41,7 +41,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """The first frame of a checkpoint. Frames of pieces of columns follow, and last the number of pieces."""
+    """The first frame of a checkpoint. Frames with pieces of columns follow, then a frame with the number of pieces."""
 
     format: int = FORMAT
     position: Position
@@ -49,7 +49,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A run between two ticks."""
+    """The state of a run between two ticks."""
 
     position: Position
     state: RunState
@@ -57,30 +57,30 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The file it is kept in."""
-        return name_at(self.position.tick)
+        """The name of its file."""
+        return checkpoint_name(self.position.tick)
 
 
-def name_at(tick: int) -> str:
-    """The file that a checkpoint after this many ticks is kept in."""
+def checkpoint_name(tick: int) -> str:
+    """Return the name of the file of a checkpoint after this many ticks."""
     return f"{_PREFIX}{tick:012d}{_SUFFIX}"
 
 
 def is_draft(name: str) -> bool:
-    """Whether a file is a checkpoint that was not put in place."""
+    """Return whether a file is a checkpoint that was not put in place."""
     return name.startswith(f".{_PREFIX}") and name.endswith(f"{_SUFFIX}.tmp")
 
 
-def checkpoints(disk: Disk) -> list[str]:
-    """The names of the checkpoints, latest first."""
+def checkpoint_names(disk: Disk) -> list[str]:
+    """Return the names of the checkpoints, latest first."""
     return sorted((name for name in disk.names() if name.startswith(_PREFIX) and name.endswith(_SUFFIX)), reverse=True)
 
 
 def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
-    """A checkpoint.
+    """Read a checkpoint.
 
     Raises:
-        DamagedError: it is not what was written.
+        DamagedError: its content is not what was written.
         JournalError: it has another format.
     """
     check_magic(disk, name, MAGIC)
@@ -90,17 +90,17 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
             raise DamagedError(name, start, "it goes on after its end")
         if head is None:
             head = _head(name, start, payload)
-        elif isinstance(found := _columns_or_count(name, start, payload), int):
-            count = found
+        elif isinstance(content := _columns_or_count(name, start, payload), int):
+            count = content
         else:
-            columns += found
+            columns += content
     if head is None or count != len(columns):
         raise DamagedError(name, disk.size(name), "it ends before its last column")
     return Checkpoint(position=head.position, state=head.state, columns=columns)
 
 
 def columns_of(checkpoint: Checkpoint) -> Columns:
-    """The world's columns, to be read back."""
+    """Return the world's columns, to be restored."""
     return Columns(checkpoint.columns)
 
 
@@ -115,15 +115,15 @@ def _head(name: str, start: int, payload: bytes) -> Head:
 
 
 def _payloads(disk: Disk, name: str) -> Iterator[tuple[int, bytes]]:
-    """The payload of each frame and where the frame starts, if each follows from the one before it."""
+    """Yield `(offset, payload)` of each frame, and raise if one does not follow from the one before it."""
     link = ORIGIN
-    for start, found in read_frames(disk, name, len(MAGIC)):
-        if isinstance(found, Damage):
-            raise DamagedError(name, found.offset, found.problem)
-        if found.link != link_of(link, found.payload):
+    for start, frame in read_frames(disk, name, len(MAGIC)):
+        if isinstance(frame, Damage):
+            raise DamagedError(name, frame.offset, frame.problem)
+        if frame.link != link_of(link, frame.payload):
             raise DamagedError(name, start, "a frame does not follow from the one before it")
-        link = found.link
-        yield start, found.payload
+        link = frame.link
+        yield start, frame.payload
 
 
 def _columns_or_count(name: str, start: int, payload: bytes) -> list[Column] | int:

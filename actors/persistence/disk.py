@@ -1,4 +1,4 @@
-"""The few things that are done to the files of a run, so that a test can put a failing disk in their place."""
+"""The operations on the files of a run, as an interface, so that a test can use a disk that fails."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Protocol
 
 
 class Disk(Protocol):
-    """A directory of files that only grow, are cut, or are put in place whole. Every call may raise OSError.
+    """A directory of files that are appended to, cut, or put in place whole. Every call may raise OSError.
 
-    What is appended is safe from a killed process at once, and from a power cut after `sync`; a new name is safe from
-    a power cut after `sync_directory`.
+    Appended data survives a killed process at once, and a power cut after `sync`; a new name survives a power cut after
+    `sync_directory`.
     """
 
     def names(self) -> list[str]:
-        """The names of the files, in order."""
+        """Return the names of the files, in order."""
 
     def size(self, name: str) -> int:
-        """A file's length in bytes."""
+        """Return a file's length in bytes."""
 
     def read(self, name: str, offset: int, size: int) -> bytes:
-        """At most `size` bytes from `offset`; fewer at the end."""
+        """Return at most `size` bytes from `offset`; fewer at the end."""
 
     def append(self, name: str, data: bytes) -> None:
-        """Add to the end of a file, which is made where there is none."""
+        """Append to a file, which is created if there is none."""
 
     def sync(self, name: str) -> None:
         """Wait until a file's content is on the medium."""
@@ -35,7 +35,7 @@ class Disk(Protocol):
         """Cut a file to this length."""
 
     def rename(self, name: str, to: str) -> None:
-        """Give a file another name, in place of whatever had that name."""
+        """Give a file another name, and replace the file that had it."""
 
     def remove(self, name: str) -> None:
         """Remove a file."""
@@ -49,7 +49,7 @@ class RealDisk(Disk):
 
     Args:
         path: an existing directory.
-        syncs: False leaves it to the operating system when data reaches the medium.
+        syncs: False lets the operating system decide when data reaches the medium.
     """
 
     def __init__(self, path: Path, *, syncs: bool = True) -> None:
@@ -59,21 +59,21 @@ class RealDisk(Disk):
         """`{name: descriptor}` of the files that were appended to."""
 
     def names(self) -> list[str]:
-        """The names of the files, in order."""
+        """Return the names of the files, in order."""
         return sorted(entry.name for entry in self.path.iterdir() if entry.is_file())
 
     def size(self, name: str) -> int:
-        """A file's length in bytes."""
+        """Return a file's length in bytes."""
         return (self.path / name).stat().st_size
 
     def read(self, name: str, offset: int, size: int) -> bytes:
-        """At most `size` bytes from `offset`; fewer at the end."""
+        """Return at most `size` bytes from `offset`; fewer at the end."""
         with self._named(name), (self.path / name).open("rb", buffering=0) as file:
             file.seek(offset)
             return file.read(size)
 
     def append(self, name: str, data: bytes) -> None:
-        """Add to the end of a file, which is made where there is none."""
+        """Append to a file, which is created if there is none."""
         with self._named(name):
             descriptor, left = self._descriptor(name), memoryview(data)
             while left:
@@ -91,7 +91,7 @@ class RealDisk(Disk):
             os.ftruncate(self._descriptor(name), size)
 
     def rename(self, name: str, to: str) -> None:
-        """Give a file another name, in place of whatever had that name."""
+        """Give a file another name, and replace the file that had it."""
         self._forget(name)
         self._forget(to)
         (self.path / name).replace(self.path / to)
@@ -122,7 +122,7 @@ class RealDisk(Disk):
 
     @contextmanager
     def _named(self, name: str) -> Iterator[None]:
-        """Errors of a descriptor say nothing of the file; here they do."""
+        """Add the file's name to errors, which those of a descriptor do not have."""
         try:
             yield
         except OSError as error:
@@ -136,10 +136,10 @@ class RealDisk(Disk):
 
 
 def write_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
-    """Write a file so that a crash leaves the old one or the new one, never half of it.
+    """Write a file so that a crash leaves the old one or the new one, never a part of it.
 
     Raises:
-        OSError: it cannot be written; the old one is there as before.
+        OSError: it cannot be written; the old one is unchanged.
     """
     draft = f".{name}.tmp"
     with suppress(FileNotFoundError):
@@ -150,7 +150,7 @@ def write_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
         disk.sync(draft)
         disk.rename(draft, name)
     except OSError:
-        with suppress(OSError):  # a full disk has better use for the room than half a file
+        with suppress(OSError):  # on a full disk the space of a partial file is needed
             disk.remove(draft)
         raise
     disk.sync_directory()

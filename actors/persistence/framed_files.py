@@ -1,4 +1,4 @@
-"""Files of frames: a magic number, then one frame after the other. The journal, the oracle's log and checkpoints."""
+"""Files of frames: a magic number, then frames. The journal, the oracle's log and checkpoints are such files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_magic(disk: Disk, name: str, magic: bytes) -> None:
 
 
 def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame | Damage]]:
-    """`(offset, frame)` of any file of frames, read block by block; the last item is the damage, if there is any.
+    """Yield `(offset, frame)` of a file of frames, which is read in blocks; the last item is the damage, if any.
 
     Raises:
         JournalError: it cannot be read.
@@ -32,25 +32,25 @@ def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame
         size = disk.size(name)
     data, base, start = b"", offset, 0
     while base + start < size:
-        found = read_frame(data, start, base + start)
-        if isinstance(found, Frame):
-            yield base + start, found
-            start = found.end - base
-        elif found.is_end and base + len(data) < size:  # only the block ends here
+        frame = read_frame(data, start, base + start)
+        if isinstance(frame, Frame):
+            yield base + start, frame
+            start = frame.end - base
+        elif frame.is_end and base + len(data) < size:  # the block ends here, and the file does not
             data, base, start = data[start:], base + start, 0
             with reading(name):
                 data += disk.read(name, base + len(data), max(_BLOCK, len(data)))
         else:
-            yield base + start, found
+            yield base + start, frame
             return
 
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn what the system says about a file that cannot be read into one clear line."""
+    """Turn an OSError in the block into a JournalError that names the file."""
     try:
         yield
     except OSError as error:
         raise JournalError(
-            f"{error.filename or name}: {error.strerror}; nothing is lost by that: mend it, then use `prism resume`"
+            f"{error.filename or name}: {error.strerror}; nothing is lost: repair the disk, then use `prism resume`"
         ) from error

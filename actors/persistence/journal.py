@@ -1,4 +1,4 @@
-"""The journal of a run, `journal.prism`: a header, then a frame for each tick. It is the truth; all else is a cache.
+"""The journal of a run, `journal.prism`: a header, then a frame for each tick. The other files are caches of it.
 
 `docs/journal.md` describes the format for readers in any language.
 """
@@ -22,27 +22,27 @@ MAGIC = b"PRISMJ\r\n"
 FORMAT = 1
 """The version of the layout and of the messages in it. Raise it when either changes its meaning."""
 
-LENGTH = ("rounds", "ticks")
-"""Settings of `simulation` that are no part of the header: a run that goes on for longer is the same run."""
+LENGTH_SETTINGS = ("rounds", "ticks")
+"""Settings of `simulation` that are not in the header: a run that is made longer is the same run."""
 
-WATCHED = "metrics"
-"""The section that is no part of the header either: equal runs have equal journals, watched or not, on any port."""
+METRICS_SECTION = "metrics"
+"""The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
-HEADLESS = "without its header a journal cannot be used"
+NO_HEADER = "without its header a journal cannot be used"
 
 _HEADER_MAX = 1 << 26
 _ticks = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw])
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is made of.
+    """The header of a journal: what the run is made of.
 
     Args:
-        prism: the version that began it.
-        seed: of every random draw.
-        agents: how many there are.
-        config: every setting that is neither its length nor about watching it, by section.
-        config_sha256: of the settings as canonical JSON, hexadecimal.
+        prism: the version that began the run.
+        seed: the seed of every random draw.
+        agents: the number of agents.
+        config: the settings by section, without `LENGTH_SETTINGS` and `METRICS_SECTION`.
+        config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
         inputs: `{input file as the configuration names it: SHA-256}`.
     """
 
@@ -56,7 +56,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TickFrame(NamedTuple):
-    """A tick as the journal has it: the frame's payload, its link, and where the frame begins and ends."""
+    """A recorded tick: its frame's payload and link, and the offsets of the frame's start and end."""
 
     tick: int
     payload: bytes
@@ -66,10 +66,10 @@ class TickFrame(NamedTuple):
 
 
 def header_of(config: Config, inputs: dict[str, str], agents: int, version: str) -> Header:
-    """The header of a new run."""
+    """Return the header of a new run."""
     settings = msgspec.to_builtins(config)
-    del settings[WATCHED]
-    for name in LENGTH:
+    del settings[METRICS_SECTION]
+    for name in LENGTH_SETTINGS:
         settings["simulation"].pop(name, None)
     canonical = msgspec.json.encode(settings, order="deterministic")
     return Header(
@@ -83,16 +83,16 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
 
 
 def create_journal(disk: Disk, header: Header) -> None:
-    """Begin a journal: afterwards it is there with its whole header, or not at all."""
+    """Create a journal: with its whole header, or not at all."""
     payload = msgspec.msgpack.encode(header, order="deterministic")
     write_whole(disk, JOURNAL, [MAGIC + encode_frame(link_of(ORIGIN, payload), payload)])
 
 
 def read_header(disk: Disk) -> tuple[Header, int]:
-    """The header, and the offset of the first tick's frame.
+    """Return the header, and the offset of the first tick's frame.
 
     Raises:
-        JournalError: there is no journal, or one of a newer format.
+        JournalError: there is no journal, or it has a newer format.
         DamagedError: the header cannot be read.
     """
     try:
@@ -102,41 +102,40 @@ def read_header(disk: Disk) -> tuple[Header, int]:
     data = disk.read(JOURNAL, 0, len(MAGIC) + HEAD.size)
     length = HEAD.unpack_from(data, len(MAGIC))[0] if len(data) == len(MAGIC) + HEAD.size else 0
     data += disk.read(JOURNAL, len(data), min(length, _HEADER_MAX))
-    found = read_frame(data, len(MAGIC), len(MAGIC))
-    if isinstance(found, Damage):
-        raise DamagedError(JOURNAL, found.offset, found.problem, HEADLESS)
-    header = _header_in(found.payload)
-    return header, found.end
+    frame = read_frame(data, len(MAGIC), len(MAGIC))
+    if isinstance(frame, Damage):
+        raise DamagedError(JOURNAL, frame.offset, frame.problem, NO_HEADER)
+    return _decode_header(frame.payload), frame.end
 
 
 def read_ticks(disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN) -> Iterator[TickFrame | Damage]:
-    """The frames from an offset on; the last item is the damage, if there is any.
+    """Yield the ticks from an offset on; the last item is the damage, if any.
 
     Args:
-        tick: of the first frame.
-        link: of the frame before it.
+        tick: the tick of the first frame.
+        link: the link of the frame before it.
     """
-    for start, found in read_frames(disk, JOURNAL, offset):
-        if isinstance(found, Damage):
-            yield found
+    for start, frame in read_frames(disk, JOURNAL, offset):
+        if isinstance(frame, Damage):
+            yield frame
             return
-        if found.link != link_of(link, found.payload):
+        if frame.link != link_of(link, frame.payload):
             yield Damage(start, "a frame does not follow from the one before it")
             return
-        recorded = _tick_of(found.payload)
+        recorded = _tick_of(frame.payload)
         if recorded != tick:
             yield Damage(start, f"a frame holds tick {recorded}, where tick {tick} was expected")
             return
-        yield TickFrame(tick, found.payload, found.link, start, found.end)
-        tick, link = tick + 1, found.link
+        yield TickFrame(tick, frame.payload, frame.link, start, frame.end)
+        tick, link = tick + 1, frame.link
 
 
 class JournalScan(NamedTuple):
-    """The whole frames of a journal from some place on.
+    """The result of reading a journal from an offset on.
 
     Args:
-        ticks: whole ticks in the journal; `end`: the offset behind the last of them, and `link` its link.
-        links: `{offset behind a frame: its link}`, for the offsets that were asked for.
+        ticks: whole ticks in the journal; `end`: the offset after the last of them; `link`: its link.
+        links: `{offset after a frame: its link}`, for the offsets that were asked for.
         damage: the reason why the frames end before the file does; None if they do not.
     """
 
@@ -171,7 +170,7 @@ def scan_journal(
 
 
 def answers_of(payload: bytes) -> bytes:
-    """The msgpack array of a tick's answers.
+    """Return the msgpack array of a tick's answers.
 
     Raises:
         msgspec.DecodeError: it is no tick's payload.
@@ -179,27 +178,29 @@ def answers_of(payload: bytes) -> bytes:
     return bytes(_ticks.decode(payload)[1])
 
 
-def _header_in(payload: bytes) -> Header:
+def _decode_header(payload: bytes) -> Header:
     try:
         header = msgspec.msgpack.decode(payload, type=Header)
     except DECODE_ERRORS as error:
-        told = _format_in(payload)
-        if told is None or told == FORMAT:
-            raise DamagedError(JOURNAL, len(MAGIC), f"its header cannot be read: {error}", HEADLESS) from None
-        raise JournalError(f"{JOURNAL}: has format {told}, and this version of PRISM reads {FORMAT}: {error}") from None
+        number = _format_of(payload)
+        if number is None or number == FORMAT:
+            raise DamagedError(JOURNAL, len(MAGIC), f"its header cannot be read: {error}", NO_HEADER) from None
+        raise JournalError(
+            f"{JOURNAL}: has format {number}, and this version of PRISM reads {FORMAT}: {error}"
+        ) from None
     if header.format != FORMAT:
         raise JournalError(f"{JOURNAL}: has format {header.format}, and this version of PRISM reads {FORMAT}")
     return header
 
 
-def _format_in(payload: bytes) -> int | None:
-    """The format of a header that is not of this one; None if it names none."""
+def _format_of(payload: bytes) -> int | None:
+    """Return the format of a header that this version cannot decode; None if it names none."""
     try:
-        told = msgspec.msgpack.decode(payload)
+        header = msgspec.msgpack.decode(payload)
     except DECODE_ERRORS:
         return None
-    found = told.get("format") if isinstance(told, dict) else None
-    return found if isinstance(found, int) else None
+    number = header.get("format") if isinstance(header, dict) else None
+    return number if isinstance(number, int) else None
 
 
 def _tick_of(payload: bytes) -> int | None:

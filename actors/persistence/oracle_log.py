@@ -1,7 +1,7 @@
-"""The oracle's answers, `oracle.log`: each as it arrived, before anybody acted on it, so that none is asked for twice.
+"""The oracle's log, `oracle.log`: every answer, written when it arrives, so that no question is asked twice.
 
-A frame for each answer, with the link of an empty chain: answers arrive in any order, so they depend on no other.
-An answer is found by the question's agent, tick and trigger.
+An answer is written before anything acts on it. It has a frame with the link of an empty chain: answers arrive in any
+order, so their frames do not depend on each other. An answer is found by its question's agent, tick and trigger.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _decode = msgspec.msgpack.Decoder(Decided).decode
 
 
 def encode_answer(decided: bytes) -> bytes:
-    """The frame of an encoded Decided."""
+    """Return the frame of an encoded `Decided`."""
     return encode_frame(ORIGIN, decided)
 
 
 def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[Decided, int] | Damage]:
-    """`(answer, offset behind it)` from an offset on; the last item is the damage, if there is any."""
-    for start, found in read_frames(disk, ANSWERS, offset):
-        if isinstance(found, Damage):
-            yield found
+    """Yield `(answer, offset after it)` from an offset on; the last item is the damage, if any."""
+    for start, frame in read_frames(disk, ANSWERS, offset):
+        if isinstance(frame, Damage):
+            yield frame
             return
         try:
-            yield _decode(found.payload), found.end
+            yield _decode(frame.payload), frame.end
         except DECODE_ERRORS as error:
             yield Damage(start, f"a frame holds no answer: {error}")
             return
 
 
 class RecordedAnswers:
-    """The answers of an earlier life, read as they are needed: questions come up again in about the same order.
+    """The recorded answers, read as they are needed: questions are asked again in about the same order.
 
     Args:
-        disk: where the log is.
-        offset: from where on it matters.
-        end: where its whole records end.
+        disk: the disk with the log.
+        offset: the first offset that is read.
+        end: the end of the log's whole records.
     """
 
     def __init__(self, disk: Disk, offset: int, end: int) -> None:
@@ -58,11 +58,11 @@ class RecordedAnswers:
         self._end = end
         self._at = offset
         self._newest = -1
-        """The latest tick whose question has its answer in what has been read."""
+        """The latest tick of a question whose answer has been read."""
         self._read: dict[QuestionName, deque[Decided]] = {}
 
     def take(self, question: Question[Any]) -> Decided | None:
-        """The answer to a question, once; None if it never came."""
+        """Remove and return the answer to a question; None if none was recorded."""
         name = (question.agent, question.tick, question.trigger)
         while name not in self._read and self._at < self._end:
             record = next(self._records, None)
@@ -80,23 +80,23 @@ class RecordedAnswers:
         return answers.popleft()
 
     def is_used_up(self, oldest_asked: int) -> bool:
-        """Whether the answer to no question of tick `oldest_asked` or later is here.
+        """Return whether no answer here is to a question of tick `oldest_asked` or later.
 
-        One that was taken still is: it may be on its way, and whoever asked have to ask again after a crash.
+        An answer that was taken counts as well: after a crash its question may be asked again.
         """
         return self._at >= self._end and self._newest < oldest_asked
 
 
 def create_answers(disk: Disk) -> None:
-    """Begin an empty log."""
+    """Create an empty log."""
     write_whole(disk, ANSWERS, [MAGIC])
 
 
 class AnswersScan(NamedTuple):
-    """The whole records of an oracle's log.
+    """The result of reading an oracle's log.
 
     Args:
-        answers: how many; `end`: the offset behind the last of them.
+        answers: the number of whole records; `end`: the offset after the last of them.
         damage: the reason why the records end before the file does; None if they do not.
     """
 
@@ -109,7 +109,7 @@ def scan_answers(disk: Disk) -> AnswersScan:
     """Read every record of the log.
 
     Raises:
-        DamagedError: it does not begin as an oracle's log does.
+        DamagedError: it does not begin with the magic number of an oracle's log.
         JournalError: it cannot be read.
     """
     with reading(ANSWERS):

@@ -1,4 +1,4 @@
-"""A run's past as its journal has it: done again, tick by tick, and compared, before anything new is written."""
+"""The recorded ticks of a run: they are run again and compared with the journal, before a new one is written."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from actors.persistence.journal import TickFrame, answers_of, read_ticks
 from prism.agents import Question, Source, Update
 
 _KINDS: dict[int, type[msgspec.Struct]] = {2: Update, 3: Question}
-"""`{tag: message}`: what a tick's answers can be."""
+"""`{tag: message}` of the answers in a tick."""
 
 _AGENT = 2
-"""The place of the agent in every answer: behind the tag and the tick."""
+"""The index of the agent in every answer, after the tag and the tick."""
 
 
 class RecordedTicks:
-    """The recorded ticks from a place in the journal on, read as they are needed.
+    """The recorded ticks from an offset of the journal on, read as they are needed.
 
     Args:
-        disk: where the journal is.
-        tick: the first tick to be done again.
-        start: where its frame begins.
-        link: of the frame before it.
-        end: where the whole frames end.
+        disk: the disk with the journal.
+        tick: the first tick that is run again.
+        start: the offset of its frame.
+        link: the link of the frame before it.
+        end: the end of the journal's whole frames.
         ticks: whole ticks in the journal.
-        answers_from: from where on the oracle's log matters; `answers_end`: where its whole records end.
+        answers_from: the first offset of the oracle's log that is read; `answers_end`: the end of its whole records.
     """
 
-    def __init__(  # noqa: PLR0913  # where it stands in two files
+    def __init__(  # noqa: PLR0913  # its place in two files
         self,
         disk: Disk,
         *,
@@ -58,17 +58,17 @@ class RecordedTicks:
         self._next: TickFrame | None = self._read()
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
-        """The agents whose decision came too late in this tick; None if the tick is not recorded."""
+        """Return the agents whose decisions came too late in this tick; None if the tick is not recorded."""
         if self._next is None or self._next.tick != tick:
             return None
         answers = msgspec.msgpack.decode(answers_of(self._next.payload))
         return frozenset(answer[_AGENT] for answer in answers if _is_late(answer))
 
     def compare(self, tick: int, frame: bytes) -> bool:
-        """Whether this tick is recorded.
+        """Compare a tick with its record; return whether it has one.
 
         Raises:
-            DivergedError: it is, and it was different.
+            DivergedError: it has one, which differs.
         """
         recorded = self._next
         if recorded is None:
@@ -84,12 +84,12 @@ class RecordedTicks:
         return frame if isinstance(frame, TickFrame) and frame.end <= self.end else None
 
 
-def difference(recorded: bytes, made: bytes) -> str:
-    """The first agent and field in which two payloads of a tick differ, in words."""
-    before, after = (msgspec.msgpack.decode(answers_of(payload)) for payload in (recorded, made))
-    for old, new in zip(before, after, strict=False):
-        if repr(old) != repr(new):  # 0.0 and -0.0 are equal, and so are 1 and 1.0; their bytes are not
-            return _differ(old, new)
+def difference(recorded: bytes, new: bytes) -> str:
+    """Return the first agent and field in which two payloads of a tick differ, in words."""
+    before, after = (msgspec.msgpack.decode(answers_of(payload)) for payload in (recorded, new))
+    for was, now in zip(before, after, strict=False):
+        if repr(was) != repr(now):  # 0.0 and -0.0 are equal, as are 1 and 1.0, but their bytes are not
+            return _answer_difference(was, now)
     if len(before) == len(after):
         return "the values are the same, and encoded otherwise"
     longer, where = (before, "journal") if len(before) > len(after) else (after, "new run")
@@ -97,21 +97,21 @@ def difference(recorded: bytes, made: bytes) -> str:
     return f"agent {extra[_AGENT]} answers only in the {where}, with {_kind(extra)}"
 
 
-def _differ(old: list[Any], new: list[Any]) -> str:
+def _answer_difference(old: list[Any], new: list[Any]) -> str:
     agent = f"agent {old[_AGENT]}"
     if old[_AGENT] != new[_AGENT]:
         return f"{agent} answers in the journal where agent {new[_AGENT]} does in the new run"
     if old[0] != new[0]:
         return f"{agent}: the journal has {_kind(old)}, the new run {_kind(new)}"
     names = _fields(old)
-    for place, (was, now) in enumerate(zip(old, new, strict=False)):
+    for index, (was, now) in enumerate(zip(old, new, strict=False)):
         if repr(was) != repr(now):
-            return f"{agent}: {names[place]} is {was!r} in the journal and {now!r} in the new run"
+            return f"{agent}: {names[index]} is {was!r} in the journal and {now!r} in the new run"
     return f"{agent}: its answer has {len(old)} fields in the journal and {len(new)} in the new run"
 
 
 def _fields(answer: list[Any]) -> tuple[str, ...]:
-    """The names of an answer's fields, the tag first."""
+    """Return the names of an answer's fields, the tag first."""
     return ("kind", *_KINDS[answer[0]].__struct_fields__)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import ResumeRefusedError
-from actors.persistence.journal import LENGTH, WATCHED, Header
+from actors.persistence.journal import LENGTH_SETTINGS, METRICS_SECTION, Header
 from actors.runs.manifest import Manifest, manifest_of
 from prism.config import Config
 
@@ -84,9 +84,9 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
     now = dict(_flat(msgspec.to_builtins(config), ""))
     then = dict(_flat(header.config, ""))
     for key in sorted(now.keys() | then.keys()):
-        if key.startswith(f"{WATCHED}."):
+        if key.startswith(f"{METRICS_SECTION}."):
             continue
-        if key not in {f"simulation.{name}" for name in LENGTH} and now.get(key) != then.get(key):
+        if key not in {f"simulation.{name}" for name in LENGTH_SETTINGS} and now.get(key) != then.get(key):
             yield key, f"{key} is {_shown(now.get(key))}, was {_shown(then.get(key))} when the run began"
 
 

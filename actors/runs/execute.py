@@ -151,7 +151,7 @@ async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
         disk,
         run.recorded,
         keeps_answers=oracle.waits or is_capped(settings.oracle),
-        settled_after=run.lookahead_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
+        answered_after=run.lookahead_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
         keep=settings.run.checkpoints_kept,
         observer=observer,
         execute=execute,

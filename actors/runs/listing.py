@@ -9,7 +9,7 @@ import msgspec
 
 from actors.core.errors import ActorError
 from actors.core.frames import ORIGIN, digest_of
-from actors.persistence.checkpoint import checkpoints, read_checkpoint
+from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header, scan_journal
 from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
@@ -110,7 +110,7 @@ def _journal(path: Path) -> tuple[int, int, str]:
     disk = RealDisk(path)
     header, offset = read_header(disk)
     tick, link = 0, ORIGIN
-    for name in checkpoints(disk)[:1]:
+    for name in checkpoint_names(disk)[:1]:
         try:
             at = read_checkpoint(disk, name).position
         except (ActorError, OSError):  # a run at work may have removed it this moment

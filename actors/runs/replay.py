@@ -105,7 +105,7 @@ async def replay(
     """
     manifest = directory.manifest()
     disk = RealDisk(directory.path)
-    recovered = recover(disk, mend=False, before=0)
+    recovered = recover(disk, repair=False, before=0)
     recorded = recovered.recorded
     ticks = recorded.ticks if until is None else until
     if ticks > recorded.ticks:

@@ -61,7 +61,7 @@ def resume_run(
     recovered = recover(disk, before=covered, force=force)
     recorded, checkpoint, notes = recovered.recorded, recovered.checkpoint, recovered.notes
     disk.close()
-    if recovered.passed_over:
+    if recovered.skipped:
         at = 0 if checkpoint is None else checkpoint.position.tick
         notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
     if recorded.ticks > config.simulation.length:

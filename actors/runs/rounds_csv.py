@@ -29,12 +29,12 @@ class RoundsWriter:
         self._ticks_per_round = simulation.config.simulation.ticks_per_round
         self._store = store
         if is_new:
-            self._store.line(ROUNDS, ",".join(self._row()))
+            self._store.append_line(ROUNDS, ",".join(self._row()))
 
     def after_tick(self, tick: int) -> None:
         """Add a row if `tick` ticks are whole rounds."""
         if tick % self._ticks_per_round == 0:
-            self._store.line(ROUNDS, ",".join(map(str, self._row().values())))
+            self._store.append_line(ROUNDS, ",".join(map(str, self._row().values())))
 
     def _row(self) -> dict[str, float]:
         simulation, counters = self._simulation, self._simulation.counters

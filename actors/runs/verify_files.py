@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN, digest_of
-from actors.persistence.checkpoint import checkpoints, read_checkpoint
+from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL, Header, read_header, scan_journal
 from actors.persistence.oracle_log import ANSWERS, scan_answers
@@ -70,7 +70,7 @@ def verify(
     """
     findings: list[Finding] = []
     # What a run at work writes last is read first, so that all it relies on is there.
-    names, journal = checkpoints(disk), _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
+    names, journal = checkpoint_names(disk), _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
     rounds: bytes | None = None
     with _reported(ROUNDS, findings) as rounds_read:
         rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if forks is not None and ROUNDS in disk.names() else None

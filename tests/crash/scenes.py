@@ -126,7 +126,7 @@ class Scene:
         Raises:
             PrismError: it comes out differently.
         """
-        recorded = recover(disk, mend=False, before=0).recorded
+        recorded = recover(disk, repair=False, before=0).recorded
         known = RecordedAnswers(disk, recorded.answers_from, recorded.answers_end)
         absent = AbsentOracle(may_be_late=self.is_real_time)
         simulation = Simulation(self.config, SocialDomain(self.config, POPULATION), absent, Replay(recorded, known))

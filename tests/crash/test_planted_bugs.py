@@ -122,7 +122,7 @@ def a_hasty_checkpoint(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     async def wait_for_nothing(store: RunStore) -> None:
         pass
 
-    patch.setattr(RunStore, "_settled", wait_for_nothing)
+    patch.setattr(RunStore, "_sync", wait_for_nothing)
     return SimulatedDisk
 
 

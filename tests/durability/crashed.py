@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from actors.persistence.checkpoint import checkpoints
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import SUMMARY
@@ -37,7 +37,7 @@ def crash(place: Path, config: str) -> Crashed:
     (place / "config.yaml").write_text(config)
     path, whole = place / "run", place / "whole"
     _prism("run", str(place / "config.yaml"), "--out", str(path))
-    names = checkpoints(RealDisk(path))
+    names = checkpoint_names(RealDisk(path))
     (path / names[0]).unlink()
     (path / SUMMARY).unlink()
     _prism("run", str(place / "config.yaml"), "--out", str(whole), "--ticks", str(MORE_TICKS))

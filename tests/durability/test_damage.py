@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors.core.errors import DamagedError, JournalError
-from actors.persistence.checkpoint import checkpoints
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
 from actors.persistence.oracle_log import ANSWERS
@@ -69,7 +69,7 @@ def test_damage_that_no_crash_explains_is_cut_off_with_force_and_run_again(
 
 @DAMAGES
 def test_a_checkpoint_damaged_at_any_byte_is_passed_over(damage: Damage, crashed_embedded: Crashed) -> None:
-    newest, before, *_ = checkpoints(RealDisk(crashed_embedded.path))
+    newest, before, *_ = checkpoint_names(RealDisk(crashed_embedded.path))
     whole = crashed_embedded.read(JOURNAL)
     for byte, found in outcomes(crashed_embedded, newest, damage):
         assert found == Mended(whole, crashed_embedded.read(ANSWERS), before), byte
@@ -80,10 +80,10 @@ def test_a_checkpoint_damaged_at_any_byte_is_passed_over(damage: Damage, crashed
 def test_without_usable_checkpoints_a_run_goes_on_from_an_older_one_or_from_the_start(
     both: bool, damage: Damage, crashed_embedded: Crashed, embedded: Path, prism: Prism
 ) -> None:
-    names = checkpoints(RealDisk(embedded))
+    names = checkpoint_names(RealDisk(embedded))
     for name in names if both else names[:1]:
         (embedded / name).write_bytes(damage(crashed_embedded.read(name), 1000))
     ended = resumed(prism)
     assert ended.code == 0
-    assert f"prism: passed over: {names[0]}: damaged at byte " in ended.err
+    assert f"prism: skipped: {names[0]}: damaged at byte " in ended.err
     assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole

@@ -8,7 +8,7 @@ import pytest
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import Frame
-from actors.persistence.checkpoint import checkpoints
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
@@ -29,7 +29,7 @@ def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to
     frames = list(frames_in(good[len(ANSWERS_MAGIC) :], len(ANSWERS_MAGIC)))
     starts = {len(ANSWERS_MAGIC), *(frame.end for frame in frames if isinstance(frame, Frame))} - {len(good)}
     assert len(starts) > 3
-    without = () if has_checkpoints else checkpoints(RealDisk(crashed_live.path))
+    without = () if has_checkpoints else checkpoint_names(RealDisk(crashed_live.path))
     for byte, found in outcomes(crashed_live, ANSWERS, damage, without):
         if isinstance(found, JournalError):
             assert isinstance(found, DamagedError)
@@ -73,7 +73,7 @@ def test_a_live_run_whose_answers_are_gone_says_which_answer_it_misses(
     live: Path, prism: Prism, server: ModelServer
 ) -> None:
     (live / ANSWERS).unlink()
-    for name in checkpoints(RealDisk(live)):
+    for name in checkpoint_names(RealDisk(live)):
         (live / name).unlink()
     ended = resumed(prism)
     assert ended.code == 1

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
-from actors.persistence.checkpoint import checkpoints
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.framed_files import read_frames
 from actors.persistence.journal import JOURNAL, MAGIC, read_header
@@ -110,7 +110,7 @@ def test_a_journal_of_a_newer_format_is_refused_with_its_number(
 
 
 def test_a_checkpoint_of_a_newer_format_is_passed_over(crashed_embedded: Crashed, embedded: Path, prism: Prism) -> None:
-    name = checkpoints(RealDisk(embedded))[0]
+    name = checkpoint_names(RealDisk(embedded))[0]
     _, frame = next(read_frames(RealDisk(embedded), name, 8))
     assert isinstance(frame, Frame)
     head = msgspec.msgpack.decode(frame.payload)
@@ -118,5 +118,5 @@ def test_a_checkpoint_of_a_newer_format_is_passed_over(crashed_embedded: Crashed
     (embedded / name).write_bytes(b"PRISMC\r\n" + encode_frame(link_of(ORIGIN, payload), payload))
     ended = resumed(prism)
     assert ended.code == 0
-    assert f"prism: passed over: {name}: has format 3, and this version of PRISM reads 2\n" in ended.err
+    assert f"prism: skipped: {name}: has format 3, and this version of PRISM reads 2\n" in ended.err
     assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole

@@ -10,7 +10,7 @@ from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
 from actors.persistence.checkpoint import (
     MAGIC,
     Checkpoint,
-    checkpoints,
+    checkpoint_names,
     columns_of,
     read_checkpoint,
 )
@@ -58,7 +58,7 @@ def test_the_latest_are_kept_and_others_left_alone() -> None:
     disk.append("checkpoint.txt", b"not one")
     for tick in (1, 2, 10, 3):
         write_checkpoint(disk, checkpoint_at(tick, 0), keep=2)
-    assert checkpoints(disk) == [checkpoint_at(10, 0).name, checkpoint_at(3, 0).name]
+    assert checkpoint_names(disk) == [checkpoint_at(10, 0).name, checkpoint_at(3, 0).name]
     assert "checkpoint.txt" in disk.names()
 
 
@@ -80,7 +80,7 @@ def test_it_is_written_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None
             draft.write(disk)
             assert disk.size(draft_of(checkpoint)) > before
     draft.write(disk)
-    draft.put(disk, 2)
+    draft.put_in_place(disk, 2)
     assert columns_of(read_checkpoint(disk, checkpoint.name)).values("numbers", int) == list(range(2 * PIECE))
 
 

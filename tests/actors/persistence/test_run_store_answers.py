@@ -47,7 +47,7 @@ async def test_an_oracle_that_computes_its_answers_has_an_empty_log() -> None:
 
 def test_answers_of_an_earlier_life_are_known_and_a_lost_one_is_told() -> None:
     disk, _ = run_of(6, answers=2)
-    store = RunStore(disk, history_of(disk), keeps_answers=True, settled_after=2)
+    store = RunStore(disk, history_of(disk), keeps_answers=True, answered_after=2)
     assert store.recorded_answer(question(1, 2)) == decided(1, 2)
     assert store.recorded_answer(question(4, 2)) is None  # takes effect in tick 6, which has not been run yet
     with pytest.raises(

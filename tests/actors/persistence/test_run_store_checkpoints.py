@@ -7,7 +7,7 @@ from functools import partial
 
 import anyio
 
-from actors.persistence.checkpoint import checkpoints
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.journal import JOURNAL
 from actors.persistence.recovery import recover
 from tests.actors.persistence.files import checkpoint_at, empty_run
@@ -70,15 +70,15 @@ async def test_frames_are_written_while_a_checkpoint_is() -> None:
         assert harness.store.statistics.checkpoints == 0
         slow.opened.set()
         await harness.store.close()
-    assert checkpoints(harness.disk) == [checkpoint_at(1, 0).name]
+    assert checkpoint_names(harness.disk) == [checkpoint_at(1, 0).name]
 
 
 async def test_lines_are_on_the_medium_before_a_checkpoint_that_has_their_ticks_behind_it() -> None:
     harness = StoreHarness(empty_run(), keeps_answers=False)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(harness.store.run)
-        harness.store.line("rounds.csv", "round,tick")
-        harness.store.line("rounds.csv", "1,1")
+        harness.store.append_line("rounds.csv", "round,tick")
+        harness.store.append_line("rounds.csv", "1,1")
         await harness.commit(0, 1)
         harness.checkpoint(1)
         await harness.store.close()

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from actors.core.errors import JournalError
-from actors.persistence.checkpoint import checkpoints
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.journal import read_header, read_ticks
 from actors.persistence.run_store import PENDING_MAX
@@ -44,7 +44,7 @@ async def test_a_disk_that_fails_wakes_everybody_who_waits_for_it(code: int) -> 
     assert len(told) == 5
     assert set(told) == {told[0]}
     assert "cannot be written: " in told[0]
-    assert "what was committed is safe: mend it, then `prism resume` goes on from there" in told[0]
+    assert "what was committed is safe: repair the disk, then continue with `prism resume`" in told[0]
 
 
 @pytest.mark.parametrize("file", ["the journal", "the checkpoint"])
@@ -71,7 +71,7 @@ async def test_on_a_full_disk_half_a_checkpoint_does_not_take_up_what_room_is_le
         with pytest.raises(JournalError, match="No space left"):
             await harness.store.close()
     assert half not in harness.disk.names()
-    assert checkpoints(harness.disk) == []
+    assert checkpoint_names(harness.disk) == []
 
 
 async def test_after_an_error_nothing_is_taken_any_more() -> None:
