@@ -118,14 +118,14 @@ def _from_json(text: str, source: str) -> tuple[Profile, ...]:
 
 
 def _decode_json(text: str, source: str) -> Any:
-    """The value that a JSON text means."""
+    """Return the value of a JSON text."""
     try:
         document = json.loads(text)
     except RecursionError:
         raise _too_deep(text, source) from None
     except json.JSONDecodeError as error:
         raise InputError(source, f"bad JSON: {error.msg} (column {error.colno})", line=error.lineno) from None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise InputError(source, f"bad JSON: {error}") from None
     if not _is_shallow(document, DEPTH_MAX):
         raise _too_deep(text, source)
@@ -133,7 +133,7 @@ def _decode_json(text: str, source: str) -> Any:
 
 
 def _is_shallow(value: object, levels: int) -> bool:
-    """Whether a value has no more than so many levels of lists and objects."""
+    """Return whether a value has at most this many levels of lists and objects."""
     if not isinstance(value, list | dict):
         return True
     inner = value.values() if isinstance(value, dict) else value
@@ -141,7 +141,7 @@ def _is_shallow(value: object, levels: int) -> bool:
 
 
 def _too_deep(text: str, source: str) -> InputError:
-    """The error that names the line of the first bracket too deep."""
+    """Return the error that names the line of the first bracket that is nested too deeply."""
     depth = 0
     line = 1
     for found in _BRACKET.finditer(text):
