@@ -80,7 +80,7 @@ class Nation(StatefulAgent[PolicyState]):
         clock: turns ticks into the history's timestamps.
     """
 
-    __slots__ = ("_answer", "_outcome", "name")
+    __slots__ = ("_answer", "_step", "name")
 
     states: ClassVar[type[PolicyState]] = PolicyState
     open_triggers: ClassVar[frozenset[str]] = frozenset(STEPS)
@@ -98,7 +98,7 @@ class Nation(StatefulAgent[PolicyState]):
         super().__init__(agent_id, state, tick=tick, max_history_depth=max_history_depth, clock=clock)
         self.name = name
         self._answer: PolicyStep | None = None
-        self._outcome: PolicyStep | None = None
+        self._step: PolicyStep | None = None
 
     def answered(self, trigger: str, content: str) -> None:
         """Take the answer to a question, without what a clock decided.
@@ -114,11 +114,11 @@ class Nation(StatefulAgent[PolicyState]):
 
     def carry_out(self) -> None:
         """Make the latest answer the effect of this turn."""
-        self._outcome, self._answer = self._answer, None
+        self._step, self._answer = self._answer, None
 
     def effect(self) -> PolicyStep | None:
         """Return the step for the world to carry out; None if the oracle was not asked."""
-        return self._outcome
+        return self._step
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
         """Return the quarter, and the proposal if there is one."""
