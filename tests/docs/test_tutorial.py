@@ -80,12 +80,14 @@ def follow(page: Iterable[Block], study: Path, shell: Shell) -> tuple[str, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_the_tutorial_prints_what_it_says(study: Path, shell: Shell) -> None:
     assert follow(blocks(TUTORIAL), study, shell)[1] == 8
 
 
 @pytest.mark.slow
+@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_the_readme_prints_what_it_says(study: Path, shell: Shell) -> None:
     _, excerpt, *page = [block for block in blocks(README) if block.info in {"sh", "text"}]
