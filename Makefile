@@ -5,8 +5,11 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
+# One process of tests per processor. The tests of a file stay together in the slow tier, whose fixtures are dear.
+PYTEST := $(BIN)/python -m pytest --numprocesses $(or $(WORKERS),auto)
+COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help run test lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
+.PHONY: help run quick test test-slow lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -22,8 +25,14 @@ $(READY): requirements.lock pyproject.toml
 run: $(READY) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
 	$(BIN)/prism run $(CONFIG)
 
-test: $(READY) ## run the test suite
-	$(BIN)/python -m pytest
+quick: $(READY) ## the tests that need no socket and no other process (about 20 seconds)
+	$(PYTEST) --dist worksteal -m "not slow and not network and not process"
+
+test: $(READY) ## what has to pass before a push (under 3 minutes on two processors; COVERAGE=1 measures that as well)
+	$(PYTEST) --dist worksteal -m "not slow" $(if $(COVERAGE),$(COVERED))
+
+test-slow: $(READY) ## the rest: soaks, kills, a real Prometheus, and all schedules and crashes instead of some
+	$(PYTEST) --dist loadfile -m "slow or sized" --full
 
 lint: $(READY) ## ruff and the layering rules
 	$(BIN)/ruff check .
@@ -36,7 +45,7 @@ lint-deploy: $(READY) ## what is under deploy/, with the tools that are installe
 types: $(READY) ## mypy, strict
 	$(BIN)/mypy
 
-check: lint types test ## all that CI runs
+check: lint types test test-slow ## all that CI runs
 
 bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 16 minutes)
 	$(BIN)/python -m benchmarks.step

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from typing import NamedTuple
 
 import pytest
@@ -30,3 +32,14 @@ def run_prism(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     printed = capsys.readouterr()
     code = ended.value.code
     return Ended(code if isinstance(code, int) else 0, printed.out, printed.err)
+
+
+def prism_alone(*arguments: str) -> Ended:
+    """`prism` with these arguments, for a fixture that outlives a test: without one's `capsys`."""
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["prism", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    code = ended.value.code
+    return Ended(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())

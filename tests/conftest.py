@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 
 import hypothesis
@@ -11,7 +12,7 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from tests import tiers
-from tests.tiers import Size, confine
+from tests.tiers import Size
 
 # How long an example takes says something of the machine and of what else it does, and nothing of the code.
 hypothesis.settings.register_profile("prism", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -24,9 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the markers; settle the size before the first test is collected."""
+    """Name the markers, and settle the size before the first test is collected."""
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
+    platform.platform()  # which asks `uname`, once in the life of a process
     tiers.begin(is_full=config.getoption("--full"))
 
 
@@ -37,11 +39,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.sized)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Note from here on what the test and its fixtures do."""
+    tiers.forget()
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Keep a test, its fixtures included, to what its markers allow."""
-    with confine(marker.name for marker in item.iter_markers()):
-        return (yield)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that lacks a marker."""
+    yield
+    tiers.check(marker.name for marker in item.iter_markers())
 
 
 @pytest.fixture

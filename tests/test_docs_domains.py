@@ -44,6 +44,7 @@ def test_every_block_has_its_output() -> None:
     assert len(examples()) == text.count("```python\n") == 4
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("code", "output"), [pytest.param(*rest, id=title) for title, *rest in examples()])
 def test_a_block_prints_what_the_document_says(code: str, output: str) -> None:
     assert printed(code) == output

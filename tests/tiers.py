@@ -6,17 +6,16 @@
 | `make test`      | all but what is marked `slow`; tests that ask for `size` at their everyday size                  |
 | `make test-slow` | what is marked `slow`, and the tests that ask for `size` once more, at their full size           |
 
-The markers, all of which a test is given explicitly: `slow`, `network` (binds or connects a socket), `process` (starts
-another process). `confine` turns a socket or a process in a test without the marker into an error, so `make quick` is
-what it says. The marker `sized` follows from the fixture `size` and from `in_schedules`.
+A test is marked explicitly as `slow`, `network` (binds or connects a socket) or `process` (starts another process). One
+that does so without the marker fails, so `make quick` is what it says. The marker `sized` follows from the fixture
+`size` and from `in_schedules`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import ClassVar, NamedTuple
 
 MARKERS = (
     "slow: `make test-slow` only",
@@ -49,9 +48,9 @@ class _Session:
     """What holds for the whole process."""
 
     size = Size(is_full=False)
-    forbidden: frozenset[str] = frozenset()
-    """The audit events that are errors now."""
     is_watched = False
+    needed: ClassVar[set[str]] = set()
+    """The markers that what has been done since `forget` calls for."""
 
 
 def size() -> Size:
@@ -60,24 +59,28 @@ def size() -> Size:
 
 
 def begin(*, is_full: bool) -> None:
-    """Settle the size, and watch from here on what `confine` forbids."""
+    """Settle the size, and note from here on what needs a marker."""
     _Session.size = Size(is_full)
     if not _Session.is_watched:  # an audit hook stays for good
-        sys.addaudithook(_look)
+        sys.addaudithook(_note)
         _Session.is_watched = True
 
 
-@contextmanager
-def confine(markers: Iterable[str]) -> Iterator[None]:
-    """In the block, what needs a marker that is not among these raises."""
-    before, given = _Session.forbidden, set(markers)
-    _Session.forbidden = frozenset(event for event, marker in _NEEDS.items() if marker not in given)
-    try:
-        yield
-    finally:
-        _Session.forbidden = before
+def forget() -> None:
+    """Begin with another test."""
+    _Session.needed.clear()
 
 
-def _look(event: str, arguments: tuple[object, ...]) -> None:
-    if event in _Session.forbidden:
-        raise AssertionError(f"{event} in a test that is not marked `{_NEEDS[event]}`, see tests/tiers.py")
+def check(markers: Iterable[str]) -> None:
+    """Compare a test's markers with what it did, its fixtures included.
+
+    Raises:
+        AssertionError: it lacks one.
+    """
+    missing = sorted(_Session.needed.difference(markers))
+    assert not missing, f"to be marked as {' and '.join(missing)}: see tests/tiers.py"
+
+
+def _note(event: str, _: tuple[object, ...]) -> None:
+    if event in _NEEDS:
+        _Session.needed.add(_NEEDS[event])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import pytest
 import yaml
 
 from actors.testing import ModelServer
-from tests.paths import ROOT
+from tests.command import prism_alone
 
 EMBEDDED: dict[str, dict[str, Any]] = {
     "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
@@ -26,8 +24,8 @@ def run_of(directory: Path, sections: dict[str, dict[str, Any]]) -> Path:
     config = directory / "settings.yaml"
     config.write_text(yaml.safe_dump(sections))
     out = directory / "run"
-    command = [sys.executable, "-m", "actors.cli", "run", str(config), "--quiet", "--out", str(out)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    ended = prism_alone("run", str(config), "--quiet", "--out", str(out))
+    assert ended.code == 0, ended.err
     return out
 
 

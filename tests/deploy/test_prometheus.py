@@ -27,7 +27,7 @@ ECONOMY = {"simulation.rounds": 20000, "run.tick_s": 0.05}
 VARIABLES = {"instance": ".*", "__rate_interval": "3s"}
 PATIENCE_S = 45.0
 
-pytestmark = [needs("prometheus"), pytest.mark.slow]
+pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
 
 
 class Watched(NamedTuple):

@@ -25,12 +25,14 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["promtool", *arguments], cwd=PROMETHEUS, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.process
 @needs("promtool")
 def test_prometheus_accepts_the_configuration_and_the_rules() -> None:
     checked = promtool("check", "config", "prometheus.yml")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+@pytest.mark.process
 @needs("promtool")
 def test_every_alert_fires_over_the_run_that_it_is_for_and_over_no_other() -> None:
     tested = promtool("test", "rules", "tests/alerts_test.yml")

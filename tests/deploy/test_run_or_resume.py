@@ -20,7 +20,10 @@ UNIT = DEPLOY / "systemd" / "prism@.service"
 CONFIG = ROOT / "configs" / "default.yaml"
 SETTINGS = ("--set", "population.size=50", "--set", "simulation.rounds=20", "--set", "run.checkpoint_every_ticks=20")
 
-pytestmark = pytest.mark.skipif(not (BIN / "prism").exists(), reason="prism is not installed beside this interpreter")
+pytestmark = [
+    pytest.mark.skipif(not (BIN / "prism").exists(), reason="prism is not installed beside this interpreter"),
+    pytest.mark.process,
+]
 
 
 def start(*arguments: str | Path, blocks_max: int | None = None) -> subprocess.Popen[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +9,7 @@ from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import SUMMARY
-from tests.paths import ROOT
+from tests.command import prism_alone
 
 MORE_TICKS = 40
 """The length to which a crashed run is resumed."""
@@ -45,4 +43,5 @@ def crash(place: Path, config: str) -> Crashed:
 
 
 def _prism(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "actors.cli", *arguments, "--quiet"], cwd=ROOT, check=True)
+    ended = prism_alone(*arguments, "--quiet")
+    assert ended.code == 0, ended.err

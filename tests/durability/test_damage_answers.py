@@ -19,6 +19,8 @@ from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, Damage, cut, outcomes, resumed
 
+pytestmark = pytest.mark.network
+
 
 @DAMAGES
 @pytest.mark.parametrize("has_checkpoints", [True, False])

@@ -22,6 +22,8 @@ from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.process
+
 
 def limited(most_bytes: int, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """The command line in a process that may make no file longer than this."""

@@ -16,6 +16,8 @@ from prism.llm import LanguageModel, LLMConfig, LLMFailureException, OllamaChatC
 from tests.llm.support import BACKENDS, CHOICE, OPTIONS, SCHEMA, asking, config_for, serving, until
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.network
+
 REAL = {"real-ollama": "OLLAMA_HOST", "real-openai": "PRISM_TEST_OPENAI_URL"}
 
 
@@ -108,7 +110,7 @@ async def test_ollama_is_sent_all_that_must_not_be_left_to_chance() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_64_calls_run_at_once_on_any_number_of_connections(backend: str) -> None:
     said: list[str] = []
-    async with serving(backend, ServerSettings(slots=64, latency=Latency(mean_s=0.05))) as (server, model):
+    async with serving(backend, ServerSettings(slots=64, latency=Latency(mean_s=2.0))) as (server, model):
 
         async def ask(number: int) -> None:
             said.append((await model.complete(asking(f"Question {number}"))).text)

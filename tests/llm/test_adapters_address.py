@@ -9,6 +9,8 @@ from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY, BACKENDS, KEY, asking, canned, serving, unavailable
 
+pytestmark = pytest.mark.network
+
 
 @pytest.mark.parametrize(
     ("host", "problem"),

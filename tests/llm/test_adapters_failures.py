@@ -22,6 +22,8 @@ from tests.llm.support import (
 )
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.network
+
 STATUSES = {Fault.BUSY: 503, Fault.ERROR: 500, Fault.STRING_ERROR: 500}
 
 

@@ -18,6 +18,8 @@ from prism.llm.json_object import extract_object
 from tests.llm.support import canned, config_for, failing, no_sleep, serving, timeout_s
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.network
+
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be done."""

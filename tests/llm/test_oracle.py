@@ -20,6 +20,8 @@ from prism.statechart import AgentState
 from tests.llm.support import DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.network
+
 CHAT_ONLY = SystemOne.OFF
 PERSON = Person()
 

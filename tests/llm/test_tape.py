@@ -37,7 +37,11 @@ async def main(host, path):
 anyio.run(main, *sys.argv[1:])
 """
 
+pytestmark = pytest.mark.network
 
+
+@pytest.mark.network
+@pytest.mark.process
 def test_a_kill_loses_no_answer_that_was_given(path: Path) -> None:
     with ModelServer(ServerSettings(live=True)) as server:
         process = subprocess.Popen(
@@ -122,6 +126,7 @@ def overwrite_after_the_first_page(path: Path) -> None:
     path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
 
 
+@pytest.mark.network
 async def test_a_damaged_tape_is_one_line(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -153,6 +158,7 @@ def test_the_first_answer_under_a_key_stays(path: Path) -> None:
     tape.close()
 
 
+@pytest.mark.network
 async def test_a_tape_tells_answers_failures_and_fallbacks_apart(path: Path) -> None:
     async with serving("ollama", failing(Fault.RESET, systemone=SystemOne.OFF)) as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")

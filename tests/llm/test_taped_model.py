@@ -167,6 +167,7 @@ def test_only_a_replay_can_do_without_a_model(path: Path, mode: Any) -> None:
 OLLAMA = Identity(backend="ollama", model="llama3.2", dialect="ollama", options={"temperature": 0.7})
 
 
+@pytest.mark.network
 async def test_a_miss_names_who_asked_and_what_and_both_causes(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -186,6 +187,7 @@ async def test_a_miss_names_who_asked_and_what_and_both_causes(path: Path) -> No
     await replay.aclose()
 
 
+@pytest.mark.network
 async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_that_it_cannot_know(path: Path) -> None:
     async with serving("ollama") as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -203,6 +205,7 @@ async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_t
     await replay.aclose()
 
 
+@pytest.mark.network
 async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dialect_is_none(path: Path) -> None:
     async with serving("openai", ServerSettings(dialect=Dialect.NONE)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")

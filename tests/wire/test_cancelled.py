@@ -9,6 +9,8 @@ import pytest
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import config, disconnected, run
 
+pytestmark = pytest.mark.network
+
 
 @pytest.mark.parametrize("ask", ["auto", "off"])
 async def test_a_call_that_is_cut_at_its_deadline_is_counted_as_cancelled(ask: str, tmp_path: Path) -> None:

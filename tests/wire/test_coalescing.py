@@ -10,6 +10,8 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
+
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from actors.testing import Latency, ModelServer, ServerSettings
@@ -17,6 +19,8 @@ from prism.config import Config
 from prism.llm import OllamaChatClient, SocialModelOracle, Tape, TapedModel
 from prism.statechart import AgentState
 from tests.wire.support import config
+
+pytestmark = pytest.mark.network
 
 
 class Anybody:

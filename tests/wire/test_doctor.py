@@ -11,6 +11,8 @@ import yaml
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 
+pytestmark = pytest.mark.network
+
 PEOPLE = {
     "simulation": {"rounds": 1, "ticks_per_round": 24},
     "population": {"size": 60, "activity": {"mean": 0.9}, "ambiguity": 0.3},

@@ -29,6 +29,8 @@ from tests.llm.support import DECISION_REASONS, GIVES_UP_S, timeout_s
 from tests.patience import HANG_S
 from tests.wire.support import config, disconnected, open_files, run
 
+pytestmark = pytest.mark.network
+
 
 class Ended(NamedTuple):
     """A run and what it left: how many calls were made of it, and of what else there is more than before."""

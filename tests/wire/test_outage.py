@@ -13,7 +13,10 @@ from actors.oracle.circuit_breaker import BreakerState
 from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer, ModelServerProcess, ServerSettings
 from tests.command import Prism
+from tests.patience import HANG_S
 from tests.wire.support import config, run
+
+pytestmark = pytest.mark.network
 
 OUTAGE_S = 4.5
 """Restarting takes half a second more, so the first probe, five seconds after the breaker opens, finds a server."""
@@ -50,13 +53,14 @@ class Outage:
             simulation.stop()
 
 
+@pytest.mark.process
 @pytest.mark.slow
 async def test_a_run_outlives_a_server_that_is_killed_and_restarted(tmp_path: Path) -> None:
     endless = {"rounds": 10_000, "ticks_per_round": 12}
     with ModelServerProcess() as server:
-        chosen = config(server.url, simulation=endless, run={"tick_s": 0.05}, feed={"size": 5}, llm={"timeout_s": 2.0})
+        chosen = config(server.url, simulation=endless, run={"tick_s": 0.05}, feed={"size": 5})
         outage = Outage(server)
-        with anyio.fail_after(28):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(outage.happen)
                 summary = await run(chosen, tmp_path, on_tick=outage.watch)

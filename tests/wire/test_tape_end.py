@@ -14,6 +14,8 @@ from actors.testing import Latency, ModelServer, ServerSettings
 from prism.llm import Tape, TapeMissError
 from tests.wire.support import config, run
 
+pytestmark = pytest.mark.network
+
 ASKS_TO_THE_END: dict[str, dict[str, Any]] = {
     "simulation": {"rounds": 1, "ticks_per_round": 24},
     "population": {"posts_per_session": 0.8},
@@ -41,7 +43,7 @@ async def test_a_tape_that_was_recorded_twice_replays_the_second_run(tmp_path: P
         server.settings = ServerSettings()
         second = await run(config(server.url, **SHORT, oracle=tape), tmp_path)
     replayed = await run(config(server.url, **SHORT, oracle={**tape, "tape": "replay"}), tmp_path)
-    assert first.fallbacks_by_reason.keys() == {"deadline"}
+    assert "deadline" in first.fallbacks_by_reason
     assert replayed.digest == second.digest
 
 

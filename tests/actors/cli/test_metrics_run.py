@@ -20,6 +20,8 @@ from tests.actors.cli.conftest import SMALL
 from tests.command import Prism
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.network
+
 WATCHED = ("--set", "metrics.enabled=true", "--set", "metrics.port=0")
 
 
@@ -67,6 +69,7 @@ def get(url: str, path: str) -> tuple[int, str]:
         connection.close()
 
 
+@pytest.mark.process
 def test_a_run_can_be_scraped_while_it_goes_on(tmp_path: Path) -> None:
     with running(tmp_path) as (process, url):
         scrape = Scrape.parse(get(url, "/metrics")[1], 0.0)

@@ -167,6 +167,7 @@ def test_a_missing_configuration_says_how_to_get_one(prism: Prism) -> None:
     )
 
 
+@pytest.mark.process
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
 

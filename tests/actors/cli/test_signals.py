@@ -59,7 +59,10 @@ def running(*command: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see signal handlers")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see signal handlers"),
+    pytest.mark.process,
+]
 
 
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -22,6 +22,8 @@ from tests.actors.cli.pages import PAGE
 from tests.command import Prism
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.network
+
 Serve = Callable[..., MetricsServer]
 PASSWORD: Mapping[str, str] = {"PRISM_METRICS_PASSWORD": "sesame"}
 
@@ -96,6 +98,7 @@ def test_what_is_neither_an_address_nor_a_directory_is_wrong_usage(prism: Prism)
     assert "small.yaml: expected an address that begins with http, or the directory of a run" in ended.err
 
 
+@pytest.mark.process
 def test_a_watch_goes_on_until_it_is_interrupted_and_says_what_is_wrong_meanwhile(serve: Serve) -> None:
     for url, stream, beginning in (
         (serve(PAGE).url, "stdout", "tick 1300/2300 (56%) eta "),

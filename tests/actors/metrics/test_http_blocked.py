@@ -9,6 +9,7 @@ from threading import Thread
 
 import anyio
 import msgspec
+import pytest
 
 from actors.cli.scrape import Scrape
 from actors.metrics.endpoint import Endpoint
@@ -18,6 +19,8 @@ from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from tests.actors.social_runs import SMALL, with_simulation
 from tests.patience import HANG_S
+
+pytestmark = pytest.mark.network
 
 BLOCK_S = 3.0
 LIMIT_S = 1.0

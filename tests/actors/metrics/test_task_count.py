@@ -5,7 +5,7 @@ import math
 import anyio
 import pytest
 
-from actors.metrics.event_loop import AGENTS_MAX, PERIOD_S, TaskCount
+from actors.metrics.event_loop import AGENTS_MAX, COUNT_PERIOD_S, TaskCount
 from prism.config import Config, PopulationConfig, SimulationConfig
 from tests.actors.metrics.support import Watched
 from tests.schedules import run_scheduled
@@ -20,10 +20,10 @@ async def test_tasks_are_counted_and_a_leak_of_them_shows() -> None:
         assert before > 0
         for _ in range(7):
             group.start_soon(anyio.sleep_forever)
-        now = PERIOD_S / 2
+        now = COUNT_PERIOD_S / 2
         tasks.look(0)
         assert tasks.latest == before, "too soon"
-        now = PERIOD_S
+        now = COUNT_PERIOD_S
         tasks.look(0)
         assert tasks.latest == before + 7
         group.cancel_scope.cancel()

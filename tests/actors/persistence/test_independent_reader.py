@@ -58,6 +58,7 @@ def test_its_header_is_the_configuration_without_its_length(embedded: Path) -> N
     assert not {"rounds", "ticks"} & header["config"]["simulation"].keys()
 
 
+@pytest.mark.network
 def test_every_decision_of_a_model_is_in_the_oracles_log(live: Path) -> None:
     _, ticks, _, decided = read_run(live)
     summary = summary_of(live)
@@ -73,6 +74,7 @@ def test_every_decision_of_a_model_is_in_the_oracles_log(live: Path) -> None:
         assert answered[update[1] - lookahead, update[2], update[3]][4] == update[5]
 
 
+@pytest.mark.network
 @pytest.mark.parametrize("file", ["journal.prism", "oracle.log"])
 def test_it_notices_any_flipped_byte(live: Path, tmp_path: Path, file: str) -> None:
     for name in ("journal.prism", "oracle.log"):

@@ -27,6 +27,7 @@ def cut(run: Path, size: int) -> None:
     (run / "summary.json").unlink()
 
 
+@pytest.mark.process
 def test_a_run_with_all_its_ticks_is_done(run: Path) -> None:
     line, summary = run_line(run), summary_of(run)
     assert (line.standing, line.is_resumable) == (RunStatus.DONE, False)

@@ -57,6 +57,7 @@ def test_lookahead_is_a_part_of_the_model() -> None:
     assert len({digest_of(with_oracle(lookahead_ticks=ticks)) for ticks in (0, 1, 4)}) == 3
 
 
+@pytest.mark.process
 def test_the_order_of_hashes_does_not_matter() -> None:
     digests = [
         subprocess.run(

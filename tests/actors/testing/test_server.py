@@ -11,6 +11,8 @@ from actors.testing import Fault, Latency, ModelServer, ModelServerProcess, Serv
 from actors.testing.faults import MEANINGS
 from tests.actors.testing.support import CHAT, serving, until
 
+pytestmark = pytest.mark.network
+
 
 async def test_the_log_says_what_was_asked_and_when() -> None:
     async with serving() as (server, client):
@@ -65,6 +67,7 @@ def test_an_error_in_the_double_itself_is_raised_by_stop() -> None:
         server.stop()
 
 
+@pytest.mark.process
 def test_the_process_serves_and_restarts_on_its_port() -> None:
     with ModelServerProcess("--model", "qwen3", "--fault-at", "1=error") as server:
         url = server.url
@@ -74,6 +77,7 @@ def test_the_process_serves_and_restarts_on_its_port() -> None:
         assert httpx.get(f"{url}/api/tags", trust_env=False).json()["models"][0]["name"] == "qwen3:latest"
 
 
+@pytest.mark.process
 def test_the_command_line_explains_every_fault() -> None:
     command = [sys.executable, "-m", "actors.testing", "--help"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -10,6 +10,7 @@ from actors.testing.slots import Slots
 from tests.actors.testing.support import BUSY, CHAT, serving, until
 
 
+@pytest.mark.network
 async def test_slots_run_calls_in_order_of_arrival() -> None:
     order: list[int] = []
     async with serving(ServerSettings(slots=1, latency=Latency(mean_s=0.02))) as (server, client):
@@ -22,6 +23,7 @@ async def test_slots_run_calls_in_order_of_arrival() -> None:
             for number in range(5):
                 tasks.start_soon(ask, number)
                 await until(lambda: server.statistics().calls == number + 1)  # noqa: B023
+        await until(lambda: server.statistics().in_flight == 0)
         statistics = server.statistics()
     assert order == [0, 1, 2, 3, 4]
     assert statistics.peak_busy == 1
@@ -29,19 +31,23 @@ async def test_slots_run_calls_in_order_of_arrival() -> None:
     assert (statistics.busy, statistics.waiting, statistics.in_flight) == (0, 0, 0)
 
 
+@pytest.mark.network
 async def test_as_many_calls_run_at_once_as_there_are_slots() -> None:
-    async with serving(ServerSettings(slots=3, latency=Latency(mean_s=0.03))) as (server, client):
+    async with serving(ServerSettings(slots=3, latency=Latency(mean_s=30))) as (server, client):
         async with anyio.create_task_group() as tasks:
             for _ in range(9):
                 tasks.start_soon(lambda: client.post("/api/chat", json=CHAT))
+            await until(lambda: server.statistics().in_flight == 9)
+            tasks.cancel_scope.cancel()
         assert (server.statistics().peak_busy, server.statistics().peak_in_flight) == (3, 9)
 
 
+@pytest.mark.network
 @pytest.mark.parametrize("path", ["/api/chat", "/v1/chat/completions"])
 async def test_a_full_queue_gives_503(path: str) -> None:
     statuses: list[int] = []
     bodies: list[Any] = []
-    async with serving(ServerSettings(slots=1, max_queue=1, load_s=0.25)) as (server, client):
+    async with serving(ServerSettings(slots=1, max_queue=1, load_s=1.5)) as (server, client):
 
         async def ask() -> None:
             response = await client.post(path, json=CHAT)
@@ -57,6 +63,7 @@ async def test_a_full_queue_gives_503(path: str) -> None:
     assert (error if path == "/api/chat" else error["message"]) == BUSY
 
 
+@pytest.mark.network
 async def test_a_client_that_leaves_frees_its_slot_and_its_place_in_the_queue() -> None:
     async with serving(ServerSettings(slots=1, latency=Latency(mean_s=30))) as (server, client):
         async with anyio.create_task_group() as tasks:

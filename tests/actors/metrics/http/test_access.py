@@ -13,6 +13,8 @@ from prism.config import MetricsConfig
 from prism.errors import ConfigError
 from tests.actors.metrics.http.support import ANY, PAGES, Serve, ask
 
+pytestmark = pytest.mark.network
+
 
 def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
     server = serve(MetricsConfig(port=0, username="ann"), {"PRISM_METRICS_PASSWORD": "pä:ss"})

@@ -13,6 +13,8 @@ from actors.metrics.http_server import CONNECTIONS_MAX
 from tests.actors.metrics.http.support import Serve, ask
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.network
+
 
 def test_a_silent_client_blocks_nobody(serve: Serve) -> None:
     server = serve()

@@ -7,6 +7,8 @@ from structlog.typing import EventDict
 
 from tests.actors.metrics.http.support import Serve, ask, send
 
+pytestmark = pytest.mark.network
+
 
 def test_a_page_is_answered_as_it_is(serve: Serve) -> None:
     answer = ask(serve())

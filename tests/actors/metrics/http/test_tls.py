@@ -36,6 +36,8 @@ def over_tls(certificate: tuple[Path, Path]) -> MetricsConfig:
     return MetricsConfig(port=0, tls_cert=str(certificate[0]), tls_key=str(certificate[1]))
 
 
+@pytest.mark.network
+@pytest.mark.process
 def test_with_a_certificate_it_speaks_tls(certificate: tuple[Path, Path], serve: Serve) -> None:
     server = serve(over_tls(certificate))
     assert server.url.startswith("https://127.0.0.1:")
@@ -43,6 +45,7 @@ def test_with_a_certificate_it_speaks_tls(certificate: tuple[Path, Path], serve:
     assert ask(server, tls=trusting).body == "up 1\n"
 
 
+@pytest.mark.network
 def test_over_tls_nobody_else_is_let_in_or_hinders(
     certificate: tuple[Path, Path], serve: Serve, logged: list[EventDict]
 ) -> None:
@@ -61,6 +64,7 @@ def test_over_tls_nobody_else_is_let_in_or_hinders(
     assert logged == []
 
 
+@pytest.mark.process
 def test_a_certificate_that_cannot_be_used_is_a_mistake(certificate: tuple[Path, Path], tmp_path: Path) -> None:
     cert, key = map(str, certificate)
     locked = str(tmp_path / "locked.pem")
