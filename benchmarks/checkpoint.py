@@ -1,4 +1,4 @@
-"""How long a checkpoint of a very large population takes, and how long the event loop can do nothing else meanwhile.
+"""The duration of a checkpoint of a very large population, and the longest time it blocks the event loop.
 
 Part of `python -m benchmarks.journal`.
 """
@@ -34,12 +34,12 @@ from prism.statechart import AgentState
 
 
 def config_of(**sections: dict[str, Any]) -> Config:
-    """A configuration with these sections over the defaults."""
+    """Return a configuration with these sections over the defaults."""
     return msgspec.convert(sections, Config)
 
 
 def crowd(size: int) -> SocialDomain:
-    """A social world in the middle of a round, with people who are all alike: only their number matters here."""
+    """Return a social world in the middle of a round, with people who are all alike: only their number matters here."""
     persona = Persona(name="Ada Example", interests=("science",), personality="curious, warm and calm")
     people = np.arange(size)
     graph = FollowGraph(size, people, (people + 1) % size)
@@ -48,7 +48,7 @@ def crowd(size: int) -> SocialDomain:
     world, network = domain.world, domain.world.network
     for author in range(0, size, 20):
         network.publish(author, 12)
-    ids = list(network.posts)  # one number for each post, which all who have seen it refer to
+    ids = list(network.posts)  # one number object for each post, shared by all people who have seen it
     for agent in range(size):
         first = agent % (len(ids) - 32)
         network._timelines[agent] = ids[first : first + agent % 16]  # noqa: SLF001  # as after a day
@@ -64,7 +64,7 @@ def crowd(size: int) -> SocialDomain:
 async def _checkpoint(domain: SocialDomain, directory: Path) -> dict[str, float]:
     simulation = Simulation(domain.config, domain)
     gc.collect()
-    gc.freeze()  # as it is while a simulation runs
+    gc.freeze()  # as while a simulation runs
     run = create_run(RunDirectory(directory), domain.config, BuiltDomain(domain, {}))
     disk = RealDisk(directory)
     store = RunStore(disk, run.recorded, keeps_answers=False)
@@ -95,7 +95,7 @@ async def _checkpoint(domain: SocialDomain, directory: Path) -> dict[str, float]
 
 
 def measure_checkpoint(sizes: argparse.Namespace, parent: Path) -> None:
-    """Print how long a checkpoint takes, and for how long it keeps the event loop from anything else."""
+    """Print the duration of a checkpoint, and the time for which it blocks the event loop."""
     domain = crowd(sizes.crowd)
     samples = []
     for _ in range(sizes.repeats):

@@ -1,13 +1,13 @@
-"""Goodput of each setting of `oracle.concurrency`, against servers that differ in how much they can do at once.
+"""Goodput of each setting of `oracle.concurrency`, against servers with different limits.
 
-The oracle actor is driven alone, with more questions waiting than it may ask at once, so the limit is all that differs.
-Each setting warms up, and then answers are counted in three windows in a row; the table has the medians, in answers a
-second. The adaptive setting is given longer, because it has to find its level first. The servers are processes of their
-own, or they would share the interpreter with the client:
+Only the oracle actor runs, with more questions waiting than it may ask at once, so the settings differ in the limit
+alone. Each setting warms up, and then answers are counted in three windows in a row; the table has the medians, in
+answers a second. The adaptive setting gets more time, because it has to find its level first. Each server is a process
+of its own, because it would otherwise share the interpreter with the client:
 
 - 1, 4 and 32 slots: calls beyond them wait in the server's queue, and goodput no longer grows;
 - slowing: every other call under way makes a call a quarter slower, so goodput grows ever less with concurrency;
-- thrashing: it makes a call one and a half times slower, so goodput is best with one call at a time;
+- thrashing: every other call makes a call one and a half times slower, so goodput is best with one call at a time;
 - 32 slots, a tenth broken: a tenth of the calls end in a plain 500, however many are under way.
 
     python -m benchmarks.concurrency [--window 1.0] [--warm-up 12] [--adaptive-window 3] [--server thrashing]...
@@ -48,14 +48,14 @@ SERVERS: dict[str, tuple[str, ...]] = {
 
 
 class Measured(NamedTuple):
-    """Answers a second, and the limit at the end."""
+    """The answers a second, and the limit at the end."""
 
     goodput: float
     limit: int
 
 
 class Stream:
-    """An oracle actor that never runs out of questions."""
+    """An oracle actor that always has questions waiting."""
 
     def __init__(self, model: OllamaChatClient, llm: LLMConfig, oracle: OracleConfig) -> None:
         self.codec = Codec(int, int)
@@ -73,14 +73,14 @@ class Stream:
             agent += 1
 
     async def count(self) -> None:
-        """Count the answers of the model; a fallback is none."""
+        """Count the model's answers, without fallbacks."""
         while True:
             decided = map(self.codec.decided, await self.answers.receive_all())
             self.answered += sum(each.source == Source.LLM for each in decided)
 
 
 async def goodput(host: str, oracle: OracleConfig, warm_up_s: float, window_s: float) -> Measured:
-    """The median of three windows, after the warm-up."""
+    """Return the median of three windows, after the warm-up."""
     llm = LLMConfig(host=host)
     model = OllamaChatClient(llm, {})
     stream = Stream(model, llm, oracle)
@@ -102,14 +102,14 @@ async def goodput(host: str, oracle: OracleConfig, warm_up_s: float, window_s: f
 
 
 def settings(concurrency: int | None) -> OracleConfig:
-    """So many calls at once, or as many as prove best."""
+    """Return the settings for this number of calls at once; None is adaptive."""
     if concurrency is None:
         return OracleConfig(concurrency="adaptive", max_concurrency=MOST, queue_size=WAITING, deadline_s=1e6)
     return OracleConfig(concurrency="fixed", max_concurrency=concurrency, queue_size=WAITING, deadline_s=1e6)
 
 
 def row(server: Sequence[str], options: argparse.Namespace) -> tuple[list[float], Measured]:
-    """The goodputs of the fixed settings, and of the adaptive one, against one server."""
+    """Return the goodputs of the fixed settings, and of the adaptive one, against one server."""
     with ModelServerProcess(*server) as process:
         fixed = [
             anyio.run(goodput, process.url, settings(each), FIXED_WARM_UP_S, options.window).goodput for each in FIXED

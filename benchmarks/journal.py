@@ -1,10 +1,10 @@
-"""What it costs that nothing is lost: the journal a tick, a resume, and a checkpoint of a very large population.
+"""The cost of durability: the journal a tick, a resume, and a checkpoint of a very large population.
 
     python -m benchmarks.journal [cost|resume|checkpoint]... [--directory DIR] [--repeats 7]
 
-`cost` runs the same ticks with and without a journal, in turn. `resume` takes apart what happens before the first tick
-of a resumed run. `checkpoint` takes one of a population between two ticks and watches for how long the event loop
-could do nothing else. Files are written below DIR, so choose one on the disk that runs are kept on.
+`cost` runs the same ticks with and without a journal, in turn. `resume` measures each part of the time before the first
+tick of a resumed run. `checkpoint` takes one of a population between two ticks, and measures how long the event loop
+is blocked. Files are written below DIR, so choose one on the disk that runs are kept on.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WARM_UP_TICKS = 4
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """Seconds a tick, and what a tick left on the disk."""
+    """The seconds a tick, and the bytes and updates of a tick on the disk."""
 
     tick_s: float
     bytes: float = 0.0
@@ -56,7 +56,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost:
-    """A run in memory, or with its files in a directory; until the last of it is written."""
+    """Return the cost of a run in memory, or with its files in a directory, until the last of it is written."""
     if directory is None:
         simulation = Simulation(config, domain)
         return await _ticks(simulation, simulation.run)
@@ -86,7 +86,7 @@ async def _ticks(simulation: Simulation, run: Callable[..., Any]) -> Cost:
 
 
 def measure_cost(sizes: Sizes, parent: Path) -> None:
-    """Print what a tick costs without a journal, with one, and with one that waits for the medium."""
+    """Print the cost of a tick without a journal, with one, and with one that waits for the medium."""
     for title, config, make in worlds(sizes):
         samples: dict[str, list[Cost]] = {"in memory": [], "journal, not synced": [], "journal, synced": []}
         for _ in range(sizes.repeats):
@@ -105,7 +105,7 @@ def measure_cost(sizes: Sizes, parent: Path) -> None:
 
 
 def worlds(sizes: Sizes) -> Iterator[tuple[str, Config, Callable[[], Domain]]]:
-    """A world that costs next to nothing, where a journal shows most, and the social one."""
+    """Yield a world that costs almost nothing, where the share of a journal is largest, and the social one."""
     simulation = {"rounds": 1, "ticks_per_round": sizes.ticks}
     cheap = config_of(simulation=simulation, run={"mailbox_capacity": max(1024, sizes.agents)})
     yield "a world that costs nothing", cheap, partial(BenchmarkDomain, sizes.agents, SOCIAL)
@@ -119,7 +119,7 @@ def _with_sync(config: Config, *, synced: bool) -> Config:
 
 
 def measure_resume(sizes: Sizes, parent: Path) -> None:
-    """Print what a resumed run does before its first tick, each time in a process of its own."""
+    """Print the parts of the time before a resumed run's first tick, each resume in a process of its own."""
     settings = config_of(
         simulation={"rounds": 1, "ticks": 36}, population={"size": sizes.people}, run={"checkpoint_every_ticks": 0}
     )
@@ -138,7 +138,7 @@ def measure_resume(sizes: Sizes, parent: Path) -> None:
 
 
 def phases_of_resume(path: Path) -> dict[str, float]:
-    """Seconds of each thing that has to be done before the first tick."""
+    """Return the seconds of each step before the first tick."""
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -161,7 +161,7 @@ def phases_of_resume(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure what is asked for, or all of it."""
+    """Measure the parts that are asked for, or all of them."""
     measures = {"cost": measure_cost, "resume": measure_resume, "checkpoint": measure_checkpoint}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=list(measures), help=f"of {', '.join(measures)}; all without")

@@ -1,7 +1,7 @@
-"""How much of a model server's capacity a run uses, by lookahead.
+"""The use of a model server's capacity by a run, by lookahead.
 
 Without lookahead the clock waits in every tick for the slowest answer, and the server idles meanwhile. With a lookahead
-of k ticks an answer may take k ticks' worth of everybody else's progress before anybody waits for it.
+of k ticks an answer may take as long as everyone else's progress of k ticks before the clock waits for it.
 
 10,000 agents get a trigger in every tick and find one in twenty ambiguous; 64 calls may be under way; a call takes
 log-normal time, mean 1 s, 99th percentile 8 s. With such a tail one call in 3,600 takes longer than 30 s, and the clock
@@ -40,13 +40,13 @@ MEAN_S, P99_S = 1.0, 8.0
 CUT_S = 30.0
 Z99 = 2.3263478740408408
 SIGMA = Z99 - math.sqrt(Z99**2 - 2 * math.log(P99_S / MEAN_S))
-"""Of the log-normal law with this mean and 99th percentile."""
+"""The spread of the log-normal law with this mean and 99th percentile."""
 MODELLED = {0: 0.35, 1: 0.35, 2: 0.61, 4: 0.91, 8: 0.99}
-"""What a model of the design predicted."""
+"""The use that a model of the design predicted, by lookahead."""
 
 
 def is_torn(_: SocialAgent, torn: bool) -> bool:
-    """The world says so."""
+    """Return the context: the world decides which choices are ambiguous."""
     return torn
 
 
@@ -63,7 +63,7 @@ CHART = Statechart(
 
 
 class LatencyLaw(Oracle[Any]):
-    """Takes the time that the law says, drawn for the agent and tick, and answers with the first option.
+    """An oracle that answers with the first option after a time drawn for the agent and tick.
 
     Args:
         seed: of the draws.
@@ -86,7 +86,7 @@ class LatencyLaw(Oracle[Any]):
         options: Sequence[AgentState],
         context: Any = None,  # noqa: ARG002
     ) -> AgentState:
-        """The first option, after a while."""
+        """Return the first option, after the drawn time."""
         z = normal(self._seed, agent.agent_id, agent.tick, 1)
         latency_s = MEAN_S * math.exp(SIGMA * z - SIGMA**2 / 2)
         self.busy_s()
@@ -100,7 +100,7 @@ class LatencyLaw(Oracle[Any]):
         return options[0]
 
     def busy_s(self) -> float:
-        """Slot-seconds in use so far: calls under way, summed over time."""
+        """Return the slot-seconds in use so far: calls under way, summed over time."""
         now = anyio.current_time()
         self._busy_s += self._calling * (now - self._since)
         self._since = now
@@ -108,14 +108,14 @@ class LatencyLaw(Oracle[Any]):
 
 
 class DecidingWorld(World):
-    """Everybody who does not deliberate decides in every tick."""
+    """A world in which every agent that does not deliberate decides in every tick."""
 
     def __init__(self, size: int, seed: int) -> None:
         self._seed = seed
         self._deliberating = [False] * size
 
     def triggers(self, tick: int) -> list[Trigger[bool]]:
-        """A decision for everybody, ambiguous for one in twenty."""
+        """Return a decision for every agent that does not deliberate, ambiguous for one in twenty."""
         return [
             Trigger(tick, agent, "decides", uniform(self._seed, agent, tick, 2) < AMBIGUOUS)
             for agent, away in enumerate(self._deliberating)
@@ -123,28 +123,28 @@ class DecidingWorld(World):
         ]
 
     def apply(self, update: Update[Any]) -> None:
-        """They are back."""
+        """Note that the agent no longer deliberates."""
         self._deliberating[update.agent] = False
 
     def deliberates(self, question: Question[bool]) -> None:
-        """They are away."""
+        """Note that the agent deliberates."""
         self._deliberating[question.agent] = True
 
     def totals(self) -> dict[str, Any]:
-        """Nothing to add."""
+        """Return nothing to add to the summary."""
         return {}
 
     def columns(self) -> Iterator[Column]:
-        """Who is away."""
+        """Yield which agents deliberate."""
         yield from pack("deliberating", self._deliberating)
 
     def restore(self, columns: Columns) -> None:
-        """They still are."""
+        """Take over the world that these columns hold."""
         self._deliberating = columns.values("deliberating", bool)
 
 
 class LatencyDomain:
-    """Agents that do nothing but decide."""
+    """A domain of agents that only decide."""
 
     context_type: Any = bool
     effect_type: Any = None
@@ -158,20 +158,23 @@ class LatencyDomain:
         self._oracle = LatencyLaw(seed, timeout_s)
 
     def agent(self, agent_id: int) -> SocialAgent:
-        """Somebody without a history."""
+        """Return a person without a history."""
         return SocialAgent(agent_id, state=AgentState.EVALUATING, max_history_depth=0)
 
     def asker(self, question: Question[bool]) -> SocialAgent:
-        """Them, at the tick of the question."""
+        """Return the person, at the tick of the question."""
         return SocialAgent(question.agent, state=AgentState.EVALUATING, tick=question.tick)
 
     def oracle(self, model: LanguageModel | None = None) -> LatencyLaw:  # noqa: ARG002  # the law is the oracle
-        """The law."""
+        """Return the oracle with random latencies."""
         return self._oracle
 
 
 def use_of_oracle(agents: int, calls: int, lookahead: int, seed: int, timeout_s: float) -> tuple[float, float]:
-    """The share of the 64 slots that were busy, from a fifth of the calls on until all had ended; and of fallbacks."""
+    """Return the share of the 64 slots that were busy, and the share of fallbacks.
+
+    Both are measured from a fifth of the calls on until the last call has ended.
+    """
     domain = LatencyDomain(agents, seed, timeout_s)
     config = Config(
         simulation=SimulationConfig(rounds=10**6),

@@ -1,4 +1,10 @@
-"""How exactly `oracle.rate_per_s` is kept, in real time and with an oracle that answers at once.
+"""The precision of `oracle.rate_per_s`, in real time and with an oracle that answers at once.
+
+The oracle actor gets more questions than the rate allows. Each call notes when it began. The achieved rate is the
+number of calls before the one that comes ten seconds after the first, over the time between those two. The busiest 100
+ms is compared with the allowed number: a tenth of the rate, and a burst of the calls of 10 ms, at least one.
+
+    python -m benchmarks.rate [--seconds 10] [--rates 10 100 1000]
 
 The oracle actor is given more questions than the rate lets through. Each call notes when it began. What is achieved is
 the number of calls before the one that comes ten seconds after the first, over the time between those two. The busiest
@@ -30,7 +36,7 @@ OPTIONS = (AgentState.SCROLLING.value, AgentState.ENGAGING_LIKE.value)
 
 
 class Punctual(Oracle[AgentState]):
-    """Notes when it is asked, and answers at once."""
+    """An oracle that answers at once and notes when it was asked."""
 
     def __init__(self) -> None:
         self.asked_s: list[float] = []
@@ -43,18 +49,18 @@ class Punctual(Oracle[AgentState]):
         options: Sequence[AgentState],
         context: Any = None,  # noqa: ARG002
     ) -> AgentState:
-        """The first option."""
+        """Return the first option."""
         self.asked_s.append(anyio.current_time())
         return options[0]
 
 
 def asker(question: Question[Any]) -> SocialAgent:
-    """Somebody, at the tick of the question."""
+    """Return a person, at the tick of the question."""
     return SocialAgent(question.agent, state=AgentState.EVALUATING, tick=question.tick, max_history_depth=0)
 
 
 async def call_times(rate_per_s: float, seconds: float) -> list[float]:
-    """When calls began, over a tenth more than these seconds."""
+    """Return the times at which calls began, over a tenth more than these seconds."""
     count = math.ceil(1.2 * rate_per_s * seconds) + 10
     codec, oracle = Codec(int, int), Punctual()
     questions: Mailbox[bytes] = Mailbox("oracle", count)
@@ -69,7 +75,7 @@ async def call_times(rate_per_s: float, seconds: float) -> list[float]:
 
 
 def busiest(times: Sequence[float]) -> int:
-    """The most calls that began within any 100 ms, the end not included."""
+    """Return the most calls that began within any 100 ms, the end not included."""
     return max(bisect_left(times, begun + WINDOW_S, place) - place for place, begun in enumerate(times))
 
 

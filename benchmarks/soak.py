@@ -1,9 +1,9 @@
-"""A run of 10,000 people against a model server that fails one call in twenty, watched for as long as you like.
+"""A run of 10,000 people against a model server that fails one call in twenty, observed for as long as you like.
 
 Both are processes of their own: the run cannot hide anything in this one. Every second its memory, descriptors and
-threads are read from /proc, its tasks, its ticks and their duration from its metrics. Prometheus watches with the
-shipped rules where it is installed. At the end the run gets a SIGTERM, its files are verified, and a report is written:
-soak.md, soak.csv, and soak.png where matplotlib is installed. Exit code 4: after the warm-up the memory rises, by more
+threads are read from /proc, its tasks, its ticks and their duration from its metrics. Prometheus observes it with the
+shipped rules if it is installed. At the end the run gets a SIGTERM, its files are verified, and a report is written:
+soak.md, soak.csv, and soak.png if matplotlib is installed. Exit code 4: after the warm-up the memory rises, by more
 than chance (`benchmarks.trend`). Exit code 1: the run ended early, or left damaged files.
 
     python -m benchmarks.soak --minutes 20 [--agents 10000] [--faults 0.05] [--out runs/soak-report]
@@ -34,12 +34,12 @@ from deploy.prometheus_process import Prometheus, prometheus
 
 CONFIG = Path(__file__).parent.parent / "configs" / "soak.yaml"
 FAULTS = ("hang", "reset", "error", "busy", "not_json")
-"""A fifth of the faults each: one that costs time, one that breaks the connection, two that the server admits to, and
-an answer that cannot be read."""
+"""The faults, a fifth of all each: one that costs time, one that breaks the connection, two that the server reports,
+and an answer that cannot be read."""
 SETTINGS = (
     "metrics.port=0",
     "run.tick_s=0.25",
-    # A call that hangs takes eight ticks, and so does deliberation: or the clock would spend the soak waiting for them.
+    # A call that hangs takes eight ticks, and so does deliberation: or the clock would mostly wait for such calls.
     "llm.timeout_s=2",
     "oracle.lookahead_ticks=8",
     "oracle.deadline_s=10",
@@ -53,7 +53,7 @@ SAMPLE_S = 1.0
 
 @contextmanager
 def model_server(faults: float) -> Iterator[str]:
-    """The address of a server in a process of its own that fails in this share of calls."""
+    """Return a context with the address of a server process that fails in this share of calls."""
     shares = [f"--fault={name}={faults / len(FAULTS):g}" for name in FAULTS]
     command = [sys.executable, "-m", "actors.testing", "--port=0", "--slots=16", "--latency=0.05", "--burst=1"]
     with subprocess.Popen([*command, "--p99=0.4", *shares], stdout=subprocess.PIPE, text=True) as process:
@@ -62,12 +62,12 @@ def model_server(faults: float) -> Iterator[str]:
             yield process.stdout.readline().removeprefix("listening on ").strip()
         finally:
             process.terminate()
-            process.communicate()  # what it says at its end
+            process.communicate()  # read the rest of its output
 
 
 @contextmanager
 def simulation(out: Path, host: str, agents: int) -> Iterator[subprocess.Popen[bytes]]:
-    """The run, in a process of its own."""
+    """Return a context with the process of the run."""
     settings = (*SETTINGS, f"llm.host={host}", f"population.size={agents}")
     overrides = [part for setting in settings for part in ("--set", setting)]
     command = [sys.executable, "-m", "actors.cli", "run", str(CONFIG), "--quiet", "--out", str(out), *overrides]
@@ -82,7 +82,7 @@ def simulation(out: Path, host: str, agents: int) -> Iterator[subprocess.Popen[b
 
 
 def address_of(run: Path, process: subprocess.Popen[bytes]) -> str:
-    """Where the run's metrics are."""
+    """Return the address of the run's metrics."""
     while not (run / ADDRESS).exists():
         if process.poll() is not None:
             sys.exit(run.with_suffix(".err").read_text(encoding="utf-8") or "soak: the run has not begun")
@@ -91,7 +91,7 @@ def address_of(run: Path, process: subprocess.Popen[bytes]) -> str:
 
 
 def observe(process: subprocess.Popen[bytes], url: str, seconds: float) -> Iterator[Observation]:
-    """What the run is like, once a second, until the time is over or the run is."""
+    """Yield an observation of the run once a second, until the time is over or the run has ended."""
     begun = monotonic()
     with httpx.Client(base_url=url, timeout=30, trust_env=False) as client:
         for number in range(1, int(seconds / SAMPLE_S) + 1):
@@ -125,19 +125,19 @@ def _observation(pid: int, scrape: Scrape) -> Observation:
 
 
 def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
-    """Run, watch, stop, verify."""
+    """Return the observations of a run and its end, after it was stopped and verified."""
     out: Path = options.out
     seconds, alerts = 60 * options.minutes, None
     with ExitStack() as stack:
         host = stack.enter_context(model_server(options.faults))
         process = stack.enter_context(simulation(out / "run", host, options.agents))
         url = address_of(out / "run", process)
-        watcher: Prometheus | None = None
+        observer: Prometheus | None = None
         if shutil.which("prometheus"):
-            watcher = stack.enter_context(prometheus(_made(out / "prometheus"), [url.removeprefix("http://")]))
+            observer = stack.enter_context(prometheus(_made(out / "prometheus"), [url.removeprefix("http://")]))
         observations = list(_kept(observe(process, url, seconds), out / CSV))
-        if watcher is not None:
-            alerts = watcher.ever_fired(f"{int(seconds) + 60}s")
+        if observer is not None:
+            alerts = observer.ever_fired(f"{int(seconds) + 60}s")
         process.send_signal(signal.SIGTERM)
         code = process.wait(timeout=180)
     verified = subprocess.run([sys.executable, "-m", "actors.cli", "verify", str(out / "run")], check=False)
@@ -145,7 +145,7 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
 
 
 def _kept(observations: Iterator[Observation], path: Path) -> Iterator[Observation]:
-    """Write each down as it comes, so that a soak cut short leaves what it has seen."""
+    """Yield each observation after writing it down, so that an interrupted soak leaves its data."""
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(Observation.__struct_fields__)
@@ -161,7 +161,7 @@ def _made(path: Path) -> Path:
 
 
 def main() -> None:
-    """Soak, report, and exit with what came of it."""
+    """Soak, report, and exit with the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=20.0, help="how long to watch (%(default)g)")
     parser.add_argument("--agents", type=int, default=10_000, help="people in the run (%(default)d)")
@@ -174,13 +174,13 @@ def main() -> None:
     except FileExistsError:
         parser.error(f"{options.out} exists already")
     observations, outcome = soak(options)
-    verdict = judge(observations, outcome, options)
-    (options.out / "soak.md").write_text(verdict.text, encoding="utf-8")
+    report = judge(observations, outcome, options)
+    (options.out / "soak.md").write_text(report.text, encoding="utf-8")
     draw(observations, options.out / "soak.png", options)
-    print(verdict.text)
+    print(report.text)
     if outcome.code != EXIT_TERMINATED or not outcome.is_whole:
         sys.exit(EXIT_FAILED)
-    if verdict.memory_rises:
+    if report.memory_rises:
         sys.exit(EXIT_RISING)
 
 

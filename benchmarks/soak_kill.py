@@ -1,13 +1,13 @@
-"""A run killed with SIGKILL at random moments, resumed, killed again: it must end as if nothing had happened.
+"""A run killed with SIGKILL at random moments, resumed, and killed again: its end must be that of an undisturbed run.
 
-With the embedded oracle (default): journal.prism and rounds.csv must be byte by byte those of a run that was left
-alone, and summary.json the same but for what a clock gives. With `--live` a server answers over real sockets,
-differently every time and after random times: no committed tick may change, no answer that had been logged may be asked
-for again, and `prism replay` must agree with the final journal.
+With the embedded oracle (default): journal.prism and rounds.csv must be byte by byte those of an undisturbed run, and
+summary.json the same except for values from a clock. With `--live` a server answers over real sockets, differently
+every time and after random times: no committed tick may change, no answer that had been logged may be asked for again,
+and `prism replay` must agree with the final journal.
 
     python -m benchmarks.soak_kill [--kills 300] [--config FILE] [--live] [--seed 1]
 
-Prints how many processes were killed and at what; ends with 1 at the first run that is not what it should be.
+Prints how many processes were killed and at what; ends with 1 at the first run with a wrong end.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ simulation: {rounds: 20, ticks_per_round: 24, seed: 5}
 population: {size: 200, activity: {mean: 0.9, sigma: 0.1}}
 run: {checkpoint_every_ticks: 8}
 """
-"""About a second, half of it start-up, with a checkpoint every 15 ms."""
+"""A run of about a second, half of it start-up, with a checkpoint every 15 ms."""
 
 GOES_ON = 0.85
-"""How likely a resumed run is killed again."""
+"""The probability that a resumed run is killed again."""
 
 
 class KillCounts:
-    """Counts the dead until there are enough."""
+    """Counters of kills, which stop the killing when there are enough."""
 
     def __init__(self, kills: int) -> None:
         self.left = kills
         self.moments: Counter[Moment] = Counter()
         self.runs = 0
         self.most = 0
-        """Kills of the run that was killed most often."""
+        """The kills of the run that was killed most often."""
 
     def lives(self, mortal: KillableRun, random: Random, longest_s: float, length: int) -> Iterator[Moment]:
-        """What one run was about each time it was killed, until it may end."""
+        """Yield the moment of each kill of one run, until it may end."""
         killed = 0
         while self.left and (not killed or random.random() < GOES_ON):
             at = mortal.live(random, longest_s, length)
@@ -64,13 +64,13 @@ class KillCounts:
         self.most = max(self.most, killed)
 
     def report(self) -> str:
-        """A table."""
+        """Return a table of the counts."""
         rows = [f"| {moment} | {self.moments[moment]} |" for moment in Moment]
         return "\n".join(["| killed | times |", "|---|---|", *rows, f"| in all | {self.moments.total()} |"])
 
 
 def embedded(config: Path, place: Path, counts: KillCounts, random: Random) -> list[str]:
-    """Kill runs with the embedded oracle; what is wrong with the first that differs from one left alone."""
+    """Return the differences of the first run with the embedded oracle that ends differently after kills."""
     reference, run = place / "reference", place / "run"
     length, wall_s = _alone(config, reference)
     while counts.left:
@@ -85,7 +85,7 @@ def embedded(config: Path, place: Path, counts: KillCounts, random: Random) -> l
 
 
 def live(place: Path, counts: KillCounts, random: Random, rounds: int = 8) -> list[str]:
-    """Kill runs with a live oracle; what is wrong with the first that forgets, asks again or does not replay."""
+    """Return the faults of the first run with a live oracle that forgets, asks again or does not replay after kills."""
     run, asked, answered = place / "run", 0, 0
     with ModelServer(ServerSettings(slots=8, live=True)) as server:
         config = place / "live.yaml"
@@ -111,7 +111,7 @@ def live(place: Path, counts: KillCounts, random: Random, rounds: int = 8) -> li
 
 
 def _alone(config: Path, run: Path, server: ModelServer | None = None) -> tuple[int, float]:
-    """Ticks and seconds of a run that nobody kills."""
+    """Return the ticks and seconds of an undisturbed run."""
     if server is not None:
         _reseed(server, Random(0))
     begun, mortal = perf_counter(), KillableRun(config, run)
@@ -120,7 +120,7 @@ def _alone(config: Path, run: Path, server: ModelServer | None = None) -> tuple[
 
 
 def _reseed(server: ModelServer, random: Random) -> None:
-    """Other latencies from here on; other answers there are anyway."""
+    """Give the server other latencies from now on; its answers differ anyway."""
     latency = Latency(mean_s=0.01, p99_s=0.05, seed=random.randrange(2**31))
     server.settings = replace(server.settings, latency=latency)
 

@@ -1,4 +1,4 @@
-"""What a soak has seen, and what it says: a report in Markdown, a picture, and whether the memory rises."""
+"""The report of a soak: a text in Markdown, a picture, and the trend of the memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         at_s: since the soak began.
         tick_seconds_total: duration of all ticks so far.
-        tasks: of the event loop; NaN where there are too many agents to count them.
+        tasks: of the event loop; NaN if there are too many agents to count them.
         lag_s: the longest lag of the event loop in the minute before.
     """
 
@@ -43,12 +43,12 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(NamedTuple):
-    """How the run ended.
+    """The end of the run.
 
     Args:
         code: the run's exit code.
-        is_whole: whether its files are what was written.
-        alerts: `{(alert, instance): evaluations at which it fired}`; None where Prometheus is not installed.
+        is_whole: whether its files are undamaged.
+        alerts: `{(alert, instance): evaluations at which it fired}`; None if Prometheus is not installed.
     """
 
     code: int
@@ -57,14 +57,14 @@ class Outcome(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The report, and the one thing that fails a soak which went well otherwise."""
+    """The report, and whether the memory rises, which fails a soak."""
 
     text: str
     memory_rises: bool
 
 
 def judge(observations: Sequence[Observation], outcome: Outcome, options: argparse.Namespace) -> Answer:
-    """What the observations after the warm-up come to.
+    """Return the report on the observations after the warm-up.
 
     Raises:
         ValueError: there are too few of them for a trend.
@@ -103,13 +103,13 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
 
 
 def warmed(observations: Sequence[Observation], warm_up: float) -> Sequence[Observation]:
-    """The observations after the warm-up, a share of the time."""
+    """Return the observations after the warm-up, a share of the time."""
     begins_s = warm_up * observations[-1].at_s
     return [each for each in observations if each.at_s >= begins_s]
 
 
 def tick_durations(observations: Sequence[Observation]) -> list[tuple[float, float]]:
-    """`(when, mean duration of the ticks since the observation before)`, in seconds, where there were any."""
+    """Return `(when, mean duration of the ticks since the observation before)`, in seconds, if there were ticks."""
     found = []
     for before, after in pairwise(observations):
         if ticks := after.ticks - before.ticks:
@@ -118,9 +118,9 @@ def tick_durations(observations: Sequence[Observation]) -> list[tuple[float, flo
 
 
 def draw(observations: Sequence[Observation], path: Path, options: argparse.Namespace) -> None:
-    """Memory, tick duration and counts over time; nothing where matplotlib is not installed."""
+    """Draw memory, tick duration and counts over time; do nothing if matplotlib is not installed."""
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415  # a report does without
+        from matplotlib.figure import Figure  # noqa: PLC0415  # optional: a report needs no picture
     except ImportError:
         return
     figure = Figure(figsize=(9, 7), layout="constrained")
@@ -162,7 +162,7 @@ def _row(name: str, values: Sequence[float], form: str, slope: Trend | None = No
 
 def _alerts(outcome: Outcome) -> str:
     if outcome.alerts is None:
-        return "Prometheus is not installed, so nobody watched."
+        return "Prometheus is not installed, so no alerts were observed."
     if not outcome.alerts:
-        return "Prometheus watched; no alert fired."
+        return "Prometheus observed the run; no alert fired."
     return "Alerts that fired: " + ", ".join(sorted({alert for alert, _ in outcome.alerts})) + "."

@@ -1,12 +1,12 @@
-"""What a whole agent step costs, against the least that any task-based agent could cost.
+"""The cost of a whole agent step, against the smallest possible cost of an agent that is a task.
 
-W is a bare asyncio wake-up: `set_result` on a future, one step of the task that awaits it, and parked again. It is
+W is a bare asyncio wake-up: `set_result` on a future, one step of the task that awaits it, and back to waiting. It is
 measured in the same process, on the same loop, with as many tasks. A step is everything PRISM does for one trigger:
 encode it, mailbox, wake-up, decode, select, commit, encode the update, mailbox, decode, order, apply, count and digest.
 
     python -m benchmarks.step [--agents 1000] [--ticks 200] [--repeats 7]
 
-`fire()` is held against the plainest table-driven machine: two dictionary look-ups and an assignment.
+`fire()` is compared with the simplest table-driven machine: two dictionary look-ups and an assignment.
 """
 
 from __future__ import annotations
@@ -55,39 +55,39 @@ SOCIAL = (("feed_ready", None), ("sees_post", VIEW), ("ignores", VIEW), ("round_
 
 
 class CyclingWorld(World):
-    """Everybody gets a trigger in every tick, in a fixed cycle; applying an update notes the new state."""
+    """A world in which every agent gets a trigger in every tick, in a fixed cycle. An update only changes the state."""
 
     def __init__(self, size: int, cycle: Sequence[tuple[str, PostView | None]]) -> None:
         self.states: list[str] = ["idle"] * size
         self._cycle = cycle
 
     def triggers(self, tick: int) -> list[Trigger[PostView]]:
-        """One trigger for every agent."""
+        """Return one trigger for every agent."""
         name, view = self._cycle[tick % len(self._cycle)]
         return [Trigger(tick, agent, name, view) for agent in range(len(self.states))]
 
     def apply(self, update: Update[str]) -> None:
-        """Note where the agent is."""
+        """Store the agent's state."""
         self.states[update.agent] = update.to_state
 
     def deliberates(self, question: Question[PostView]) -> None:
-        """Nobody asks in this benchmark."""
+        """Do nothing: no agent asks in this benchmark."""
 
     def totals(self) -> dict[str, Any]:
-        """Nothing to add."""
+        """Return nothing to add to the summary."""
         return {}
 
     def columns(self) -> Iterator[Column]:
-        """Where everybody is."""
+        """Yield the states."""
         yield from pack("states", self.states)
 
     def restore(self, columns: Columns) -> None:
-        """Put them there."""
+        """Take over the states that these columns hold."""
         self.states = columns.values("states", str)
 
 
 class BenchmarkDomain:
-    """The default social chart and agents, in a world that costs next to nothing."""
+    """The default social chart and agents, in a world that costs almost nothing."""
 
     context_type: Any = PostView
     effect_type: Any = str
@@ -100,20 +100,20 @@ class BenchmarkDomain:
         self.world = CyclingWorld(size, cycle)
 
     def agent(self, agent_id: int) -> SocialAgent:
-        """A person without a history."""
+        """Return a person without a history."""
         return SocialAgent(agent_id, max_history_depth=0)
 
     def asker(self, question: Question[PostView]) -> SocialAgent:
-        """Nobody asks."""
+        """Return the person; no agent asks."""
         return self.agent(question.agent)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:  # noqa: ARG002  # nobody asks
-        """The embedded oracle, which nobody asks."""
+        """Return the embedded oracle, which is never asked."""
         return ChoiceOracle(OracleConfig().choice, 0)
 
 
 def time_wake_ups(tasks: int, rounds: int) -> float:
-    """Seconds for one bare wake-up, on average."""
+    """Return the seconds of one bare wake-up, on average."""
 
     async def measure() -> float:
         loop = asyncio.get_running_loop()
@@ -141,7 +141,7 @@ def time_wake_ups(tasks: int, rounds: int) -> float:
 
 
 def time_steps(agents: int, ticks: int, cycle: Sequence[tuple[str, PostView | None]]) -> float:
-    """Seconds for one whole agent step, on average, start and end of the run not counted."""
+    """Return the seconds of one whole agent step, on average, without the start and the end of the run."""
     per_round = len(cycle) * max(1, ticks // len(cycle))
     config = Config(
         simulation=SimulationConfig(rounds=1, ticks_per_round=per_round),
@@ -156,7 +156,7 @@ def time_steps(agents: int, ticks: int, cycle: Sequence[tuple[str, PostView | No
 
 
 def time_fire(calls: int) -> tuple[float, float]:
-    """Seconds for one `fire` of an unguarded row, and for one step of a plain table-driven machine."""
+    """Return the seconds of one `fire` of an unguarded row, and of one step of a plain table-driven machine."""
     agent = SocialAgent(max_history_depth=0)
     chart = SOCIAL_CHART
     table: dict[str, dict[str, AgentState]] = {

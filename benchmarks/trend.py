@@ -1,9 +1,9 @@
-"""Whether a series of measurements rises or falls over time, when each one resembles the one before it.
+"""The trend of a series of measurements in which neighbours are alike.
 
-Memory and latency drift slowly, so neighbouring samples say nearly the same, and the usual standard error of a slope
-would call every wander a trend. Here the samples are first averaged over blocks, then the slope is estimated by least
-squares and its variance by Newey & West (1987) with Andrews' (1991) bandwidth, after prewhitening the scores as Andrews
-& Monahan (1992) do. What is left of the usual optimism is measured in tests/deploy/test_trend.py.
+Memory and latency drift slowly, so neighbouring samples are almost equal, and the usual standard error of a slope would
+call every random movement a trend. Here the samples are first averaged over blocks, then the slope is estimated by
+least squares and its variance by Newey & West (1987) with Andrews' (1991) bandwidth, after prewhitening the scores as
+Andrews & Monahan (1992) do. The remaining error is measured in tests/deploy/test_trend.py.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 BLOCKS_MAX = 240
 BLOCKS_MIN = 20
-"""With fewer there is no saying how much neighbours resemble each other."""
+"""The fewest blocks: with fewer, the likeness of neighbours cannot be estimated."""
 RHO_MAX = 0.97
-"""Beyond it a series is taken for a random walk, and the interval is about as wide as it gets."""
+"""The largest correlation: beyond it a series is taken for a random walk, and the interval is nearly as wide as it
+gets."""
 
 Floats = NDArray[np.float64]
 
@@ -34,12 +35,12 @@ class Trend(NamedTuple):
 
     @property
     def rises(self) -> bool:
-        """Whether it is distinguishable from no slope, upwards."""
+        """True if the slope is above zero by more than chance."""
         return self.low > 0
 
 
 def trend(times_s: Sequence[float] | Floats, values: Sequence[float] | Floats, confidence: float = 0.95) -> Trend:
-    """The slope of values over times.
+    """Return the slope of values over times.
 
     Raises:
         ValueError: there are fewer than 20 samples.
@@ -59,12 +60,12 @@ def trend(times_s: Sequence[float] | Floats, values: Sequence[float] | Floats, c
 
 
 def _blocks(values: Sequence[float] | Floats, count: int) -> Floats:
-    """Means of this many blocks of neighbours, as equal in size as can be."""
+    """Return the means of this many blocks of neighbours, as equal in size as possible."""
     return np.array([block.mean() for block in np.array_split(np.asarray(values, dtype=np.float64), count)])
 
 
 def _long_run_variance(scores: Floats) -> float:
-    """Variance of the scores' sum, over their number: they are correlated, so it is not the variance of one."""
+    """Return the variance of the scores' sum over their number. The scores are correlated, so it is not that of one."""
     rho = _autocorrelation(scores)
     whitened = scores[1:] - rho * scores[:-1]
     left = _autocorrelation(whitened)
@@ -78,7 +79,7 @@ def _long_run_variance(scores: Floats) -> float:
 
 
 def _autocorrelation(values: Floats) -> float:
-    """Of each value with the next, by least squares, away from one."""
+    """Return the autocorrelation of each value with the next, by least squares, kept away from one."""
     power = float(values[:-1] @ values[:-1])
     if power == 0:
         return 0.0

@@ -17,7 +17,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._now = 0.0
 
     def time(self) -> float:
-        """Virtual seconds since the loop was made."""
+        """Return the virtual seconds since the loop was made."""
         return self._now
 
     def _run_once(self) -> None:

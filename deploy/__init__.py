@@ -1,1 +1,4 @@
-"""How a run is operated: Prometheus rules, Grafana dashboards, containers, units. None of it is part of the product."""
+"""The files that operate a run: Prometheus rules, Grafana dashboards, containers, units.
+
+They are not part of the product.
+"""

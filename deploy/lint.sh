@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks everything under deploy/ with the tools that judge such files. A tool that is not installed is skipped and
-# says so; a tool that is there must have nothing to say. Starts no container and no service.
+# Checks everything under deploy/ with the tools for such files. A tool that is not installed is skipped with a message;
+# the others must report nothing. Starts no container and no service.
 #
 #   deploy/lint.sh [where yamllint and kubernetes-validate are]
 set -uo pipefail
@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 
-# check NAME COMMAND...: runs it; its output is shown where it fails.
+# check NAME COMMAND...: runs the command and shows its output if it fails.
 check() {
     local name=$1
     shift
@@ -24,7 +24,7 @@ check() {
     fi
 }
 
-# silent COMMAND...: fails if it says anything, whatever its exit code.
+# silent COMMAND...: fails if the command prints anything, whatever its exit code.
 silent() {
     "$@" >"$scratch/said" 2>&1 && ! [ -s "$scratch/said" ] && return
     cat "$scratch/said"

@@ -1,4 +1,4 @@
-"""Prometheus as a process of its own, with the shipped configuration and rules: for tests, and beside a soak."""
+"""A Prometheus process with the shipped configuration and rules, for tests and for a soak."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ import yaml
 SHIPPED = Path(__file__).parent / "prometheus"
 RULES = ("recording.yml", "alerts.yml")
 QUICK = 60
-"""A quick Prometheus lives sixty times as fast: what takes a minute in the shipped rules takes it a second."""
+"""The speed of a quick Prometheus: a minute in the shipped rules takes it a second."""
 _DURATION = re.compile(r"(?<=[\[ ])(\d+)(s|m|h)(?=[\])\s])")
 _MS = {"s": 1000, "m": 60_000, "h": 3_600_000}
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """One series of an answer, and its value now."""
+    """One series of an answer, and its present value."""
 
     labels: Mapping[str, str]
     value: float
@@ -34,21 +34,21 @@ class Prometheus:
     """A running Prometheus.
 
     Args:
-        url: where it listens, on the loopback.
+        url: its address on the loopback.
     """
 
     def __init__(self, url: str) -> None:
         self._client = httpx.Client(base_url=url, timeout=10, trust_env=False)
 
     def query(self, expr: str) -> list[Sample]:
-        """What the expression comes to now: a sample for each series; a scalar is a sample without labels."""
+        """Return the present value of an expression: a sample for each series; a scalar is a sample without labels."""
         data = self._get("query", query=expr)
         if data["resultType"] == "scalar":
             return [Sample({}, float(data["result"][1]))]
         return [Sample(each["metric"], float(each["value"][1])) for each in data["result"]]
 
     def firing(self) -> set[tuple[str, str]]:
-        """`(alert, instance)` of every alert that fires now."""
+        """Return `(alert, instance)` of every alert that fires now."""
         alerts = self._get("alerts")["alerts"]
         return {
             (each["labels"]["alertname"], each["labels"].get("instance", ""))
@@ -57,19 +57,19 @@ class Prometheus:
         }
 
     def ever_fired(self, window: str) -> dict[tuple[str, str], int]:
-        """`{(alert, instance): evaluations at which it fired}` over a window such as `30m`."""
+        """Return `{(alert, instance): evaluations at which it fired}` over a window such as `30m`."""
         found = self.query(f'count_over_time(ALERTS{{alertstate="firing"}}[{window}])')
         return {(each.labels["alertname"], each.labels.get("instance", "")): int(each.value) for each in found}
 
     def is_ready(self) -> bool:
-        """Whether it answers."""
+        """Return whether it answers."""
         try:
             return self._client.get("/-/ready").status_code == httpx.codes.OK
         except httpx.HTTPError:
             return False
 
     def close(self) -> None:
-        """Ask no more."""
+        """Close the connections."""
         self._client.close()
 
     def _get(self, path: str, **parameters: str) -> Any:
@@ -80,11 +80,13 @@ class Prometheus:
 
 @contextmanager
 def prometheus(directory: Path, targets: Sequence[str], *, quick: bool = False) -> Iterator[Prometheus]:
-    """Prometheus scraping these targets, with its data and its log in this directory. It may not be ready yet.
+    """Return a context with a Prometheus that scrapes these targets. At its start it may not be ready yet.
+
+    Its data and its log are in this directory.
 
     Args:
         targets: host:port each.
-        quick: live sixty times as fast, and scrape four times a second.
+        quick: run sixty times as fast, and scrape four times a second.
 
     Raises:
         FileNotFoundError: it is not installed.
@@ -96,7 +98,7 @@ def prometheus(directory: Path, targets: Sequence[str], *, quick: bool = False) 
     address = f"127.0.0.1:{_free_port()}"
     command = [binary, f"--config.file={config}", f"--storage.tsdb.path={directory / 'data'}"]
     with (directory / "prometheus.log").open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603  # a program that was looked up, and paths of our own
+        process = subprocess.Popen(  # noqa: S603  # the program is looked up, and the paths are our own
             [*command, f"--web.listen-address={address}"], stdout=log, stderr=subprocess.STDOUT
         )
         server = Prometheus(f"http://{address}")
@@ -109,12 +111,12 @@ def prometheus(directory: Path, targets: Sequence[str], *, quick: bool = False) 
 
 
 def quickened(rules: str) -> str:
-    """The rules with every duration a sixtieth of what it was: `[5m]` is `[5000ms]`, `for: 1m` is `for: 1000ms`."""
+    """Return the rules with every duration divided by sixty: `[5m]` is `[5000ms]`, `for: 1m` is `for: 1000ms`."""
     return _DURATION.sub(lambda found: f"{int(found[1]) * _MS[found[2]] // QUICK}ms", rules)
 
 
 def _configuration(directory: Path, targets: Sequence[str], *, quick: bool) -> Path:
-    """The shipped configuration, with these targets."""
+    """Return the path of a copy of the shipped configuration, with these targets."""
     for name in RULES:
         rules = (SHIPPED / "rules" / name).read_text(encoding="utf-8")
         (directory / name).write_text(quickened(rules) if quick else rules, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Writes the dashboards, and lists what they ask Prometheus.
+"""The script that writes the dashboards, and the list of their queries.
 
 python -m deploy.grafana.build
 """
@@ -23,14 +23,14 @@ DASHBOARDS = Path(__file__).parent / "dashboards"
 
 
 class Expression(NamedTuple):
-    """What one query of a panel asks, with Grafana's variables still in it."""
+    """The expression of one query of a panel, with Grafana's variables still in it."""
 
     dashboard: str
     panel: str
     expr: str
 
     def filled(self, variables: Mapping[str, str]) -> str:
-        """As Grafana would send it, with these values for `$run`, `$instance` and `$__rate_interval`."""
+        """Return the expression as Grafana would send it, with values for the variables such as `$run`."""
         expr = self.expr
         for name, value in variables.items():
             expr = expr.replace(f"${name}", value)
@@ -38,12 +38,12 @@ class Expression(NamedTuple):
 
 
 def render(layout: Layout) -> str:
-    """A dashboard as the JSON that Grafana reads."""
+    """Return a dashboard as the JSON that Grafana reads."""
     return json.dumps(layout.build(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def every_expression() -> Iterator[Expression]:
-    """Every query of every panel, in the order of the dashboards."""
+    """Yield every query of every panel, in the order of the dashboards."""
     for layout in LAYOUTS:
         for panel in json.loads(render(layout))["panels"]:
             for target in panel.get("targets", ()):

@@ -1,4 +1,4 @@
-"""*Economy*: the interest rate, what moves it, and what it moves."""
+"""The dashboard *Economy*: the interest rate, its causes and its effects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ECONOMY = Layout(
         "Policy": (
             lines(
                 "Interest rate and inflation",
-                "A rate that follows inflation by more than one for one is what the Taylor principle asks for.",
+                "The Taylor principle: the rate should rise by more than inflation does.",
                 "percent",
                 Query(RATE, "interest rate"),
                 Query(INFLATION, "inflation"),
@@ -45,19 +45,19 @@ ECONOMY = Layout(
         "Nations": (
             stacked(
                 "Nations by state",
-                "What the nations are doing.",
+                "Nations by the state of their proposal.",
                 "short",
                 Query(total(of_run("prism_agents"), "state"), "{{state}}"),
             ),
             stacked(
                 "Decisions by source",
-                "Transitions a second by what settled them.",
+                "Transitions a second by source.",
                 "ops",
                 Query(total(rate("prism_decisions_total"), "source"), "{{source}}"),
             ),
             lines(
                 "Proposals",
-                "Policies that nations proposed, by what became of them, since the run began.",
+                "Policies that nations proposed, by result, since the run began.",
                 "short",
                 Query(total(of_run("prism_economy_proposals_total"), "outcome"), "{{outcome}}"),
                 width=24,

@@ -1,4 +1,4 @@
-"""A dashboard: rows of panels, and the variables above them."""
+"""The layout of a dashboard: rows of panels, and the variables above them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ TAG = "prism"
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """What is on a dashboard.
+    """The content of a dashboard.
 
     Args:
         uid: part of its address in Grafana, and the name of its file.
+        title: the dashboard's title.
+        description: the dashboard's description.
         rows: `{title: panels from left to right}`; a line of the grid takes 24 columns.
     """
 
@@ -34,7 +36,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     rows: Mapping[str, tuple[Panel, ...]]
 
     def build(self) -> Dashboard:
-        """The dashboard, every panel in its place."""
+        """Return the dashboard with every panel in its place."""
         board = dashboard.Dashboard(self.title).uid(self.uid).description(self.description).tags([TAG])
         board = board.timezone("browser").time("now-1h", "now").refresh("10s").readonly()
         board = board.tooltip(DashboardCursorSync.CROSSHAIR).link(_siblings())

@@ -1,4 +1,4 @@
-"""*Oracle*: how fast it answers, what waits for it, what it costs, and what it leaves undecided."""
+"""The dashboard *Oracle*: its speed, its queue, its cost and its failures."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BREAKER_STATES = {0: ("closed", "green"), 1: ("half open", "orange"), 2: ("open"
 ORACLE = Layout(
     uid="prism-oracle",
     title="PRISM / Oracle",
-    description="Who decides ambiguous choices: its speed, its queue, its limits and its failures.",
+    description="The oracle that decides ambiguous choices: its speed, its queue, its limits and its failures.",
     rows={
         "Now": (
             number(
-                "Breaker", "Open: the server is left alone.", "none", Query(BREAKER, "breaker"), names=BREAKER_STATES
+                "Breaker", "Open: the server gets no calls.", "none", Query(BREAKER, "breaker"), names=BREAKER_STATES
             ),
             number("Calls", "Calls that ended a second.", "ops", Query(total(rate(f"{LATENCY}_count")), "calls/s")),
             number("In flight", "Calls under way.", "short", Query(of_run("prism_llm_requests_in_flight"), "calls")),
@@ -45,14 +45,14 @@ ORACLE = Layout(
         "Latency": (
             buckets(
                 "Latency of calls",
-                "How many calls took how long, failed ones included: a row a bucket, its upper bound on the axis.",
+                "Calls by duration, failed ones included: one row a bucket, its upper bound on the axis.",
                 "s",
                 total(of_run(f"increase({LATENCY}_bucket[$__rate_interval])"), "le"),
             ),
             lines("Latency", "Of all calls, failed ones included.", "s", *quantiles(LATENCY)),
             stacked(
                 "Calls by outcome",
-                "Calls that ended a second. Everything but ok is a fallback, or was asked again.",
+                "Calls that ended a second. Every outcome except ok leads to a second call or to a fallback.",
                 "ops",
                 Query(total(rate(f"{LATENCY}_count"), "outcome"), "{{outcome}}"),
             ),
@@ -60,7 +60,7 @@ ORACLE = Layout(
         "Queue": (
             lines(
                 "Questions waiting",
-                "A queue is how a server is kept busy; one that grows for hours will not be answered in time.",
+                "A queue keeps a server busy; if it grows for hours, answers will come too late.",
                 "short",
                 Query(of_run("prism_oracle_queue_depth"), "waiting"),
             ),
@@ -72,7 +72,7 @@ ORACLE = Layout(
             ),
             lines(
                 "Concurrency",
-                "Calls under way, and how many there may be. Adaptive concurrency moves the limit.",
+                "Calls under way, and the most that are allowed. Adaptive concurrency changes the limit.",
                 "short",
                 Query(of_run("prism_llm_requests_in_flight"), "in flight"),
                 Query(of_run("prism_llm_concurrency_limit"), "limit"),
@@ -87,13 +87,13 @@ ORACLE = Layout(
         "Failures": (
             stacked(
                 "Fallbacks by reason",
-                "Decisions a second that nobody made. What each reason means: docs/failures.md.",
+                "Decisions a second that took the first option, without an answer. Reasons: docs/failures.md.",
                 "ops",
                 Query(total(rate("prism_fallbacks_total"), "reason"), "{{reason}}"),
             ),
             states(
                 "Circuit breaker",
-                "Open while the server is left alone, half open during a probe.",
+                "Open while the server gets no calls, half open during a probe.",
                 Query(BREAKER, "breaker"),
                 BREAKER_STATES,
             ),

@@ -1,4 +1,4 @@
-"""*Run overview*: is it under way, how fast, what are its agents doing, and who decides."""
+"""The dashboard *Run overview*: whether the run goes on, its speed, its agents and their decisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FALLBACK_SHARE = f"{_UNDECIDED} / ({_AMBIGUOUS} > 0)"
 OVERVIEW = Layout(
     uid="prism-overview",
     title="PRISM / Run overview",
-    description="What the run is doing, and how fast.",
+    description="The run's progress, its agents and their decisions.",
     rows={
         "Now": (
             number(
@@ -30,7 +30,7 @@ OVERVIEW = Layout(
             number("Speed", "Ticks committed a second.", "short", Query(total(rate("prism_ticks_total")), "ticks/s")),
             number(
                 "Fallback share",
-                "Of the choices that were ambiguous, the share that nobody decided.",
+                "The share of ambiguous choices that took a fallback.",
                 "percentunit",
                 Query(FALLBACK_SHARE, "share"),
                 limits=((0.02, "orange"), (0.1, "red")),
@@ -70,7 +70,7 @@ OVERVIEW = Layout(
             ),
             lines(
                 "Time left",
-                "To the last of the planned ticks, at the pace of the moment. Nothing while the run stands still.",
+                "To the last of the planned ticks, at the present speed. Empty while the run makes no progress.",
                 "s",
                 Query(f"({_LEFT}) / ({total(rate('prism_ticks_total'))} > 0)", "to go"),
                 width=24,
@@ -79,7 +79,7 @@ OVERVIEW = Layout(
         "Decisions": (
             stacked(
                 "Decisions by source",
-                "Transitions a second by what settled them: a rule, the oracle, or, failing that, a fallback.",
+                "Transitions a second by source: a rule, the oracle, or a fallback if the oracle gave no answer.",
                 "ops",
                 Query(total(rate("prism_decisions_total"), "source"), "{{source}}"),
             ),

@@ -1,4 +1,4 @@
-"""The few kinds of panel that the dashboards are made of: all with a unit, a description and a readable legend."""
+"""The few kinds of panel in the dashboards: each has a unit, a description and a readable legend."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _Any = TypeVar("_Any", timeseries.Panel, stat.Panel, heatmap.Panel, statetimelin
 
 
 def lines(title: str, description: str, unit: str, *queries: Query, width: int = 12, table: bool = False) -> Panel:
-    """Numbers over time. With a table, the legend shows the latest and the largest of each."""
+    """Return a panel of numbers over time. With a table, the legend shows the latest and the largest of each."""
     return _series(title, description, unit, queries, table=table).span(width)
 
 
 def stacked(title: str, description: str, unit: str, *queries: Query, width: int = 12) -> Panel:
-    """Parts of a whole over time."""
+    """Return a panel of the parts of a whole over time."""
     panel = _series(title, description, unit, queries, table=True).fill_opacity(60).line_width(0)
     return panel.stacking(common.StackingConfig().mode(StackingMode.NORMAL)).min(0).span(width)
 
@@ -57,23 +57,23 @@ def number(
     names: Mapping[int, tuple[str, str]] | None = None,
     limits: Sequence[tuple[float, str]] = (),
 ) -> Panel:
-    """The latest value, in large.
+    """Return a panel with the latest value in large digits.
 
     Args:
-        names: `{value: (what it is called, its colour)}`.
-        limits: `(from which value on, its colour)`, ascending; blue below.
+        names: `{value: (its name, its colour)}`.
+        limits: `(the first value with this colour, the colour)`, ascending; blue below.
     """
     panel = stat.Panel().unit(unit).height(4).span(4).color_mode(BigValueColorMode.VALUE)
     panel = panel.graph_mode(BigValueGraphMode.NONE if names else BigValueGraphMode.AREA)
     panel = panel.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"])).thresholds(_thresholds(limits))
     if names:
         panel = panel.mappings([_mapping(names)])
-    # A number may be the last one there was; a state must be that of now, or the dead would look alive.
+    # A number may be the latest one known. A state must be the present one: an ended run must not look active.
     return _dressed(panel, title, description, (query,), now=bool(names))
 
 
 def states(title: str, description: str, query: Query, names: Mapping[int, tuple[str, str]], width: int = 12) -> Panel:
-    """Which of a few named states something was in, over time."""
+    """Return a panel of something that is in one of a few named states, over time."""
     panel = statetimeline.Panel().unit("none").mappings([_mapping(names)]).thresholds(_thresholds(())).span(width)
     panel = panel.show_value(VisibilityMode.AUTO).row_height(0.6).height(8)
     panel = panel.legend(_legend(table=False))
@@ -81,7 +81,7 @@ def states(title: str, description: str, query: Query, names: Mapping[int, tuple
 
 
 def buckets(title: str, description: str, unit: str, expr: str, width: int = 24) -> Panel:
-    """How a histogram's counts spread over its buckets, over time."""
+    """Return a panel of a histogram's counts in its buckets, over time."""
     panel = heatmap.Panel().span(width).height(9).calculate(False).unit("short")
     panel = panel.color(heatmap.HeatmapColorOptions().mode(HeatmapColorMode.SCHEME).scheme("Oranges").steps(64))
     panel = panel.y_axis(heatmap.YAxisConfig().unit(unit)).cell_gap(1).show_legend().show_y_histogram()

@@ -1,4 +1,4 @@
-"""*Runtime*: mailboxes, the event loop, restarts, memory and the disk."""
+"""The dashboard *Runtime*: mailboxes, the event loop, restarts, memory and the disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECKPOINT_AGE = of_run("(time() - (prism_checkpoint_timestamp_seconds > 0))")
 RUNTIME = Layout(
     uid="prism-runtime",
     title="PRISM / Runtime",
-    description="The process behind a run: what waits, what it takes, what is on disk.",
+    description="The process of a run: its queues, its resources and its files.",
     rows={
         "Now": (
             number("Memory", "Resident.", "bytes", Query(of_run("process_resident_memory_bytes"), "resident")),
@@ -25,7 +25,7 @@ RUNTIME = Layout(
             ),
             number(
                 "Quarantined",
-                "Agents that crashed too often and are out for good.",
+                "Agents that crashed too often and take no more turns.",
                 "short",
                 Query(of_run("prism_agents_quarantined"), "agents"),
                 limits=((1, "red"),),
@@ -33,7 +33,7 @@ RUNTIME = Layout(
             number("Journal", "Bytes on disk.", "bytes", Query(of_run("prism_journal_bytes_total"), "journal")),
             number(
                 "Checkpoint age",
-                "What a crash now would have to run again. Nothing before the first checkpoint.",
+                "The time that a resume after a crash would have to run again. Empty before the first checkpoint.",
                 "s",
                 Query(CHECKPOINT_AGE, "age"),
             ),
@@ -53,7 +53,7 @@ RUNTIME = Layout(
             ),
             lines(
                 "Wait in mailboxes, p95",
-                "How long the oldest message of a batch waited for its reader.",
+                "The wait of the oldest message of a batch.",
                 "s",
                 Query(quantile(0.95, "prism_mailbox_wait_seconds", "mailbox"), "{{mailbox}}"),
             ),
@@ -65,7 +65,7 @@ RUNTIME = Layout(
             ),
             lines(
                 "Messages refused or dropped",
-                "A second. A refused message is sent again by whoever sent it; a dropped one is lost.",
+                "A second. A refused message is sent again by its sender; a dropped one is lost.",
                 "ops",
                 Query(
                     total(rate('prism_messages_total{outcome!="delivered"}'), "kind", "outcome"), "{{kind}} {{outcome}}"
@@ -74,7 +74,7 @@ RUNTIME = Layout(
             ),
             lines(
                 "Crashes",
-                "By kind of actor and what followed, since the run began; and guards that raised.",
+                "By kind of actor and reaction, since the run began; and guards that raised.",
                 "short",
                 Query(total(of_run("prism_actor_restarts_total"), "kind", "reason"), "{{kind}} {{reason}}"),
                 Query(of_run("prism_guard_errors_total"), "guard errors"),
@@ -84,20 +84,20 @@ RUNTIME = Layout(
         "Process": (
             lines(
                 "Event loop lag",
-                "How late the loop is: latest, and longest in the last minute. All actors wait meanwhile.",
+                "The delay of the loop: latest, and longest in the last minute. All actors wait meanwhile.",
                 "s",
                 Query(of_run("prism_event_loop_lag_seconds"), "latest"),
                 Query(of_run("prism_event_loop_lag_seconds_max"), "longest"),
             ),
             lines(
                 "Memory",
-                "Rises while a run fills its tables, then stays; PrismMemoryGrowing watches six hours of it.",
+                "Rises while a run fills its tables, then stays; PrismMemoryGrowing looks at six hours of it.",
                 "bytes",
                 Query(of_run("process_resident_memory_bytes"), "resident"),
             ),
             lines(
                 "Garbage collections",
-                "A second, by generation. One of generation 2 looks at everything.",
+                "A second, by generation. One of generation 2 looks at all objects.",
                 "ops",
                 Query(total(rate("python_gc_collections_total"), "generation"), "generation {{generation}}"),
             ),
@@ -112,7 +112,7 @@ RUNTIME = Layout(
         "Disk": (
             lines(
                 "Ticks committed and on disk",
-                "A second. The two lines lie on each other, or the journal does not advance.",
+                "A second. If the two lines differ for long, the journal does not advance.",
                 "short",
                 Query(total(rate("prism_ticks_total")), "committed"),
                 Query(total(rate("prism_journal_ticks_total")), "on disk"),
@@ -131,7 +131,7 @@ RUNTIME = Layout(
             ),
             lines(
                 "Checkpoint age",
-                "A saw: it falls to nothing at every checkpoint.",
+                "Falls to zero at every checkpoint.",
                 "s",
                 Query(CHECKPOINT_AGE, "age"),
             ),

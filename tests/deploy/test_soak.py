@@ -77,7 +77,7 @@ def test_the_report_says_what_went_wrong() -> None:
 
 
 def test_without_prometheus_the_report_says_that_nobody_watched() -> None:
-    assert "nobody watched" in answer(lambda _: 200.0, Outcome(143, is_whole=True, alerts=None)).text
+    assert "no alerts were observed" in answer(lambda _: 200.0, Outcome(143, is_whole=True, alerts=None)).text
 
 
 def test_a_tick_is_as_long_as_the_mean_of_those_since_the_observation_before() -> None:
