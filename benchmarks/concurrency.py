@@ -16,7 +16,6 @@ of its own, because it would otherwise share the interpreter with the client:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ import anyio
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.oracle.actor import OracleActor
-from actors.testing import ModelServerProcess
+from actors.testing import Fault, FaultPlan, Latency, ModelServerProcess, ServerSettings
 from benchmarks.rate import OPTIONS, asker
 from prism.agents import Question, Source
 from prism.config import OracleConfig
@@ -37,13 +36,14 @@ MOST = 64
 WAITING = 128
 FIXED_WARM_UP_S = 0.4
 WINDOWS = 3
-SERVERS: dict[str, tuple[str, ...]] = {
-    "1 slot": ("--slots", "1", "--latency", "0.02"),
-    "4 slots": ("--slots", "4", "--latency", "0.04"),
-    "32 slots": ("--slots", "32", "--latency", "0.2", "--p99", "0.4"),
-    "slowing": ("--slots", "64", "--latency", "0.025", "--slope", "0.25"),
-    "thrashing": ("--slots", "64", "--latency", "0.01", "--slope", "1.5"),
-    "a tenth broken": ("--slots", "32", "--latency", "0.2", "--p99", "0.4", "--fault", "error=0.1"),
+TENTH = FaultPlan(shares={Fault.ERROR: 0.1})
+SERVERS = {
+    "1 slot": ServerSettings(slots=1, latency=Latency(mean_s=0.02)),
+    "4 slots": ServerSettings(slots=4, latency=Latency(mean_s=0.04)),
+    "32 slots": ServerSettings(slots=32, latency=Latency(mean_s=0.2, p99_s=0.4)),
+    "slowing": ServerSettings(slots=64, latency=Latency(mean_s=0.025, slope=0.25)),
+    "thrashing": ServerSettings(slots=64, latency=Latency(mean_s=0.01, slope=1.5)),
+    "a tenth broken": ServerSettings(slots=32, latency=Latency(mean_s=0.2, p99_s=0.4), faults=TENTH),
 }
 
 
@@ -108,9 +108,9 @@ def settings(concurrency: int | None) -> OracleConfig:
     return OracleConfig(concurrency="fixed", max_concurrency=concurrency, queue_size=WAITING, deadline_s=1e6)
 
 
-def row(server: Sequence[str], options: argparse.Namespace) -> tuple[list[float], Measured]:
+def row(server: ServerSettings, options: argparse.Namespace) -> tuple[list[float], Measured]:
     """Return the goodputs of the fixed settings, and of the adaptive one, against one server."""
-    with ModelServerProcess(*server) as process:
+    with ModelServerProcess(server) as process:
         fixed = [
             anyio.run(goodput, process.url, settings(each), FIXED_WARM_UP_S, options.window).goodput for each in FIXED
         ]

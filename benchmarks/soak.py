@@ -29,13 +29,14 @@ import msgspec
 from actors.cli.scrape import Scrape
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
+from actors.testing import Fault, FaultPlan, Latency, ModelServerProcess, ServerSettings
 from benchmarks.soak_report import CSV, Observation, Outcome, draw, judge
 from deploy.prometheus_process import Prometheus, prometheus
 
 CONFIG = Path(__file__).parent.parent / "configs" / "soak.yaml"
-FAULTS = ("hang", "reset", "error", "busy", "not_json")
-"""The faults, a fifth of all each: one that costs time, one that breaks the connection, two that the server reports,
-and an answer that cannot be read."""
+FAULTS = (Fault.HANG, Fault.RESET, Fault.ERROR, Fault.BUSY, Fault.NOT_JSON)
+"""A fifth of the faults each: one that costs time, one that breaks the connection, two that the server admits to, and
+an answer that cannot be read."""
 SETTINGS = (
     "metrics.port=0",
     "run.tick_s=0.25",
@@ -51,18 +52,10 @@ EXIT_FAILED, EXIT_RISING, EXIT_TERMINATED = 1, 4, 143
 SAMPLE_S = 1.0
 
 
-@contextmanager
-def model_server(faults: float) -> Iterator[str]:
-    """Return a context with the address of a server process that fails in this share of calls."""
-    shares = [f"--fault={name}={faults / len(FAULTS):g}" for name in FAULTS]
-    command = [sys.executable, "-m", "actors.testing", "--port=0", "--slots=16", "--latency=0.05", "--burst=1"]
-    with subprocess.Popen([*command, "--p99=0.4", *shares], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().removeprefix("listening on ").strip()
-        finally:
-            process.terminate()
-            process.communicate()  # read the rest of its output
+def model_server(faults: float) -> ModelServerProcess:
+    """Return a server in a process of its own that fails in this share of calls."""
+    plan = FaultPlan(shares=dict.fromkeys(FAULTS, faults / len(FAULTS)), burst=1)
+    return ModelServerProcess(ServerSettings(slots=16, latency=Latency(mean_s=0.05, p99_s=0.4), faults=plan))
 
 
 @contextmanager
@@ -129,7 +122,7 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
     out: Path = options.out
     seconds, alerts = 60 * options.minutes, None
     with ExitStack() as stack:
-        host = stack.enter_context(model_server(options.faults))
+        host = stack.enter_context(model_server(options.faults)).url
         process = stack.enter_context(simulation(out / "run", host, options.agents))
         url = address_of(out / "run", process)
         observer: Prometheus | None = None

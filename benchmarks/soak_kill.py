@@ -18,10 +18,11 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from time import perf_counter
+
+import msgspec
 
 from actors.testing import Latency, ModelServer, ServerSettings
 from tests.durability.live_oracle import LIVE, LiveWitness
@@ -122,7 +123,7 @@ def _alone(config: Path, run: Path, server: ModelServer | None = None) -> tuple[
 def _reseed(server: ModelServer, random: Random) -> None:
     """Give the server other latencies from now on; its answers differ anyway."""
     latency = Latency(mean_s=0.01, p99_s=0.05, seed=random.randrange(2**31))
-    server.settings = replace(server.settings, latency=latency)
+    server.settings = msgspec.structs.replace(server.settings, latency=latency)
 
 
 def main() -> None:

@@ -49,9 +49,13 @@ class Draw(IntEnum):
     PREFERENCE = 19
     DEMAND_SHOCK = 20
     PRICE_SHOCK = 21
-    # Numbers far from the others: these draws change no result. A client's wait, and the seed of a server's sampling.
+    # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
+    # the behaviour of a server for tests.
     BACKOFF = 1001
     SERVER_SEED = 1002
+    SERVER_FAULT = 1003
+    SERVER_LATENCY = 1004
+    SERVER_ANSWER = 1005
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

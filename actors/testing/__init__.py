@@ -1,20 +1,32 @@
-"""A test double of Ollama's HTTP server on a real socket, with its errors, its queue and scripted faults.
+"""Stand-ins for a language model: a server on a real socket that fails as told, and a model and a client from a script.
+
+The server speaks Ollama's API and OpenAI's. It answers within the schema it is given, the same to the same request:
 
     with ModelServer(ServerSettings(slots=2, faults=FaultPlan(shares={Fault.HANG: 0.1}))) as server:
-        ...  # ask server.url, read server.calls, server.stop(), server.start()
+        ...  # ask server.url; look at server.calls and server.statistics(); server.stop(), server.start()
 
-By hand: `python -m actors.testing --help`.
+`ModelServer` runs in a thread of its own, `ModelServerProcess` in a process of its own; `prism testing serve` is the
+same from a shell. Tests that need no socket take `ScriptedModel` or `ScriptedClient`. See docs/testing.md.
 """
 
 from actors.testing.answers import WRONG_STATE, Reply
-from actors.testing.faults import Fault, FaultPlan
+from actors.testing.errors import (
+    ModelServerError,
+    ServerAddressError,
+    ServerProcessError,
+    ServerSettingsError,
+)
+from actors.testing.exchange import Exchange
+from actors.testing.faults import MEANINGS, Fault, FaultPlan, evenly
 from actors.testing.latency import Latency
-from actors.testing.log import Exchange, Statistics
 from actors.testing.process import ModelServerProcess
+from actors.testing.scripted import ScriptedClient, ScriptedModel
 from actors.testing.server import ModelServer
 from actors.testing.settings import Dialect, ServerSettings, SystemOne
+from actors.testing.statistics import Statistics
 
 __all__ = [
+    "MEANINGS",
     "WRONG_STATE",
     "Dialect",
     "Exchange",
@@ -22,9 +34,16 @@ __all__ = [
     "FaultPlan",
     "Latency",
     "ModelServer",
+    "ModelServerError",
     "ModelServerProcess",
     "Reply",
+    "ScriptedClient",
+    "ScriptedModel",
+    "ServerAddressError",
+    "ServerProcessError",
     "ServerSettings",
+    "ServerSettingsError",
     "Statistics",
     "SystemOne",
+    "evenly",
 ]

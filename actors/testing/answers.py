@@ -1,54 +1,84 @@
-"""What the model says: a pure function of the messages, the seed and the format, always valid for the schema."""
+"""Answers of the scripted model: a pure function of the messages, the seed and the format, valid for the schema."""
+
+from __future__ import annotations
 
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from actors.testing.draw import number, uniform
+from actors.testing.draw import key_of, number_for, share_for
 from actors.testing.economist import is_asked, opinion
-
-__all__ = ["WRONG_STATE", "Reply", "Schema", "answer", "wrong_answer"]
+from actors.testing.errors import ApiError
 
 Schema = Mapping[str, object]
+Path = tuple[object, ...]
 Reply = Callable[[Sequence[Mapping[str, object]], Mapping[str, object], object], str]
+"""Says what a model says, from the messages, the options and the format of a request."""
 
 WRONG_STATE = "not_an_option"
+"""The value of an answer that is outside the options."""
 
+MAX_DEPTH = 32
+MAX_VALUES = 10_000
+MAX_LENGTH = 10_000
+"""Limits of what a schema may ask for: levels, values, and the length of one text or list."""
+
+_RECURSION_ENDS = 8
+"""Below this depth a list that may be empty is empty, so that an answer to a recursive schema comes to an end."""
+_QUOTES_TRIED = 100
 _WORDS = ("I", "would", "rather", "think", "about", "this", "before", "saying", "more", "today", "with", "friends")
 
 
 def answer(messages: Sequence[Mapping[str, object]], seed: object, form: object) -> str:
-    """JSON valid for `form` (a schema, or "json" for any object); with no form, prose.
+    """Return JSON valid for `form` (a schema, or "json" for any object); with no form, prose.
 
     Where the format names no schema but the messages quote one, the answer follows that, as a model would that reads
     its prompt: bare for "json", in the middle of prose for no format.
+
+    Raises:
+        ApiError: the schema is none, or asks for too much.
     """
-    key = (json.dumps(messages, sort_keys=True), seed)
+    key = key_of(json.dumps(messages, sort_keys=True), seed)
     if isinstance(form, dict):
-        return opinion(messages, form, key) if is_asked(form) else json.dumps(_Filler(form, key).value(form, ()))
+        return opinion(messages, form, key) if is_asked(form) else json.dumps(_filled(form, key))
     quoted = _quoted_schema(messages)
-    said = json.dumps(_Filler(quoted, key).value(quoted, ())) if quoted else json.dumps({"answer": _prose(key, 1)})
+    said = json.dumps(_filled(quoted, key)) if quoted else json.dumps({"answer": _prose(key, 1)})
     if form == "json":
         return said
     return f"Here is my answer:\n\n{said}\n\nI hope it helps." if quoted else _prose(key, 12)
 
 
 def wrong_answer(form: object) -> str:
-    """Valid JSON of the shape asked for, each enumerated value outside its options."""
-    if not isinstance(form, dict):
-        return json.dumps({"state": WRONG_STATE})
-    return json.dumps(_Filler(form, ("wrong",), wrong=True).value(form, ()))
+    """Return valid JSON of the shape asked for, each enumerated value outside its options.
+
+    Raises:
+        ApiError: the schema is none, or asks for too much.
+    """
+    return json.dumps(_filled(form, key_of("wrong"), wrong=True) if isinstance(form, dict) else {"state": WRONG_STATE})
+
+
+def _filled(schema: Schema, key: int, *, wrong: bool = False) -> object:
+    try:
+        return _Filler(schema, key, wrong=wrong).value(schema, ())
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        # A schema can be wrong in more ways than are worth telling apart: Ollama has one text for them, too.
+        raise ApiError(500, "invalid JSON schema in format") from None
 
 
 class _Filler:
     """Fills a schema: each value is drawn for its path, so that one property never depends on its neighbours."""
 
-    def __init__(self, root: Schema, key: tuple[object, ...], *, wrong: bool = False) -> None:
+    def __init__(self, root: Schema, key: int, *, wrong: bool) -> None:
         self._root = root
         self._key = key
         self._wrong = wrong
+        self._values = 0
 
-    def value(self, schema: Schema, path: tuple[object, ...]) -> object:
+    def value(self, schema: object, path: Path) -> object:
+        """Return a value that is valid for a part of the schema."""
+        self._values += 1
+        _refuse_beyond(MAX_VALUES, self._values)
+        _refuse_beyond(MAX_DEPTH, len(path))
         schema = self._resolve(schema)
         if "const" in schema:
             return schema["const"]
@@ -58,14 +88,14 @@ class _Filler:
         for word in ("anyOf", "oneOf"):
             branches = schema.get(word)
             if isinstance(branches, list):
-                return self.value(branches[self._number(path) % len(branches)], path)
+                return self.value(branches[self._number(path) % len(branches)], (*path, word))
         return self._typed(schema, path)
 
-    def _typed(self, schema: Schema, path: tuple[object, ...]) -> object:
+    def _typed(self, schema: Schema, path: Path) -> object:
         kind = schema.get("type", "object" if "properties" in schema else "string")
         if isinstance(kind, list):
             kind = kind[self._number(path) % len(kind)]
-        makers: dict[object, Callable[[Schema, tuple[object, ...]], object]] = {
+        makers: dict[object, Callable[[Schema, Path], object]] = {
             "object": self._object,
             "array": self._array,
             "string": self._string,
@@ -76,45 +106,61 @@ class _Filler:
         }
         return makers[kind](schema, path)
 
-    def _object(self, schema: Schema, path: tuple[object, ...]) -> object:
+    def _object(self, schema: Schema, path: Path) -> object:
         properties = schema.get("properties")
         if not isinstance(properties, dict):
             return {}
-        return {name: self.value(below, (*path, name)) for name, below in properties.items()}
+        required = schema.get("required")
+        needed = required if len(path) >= _RECURSION_ENDS and isinstance(required, list) else properties
+        return {name: self.value(below, (*path, name)) for name, below in properties.items() if name in needed}
 
-    def _array(self, schema: Schema, path: tuple[object, ...]) -> object:
+    def _array(self, schema: Schema, path: Path) -> object:
         items = schema.get("items")
-        count = max(int(_real(schema, "minItems", 1)), 0)
+        count = max(int(_real(schema, "minItems", len(path) < _RECURSION_ENDS)), 0)
+        _refuse_beyond(MAX_LENGTH, count)
         return [self.value(items, (*path, i)) for i in range(count)] if isinstance(items, dict) else []
 
-    def _string(self, schema: Schema, path: tuple[object, ...]) -> object:
-        text = _prose((*self._key, path), 3)
+    def _string(self, schema: Schema, path: Path) -> object:
+        text = _prose(number_for(self._key, path), 3)
         least = int(_real(schema, "minLength", 0))
+        _refuse_beyond(MAX_LENGTH, least)
         return text.ljust(least, ".")[: int(_real(schema, "maxLength", max(least, 80)))]
 
-    def _float(self, schema: Schema, path: tuple[object, ...]) -> object:
+    def _float(self, schema: Schema, path: Path) -> object:
         low, high = _bounds(schema)
-        return low + (high - low) * uniform(*self._key, path)
+        share = share_for(self._key, path)
+        # Halfway at the ends, because an end may be excluded.
+        return low + (high - low) * min(max(share, 2.0**-52), 1 - 2.0**-52)
 
-    def _integer(self, schema: Schema, path: tuple[object, ...]) -> object:
+    def _integer(self, schema: Schema, path: Path) -> object:
         low, high = _bounds(schema)
         step = int(_real(schema, "multipleOf", 1))
         least = math.ceil(low / step) + (schema.get("exclusiveMinimum") == low)
         most = math.floor(high / step) - (schema.get("exclusiveMaximum") == high)
         return step * (least + self._number(path) % max(most - least + 1, 1))
 
-    def _number(self, path: tuple[object, ...]) -> int:
-        return number(*self._key, path)
+    def _number(self, path: Path) -> int:
+        return number_for(self._key, path)
 
-    def _resolve(self, schema: Schema) -> Schema:
-        reference = schema.get("$ref")
-        while isinstance(reference, str):
+    def _resolve(self, schema: object) -> Schema:
+        for _ in range(MAX_DEPTH):
+            if schema is True:
+                return {}
+            if not isinstance(schema, dict):
+                raise TypeError
+            reference = schema.get("$ref")
+            if not isinstance(reference, str):
+                return schema
             found: object = self._root
             for name in reference.removeprefix("#/").split("/"):
-                found = found[name] if isinstance(found, dict) else {}
-            schema = found if isinstance(found, dict) else {}
-            reference = schema.get("$ref")
-        return schema
+                found = found[name] if isinstance(found, dict) else None
+            schema = found
+        raise ValueError
+
+
+def _refuse_beyond(limit: int, wanted: int) -> None:
+    if wanted > limit:
+        raise ValueError
 
 
 def _bounds(schema: Schema) -> tuple[float, float]:
@@ -130,20 +176,22 @@ def _real(schema: Schema, name: str, default: float) -> float:
     return float(value) if isinstance(value, int | float) else default
 
 
-def _prose(key: object, words: int) -> str:
-    return " ".join(_WORDS[number("prose", key, i) % len(_WORDS)] for i in range(words))
+def _prose(key: int, words: int) -> str:
+    return " ".join(_WORDS[number_for(key, "prose", i) % len(_WORDS)] for i in range(words))
 
 
 def _quoted_schema(messages: Sequence[Mapping[str, object]]) -> Schema | None:
-    """The last JSON schema quoted in a message, if any."""
+    """Return the last JSON schema quoted in a message, if any."""
     decoder = json.JSONDecoder()
+    tried = 0
     for message in reversed(messages):
         text = str(message.get("content", ""))
         start = text.find("{")
-        while start >= 0:
+        while start >= 0 and tried < _QUOTES_TRIED:
+            tried += 1
             try:
                 found, _ = decoder.raw_decode(text, start)
-            except ValueError:
+            except (ValueError, RecursionError):
                 found = None
             if isinstance(found, dict) and ("properties" in found or "$ref" in found):
                 return found

@@ -1,26 +1,31 @@
-"""What happens to a request between the socket's two sides: route, check, queue, answer, spoil."""
+"""The server's application: a request's way between the socket's two sides: route, check, queue, answer, spoil."""
+
+from __future__ import annotations
 
 import asyncio
-import json
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from actors.testing import models
 from actors.testing.completions import Api, Ask, Timing, complete
+from actors.testing.decode import too_deep
 from actors.testing.delivery import Link, deliver, stream
 from actors.testing.errors import ApiError, BusyError
+from actors.testing.exchange import Exchange, readable
 from actors.testing.faults import Fault, FaultPlayer
-from actors.testing.log import Exchange
 from actors.testing.models import full_name
 from actors.testing.ollama_api import ChatApi, GenerateApi
 from actors.testing.openai_api import OpenAiApi, unauthorized
 from actors.testing.settings import ServerSettings, SystemOne
 from actors.testing.slots import Slots
+from actors.testing.statistics import Counters
 from actors.testing.systemone_api import SystemOneApi
-from actors.testing.wire import Request, Response, as_json, dump
+from actors.testing.wire import PLAIN, Request, Response, as_json, dump
 
-__all__ = ["App"]
+OnExchange = Callable[[Exchange], None]
+"""Is told of each exchange that has ended, in the server's thread."""
 
 _APIS: Mapping[str, Callable[[ServerSettings], Api]] = {
     "/api/chat": ChatApi,
@@ -37,7 +42,6 @@ _METHODS: Mapping[str, tuple[str, ...]] = {
     "/v1/models": ("GET",),
     **dict.fromkeys(_APIS, ("POST",)),
 }
-_TEXT = "text/plain; charset=utf-8"
 _CRASH = "llama runner process has terminated: exit status 2"
 _PROSE = "Sure! I would go on scrolling for a while, since nothing here speaks to me."
 
@@ -45,13 +49,16 @@ _PROSE = "Sure! I would go on scrolling for a while, since nothing here speaks t
 class App:
     """The server's state, apart from its socket. Only its own event loop changes it."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, on_exchange: OnExchange | None = None) -> None:
         self.settings = settings
-        self.requests: list[Exchange] = []
+        self.exchanges: deque[Exchange] = deque()
+        self.counters = Counters()
+        self.requests = 0
         self.calls = 0
         self.loads = 0
         self.in_flight = 0
         self.peak_in_flight = 0
+        self._on_exchange = on_exchange
         self.restart()
 
     def restart(self) -> None:
@@ -62,11 +69,14 @@ class App:
         self._player = FaultPlayer()
 
     async def handle(self, request: Request, link: Link) -> None:
-        """Answer one request, and log it."""
+        """Answer one request, and remember it."""
         exchange = Exchange(
-            method=request.method, path=request.path, body=_readable(request.body), started_s=time.monotonic()
+            method=request.method, path=request.path, body=readable(request.body), started_s=time.monotonic()
         )
-        self.requests.append(exchange)
+        self.requests += 1
+        self.exchanges.append(exchange)
+        while len(self.exchanges) > self.settings.keeps:
+            self.exchanges.popleft()
         try:
             await self._route(request, link, exchange)
         except asyncio.CancelledError:
@@ -74,6 +84,9 @@ class App:
             raise
         finally:
             exchange.ended_s = time.monotonic()
+            self.counters.count(exchange)
+            if self._on_exchange is not None:
+                self._on_exchange(exchange)
 
     async def _route(self, request: Request, link: Link, exchange: Exchange) -> None:
         refusal = unauthorized(request.headers, self.settings.key) if request.path.startswith("/v1/") else None
@@ -99,7 +112,7 @@ class App:
             allow = {"Allow": ", ".join(methods)}
             return Response(status=405, body=b"405 method not allowed", content_type="text/plain", headers=allow)
         if request.path == "/":
-            return Response(body=b"Ollama is running", content_type=_TEXT)
+            return Response(body=b"Ollama is running", content_type=PLAIN)
         makers: Mapping[str, Callable[[], object]] = {
             "/api/version": lambda: {"version": self.settings.version},
             "/api/tags": lambda: models.list_models(self.settings),
@@ -115,9 +128,11 @@ class App:
     async def _infer(self, api: Api, request: Request, link: Link, exchange: Exchange) -> None:
         try:
             ask = api.parse(request.body)
+        except RecursionError:
+            await self._refuse(api, link, exchange, too_deep())
+            return
         except ApiError as error:
-            exchange.status = error.status
-            await deliver(link, api.render_error(error.status, error.message))
+            await self._refuse(api, link, exchange, error)
             return
         self.calls += 1
         exchange.call = self.calls
@@ -127,15 +142,19 @@ class App:
         try:
             if fault is Fault.HANG:
                 await asyncio.get_running_loop().create_future()  # until the client leaves
-            response = _refusal(api, fault) or await self._run(api, ask, link, exchange)
+            response = _failed(api, fault) or await self._run(api, ask, link, exchange)
             if response is not None:
                 exchange.status = None if fault in (Fault.RESET, Fault.GARBAGE) else response.status
                 await deliver(link, response, fault, self.settings.faults.drip_s)
         finally:
             self.in_flight -= 1
 
+    async def _refuse(self, api: Api, link: Link, exchange: Exchange, error: ApiError) -> None:
+        exchange.status = error.status
+        await deliver(link, api.render_error(error.status, error.message))
+
     async def _run(self, api: Api, ask: Ask, link: Link, exchange: Exchange) -> Response | None:
-        """The response of a call that had its turn in a slot; None when it was streamed from there."""
+        """Return the response of a call that had its turn in a slot; None when it was streamed from there."""
         settings, call = self.settings, exchange.call or 0
         if ask.only == "unload":
             self.loaded.pop(full_name(ask.model), None)
@@ -155,7 +174,7 @@ class App:
                 exchange.status = response.status
                 await stream(link, response, ahead_s)
                 return None
-        except BusyError as error:
+        except ApiError as error:
             return api.render_error(error.status, error.message)
 
     def _content(self, api: Api, ask: Ask, exchange: Exchange) -> str:
@@ -163,10 +182,12 @@ class App:
             return ""
         if exchange.fault is Fault.NOT_JSON:
             return _PROSE
-        if exchange.fault is Fault.WRONG_STATE:
-            return api.say_wrong(ask)
-        nonce = (exchange.call, time.monotonic_ns()) if self.settings.live else None
-        return api.say(ask, nonce, self.settings.reply)
+        try:
+            if exchange.fault is Fault.WRONG_STATE:
+                return api.say_wrong(ask)
+            return api.say(ask, exchange.call if self.settings.live else None, self.settings.reply)
+        except RecursionError:
+            raise too_deep() from None
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
@@ -177,7 +198,7 @@ class App:
             self.slots.release()
 
     async def _load(self, ask: Ask) -> float:
-        """The seconds waited for the model, which is loaded once for each context length it is asked for."""
+        """Return the seconds waited for the model, which is loaded once for each context length it is asked for."""
         name, started_s = full_name(ask.model), time.monotonic()
         async with self._loading:
             if self.loaded.get(name) == ask.num_ctx:
@@ -188,7 +209,7 @@ class App:
         return time.monotonic() - started_s
 
 
-def _refusal(api: Api, fault: Fault | None) -> Response | None:
+def _failed(api: Api, fault: Fault | None) -> Response | None:
     if fault is Fault.BUSY:
         busy = BusyError()
         return api.render_error(busy.status, busy.message)
@@ -197,10 +218,3 @@ def _refusal(api: Api, fault: Fault | None) -> Response | None:
     if fault is Fault.STRING_ERROR:
         return Response(status=500, body=dump(_CRASH))
     return None
-
-
-def _readable(body: bytes) -> object:
-    try:
-        return json.loads(body) if body else None
-    except ValueError:
-        return body.decode(errors="replace")

@@ -1,29 +1,29 @@
 """A call and its completion, in the terms all the inference APIs share."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from actors.testing.answers import Reply, answer, wrong_answer
 from actors.testing.wire import Response
 
-__all__ = ["Api", "Ask", "Chatter", "Completion", "Timing", "complete", "count_tokens", "rfc3339"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """A validated inference request. `only` is "load" or "unload" where nothing is to be generated."""
 
     model: str
     messages: Sequence[Mapping[str, object]] = ()
-    options: Mapping[str, object] = field(default_factory=dict)
-    form: object = None
+    options: Mapping[str, object] = {}
+    form: Any = None
     stream: bool = False
     only: str | None = None
-    questions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    questions: Mapping[str, Mapping[str, object]] = {}
 
     @property
     def num_ctx(self) -> object:
@@ -31,9 +31,8 @@ class Ask:
         return self.options.get("num_ctx") or 4096
 
 
-@dataclass(frozen=True, kw_only=True)
-class Timing:
-    """When a call arrived (monotonic), what its parts took, and how long a stream will still go on."""
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """The moment a call arrived (monotonic), what its parts took, and how long a stream will still go on."""
 
     started_s: float
     load_s: float = 0.0
@@ -41,9 +40,8 @@ class Timing:
     ahead_s: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Completion:
-    """What the model said, and the counts the response reports."""
+class Completion(msgspec.Struct, frozen=True, kw_only=True):
+    """The model's words, and the counts the response reports."""
 
     content: str
     done: bool
@@ -54,7 +52,10 @@ class Completion:
     call: int
 
     def metrics(self) -> dict[str, int]:
-        """Ollama's counts and durations in nanoseconds; the total includes the wait for a slot, the load does not."""
+        """Return Ollama's counts, and durations in nanoseconds.
+
+        The total includes the wait for a slot, the load does not.
+        """
         return {
             "total_duration": int((time.monotonic() - self.timing.started_s + self.timing.ahead_s) * 1e9),
             "load_duration": int(self.timing.load_s * 1e9) + 1_000_000,
@@ -66,40 +67,44 @@ class Completion:
 
 
 class Api(Protocol):
-    """One inference API: how it reads a call, what the model says to it, and how it writes the outcome."""
+    """One inference API: reads a call, has the model answer it, and writes the outcome."""
 
     def parse(self, body: bytes) -> Ask:
-        """The call. Raises: ApiError."""
+        """Return the call.
+
+        Raises:
+            ApiError: the request is wrong.
+        """
 
     def say(self, ask: Ask, nonce: object, reply: Reply | None) -> str:
-        """The model's content."""
+        """Return the model's content."""
 
     def say_wrong(self, ask: Ask) -> str:
-        """Content of the right shape whose values are outside the options."""
+        """Return content of the right shape whose values are outside the options."""
 
     def render(self, ask: Ask, completion: Completion) -> Response:
-        """The response of a call."""
+        """Return the response of a call."""
 
     def render_error(self, status: int, message: str) -> Response:
-        """The response of a refusal."""
+        """Return the response of a refusal."""
 
 
 class Chatter:
     """The content of a chat: the same for all APIs that speak in messages."""
 
     def say(self, ask: Ask, nonce: object, reply: Reply | None) -> str:
-        """The model's content, from the hook if there is one."""
+        """Return the model's content, from the hook if there is one."""
         if reply is not None:
             return reply(ask.messages, ask.options, ask.form)
         return answer(ask.messages, (ask.options.get("seed"), nonce), ask.form)
 
     def say_wrong(self, ask: Ask) -> str:
-        """Content of the right shape whose enumerated values are outside the options."""
+        """Return content of the right shape whose enumerated values are outside the options."""
         return wrong_answer(ask.form)
 
 
 def complete(ask: Ask, content: str, *, timing: Timing, call: int, done: bool) -> Completion:
-    """The completion with this content, cut at `num_predict` tokens as a model would be."""
+    """Return the completion with this content, cut at `num_predict` tokens as a model would be."""
     limit = ask.options.get("num_predict")
     tokens = count_tokens(content)
     reason = "stop"
@@ -117,10 +122,10 @@ def complete(ask: Ask, content: str, *, timing: Timing, call: int, done: bool) -
 
 
 def count_tokens(text: str) -> int:
-    """Tokens of a text, at four characters each."""
+    """Return the tokens of a text, at four characters each."""
     return math.ceil(len(text) / 4)
 
 
 def rfc3339() -> str:
-    """The time as Go writes it."""
+    """Return the time as Go writes it."""
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")

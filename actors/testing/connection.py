@@ -1,29 +1,35 @@
 """The connections of the server, each with raw control of its socket."""
 
+from __future__ import annotations
+
 import asyncio
 import socket
 import struct
+from collections import deque
+from http import HTTPStatus
 from typing import cast
 
 from actors.testing.app import App
 from actors.testing.errors import BadFrameError
-from actors.testing.wire import GO_BAD_REQUEST, Request, RequestParser
+from actors.testing.wire import Request, RequestParser, bad_frame
 
-__all__ = ["Connection", "Connections"]
+MAX_PIPELINED = 16
+"""Requests of one client that wait for the one before; while there are as many, nothing more is read from it."""
 
 _LINGER_0 = struct.pack("ii", 1, 0)
 
 
 class Connections:
-    """Those open now, the counts, and the first error of the double itself."""
+    """The connections open now, the counts, and the first error of the server itself."""
 
     def __init__(self) -> None:
         self.open: set[Connection] = set()
         self.accepted = 0
+        self.refused = 0
         self.peak = 0
         self._crash: BaseException | None = None
 
-    def add(self, connection: "Connection") -> None:
+    def add(self, connection: Connection) -> None:
         """Count a connection in."""
         self.open.add(connection)
         self.accepted += 1
@@ -34,7 +40,7 @@ class Connections:
         self._crash = self._crash or error
 
     def take_crash(self) -> BaseException | None:
-        """The error kept, once."""
+        """Return the error kept, once."""
         crash, self._crash = self._crash, None
         return crash
 
@@ -43,48 +49,51 @@ class Connection(asyncio.Protocol):
     """One client: its requests one after the other; if it leaves, what it asked for is given up, as Go does."""
 
     def __init__(self, app: App, connections: Connections) -> None:
+        self.closes = False
         self._app = app
         self._all = connections
         self._parser = RequestParser()
-        self._pending: list[Request] = []
+        self._waiting: deque[Request] = deque()
         self._task: asyncio.Task[None] | None = None
         self._transport: asyncio.Transport | None = None
-        self.closes = False
+        self._is_flooded = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count the connection in."""
+        """Count the connection in, or refuse it where there are too many."""
         self._transport = cast("asyncio.Transport", transport)
+        if len(self._all.open) >= self._app.settings.max_connections:
+            self._all.refused += 1
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+            return
         self._all.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Count the connection out, and give up what it asked for."""
         self._all.open.discard(self)
-        self._pending.clear()
+        self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Take in bytes, and begin with the first whole request."""
-        try:
-            self._pending += self._parser.feed(data)
-        except BadFrameError:
-            self.write(GO_BAD_REQUEST)
-            self.close()
+        if self._transport is None or self._transport.is_closing():
             return
+        try:
+            self._waiting += self._parser.feed(data)
+        except BadFrameError as error:
+            self._refuse(error.status)
+            return
+        if len(self._waiting) >= MAX_PIPELINED:
+            self._transport.pause_reading()
         self._next()
 
-    def _next(self) -> None:
-        if self._task is None and self._pending:
-            request = self._pending.pop(0)
-            self.closes = not request.keeps_alive
-            self._task = asyncio.get_running_loop().create_task(self._app.handle(request, self))
-            self._task.add_done_callback(self._done)
+    def pause_writing(self) -> None:
+        """Begin with no further request: the client reads too slowly for the answers that it has."""
+        self._is_flooded = True
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._task = None
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._all.crash(error)
-            self.abort()
+    def resume_writing(self) -> None:
+        """Go on with the requests."""
+        self._is_flooded = False
         self._next()
 
     def write(self, data: bytes) -> None:
@@ -107,3 +116,25 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_0)
             self._transport.abort()
+
+    def _next(self) -> None:
+        if self._task is not None or self._is_flooded or not self._waiting:
+            return
+        request = self._waiting.popleft()
+        if self._transport is not None and len(self._waiting) < MAX_PIPELINED and not self._transport.is_closing():
+            self._transport.resume_reading()
+        self.closes = not request.keeps_alive
+        self._task = asyncio.get_running_loop().create_task(self._app.handle(request, self))
+        self._task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._all.crash(error)
+            self.abort()
+        self._next()
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        self._waiting.clear()
+        self.write(bad_frame(status))
+        self.close()

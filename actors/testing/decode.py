@@ -1,11 +1,11 @@
 """Request bodies, checked as Go's encoding/json and Ollama's option table check them, with their messages."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 
 from actors.testing.errors import ApiError
-
-__all__ = ["Body", "check_options", "decode", "is_zero_duration"]
 
 Body = dict[str, object]
 
@@ -29,13 +29,19 @@ _NUMBERS = ("integer", "float32")
 
 
 def decode(raw: bytes, struct: str, fields: Mapping[str, str]) -> Body:
-    """The body as a dict whose `fields` have the Go types named. Raises: ApiError 400."""
+    """Return the body as a dict whose `fields` have the Go types named.
+
+    Raises:
+        ApiError: it has not; status 400.
+    """
     if not raw.strip():
         raise ApiError(400, "missing request body")
     try:
         body = json.loads(raw)
     except ValueError as error:
         raise ApiError(400, _syntax_message(raw, error)) from None
+    except RecursionError:
+        raise too_deep() from None
     if not isinstance(body, dict):
         raise ApiError(400, f"json: cannot unmarshal {_kind(body)} into Go value of type api.{struct}")
     for name, kind in fields.items():
@@ -47,8 +53,17 @@ def decode(raw: bytes, struct: str, fields: Mapping[str, str]) -> Body:
     return body
 
 
+def too_deep() -> ApiError:
+    """Return the refusal of JSON that is nested too deeply."""
+    return ApiError(400, "exceeded max depth")
+
+
 def check_options(options: Mapping[str, object]) -> None:
-    """Refuse an option of the wrong type; unknown ones are ignored. Raises: ApiError 500, as the real server."""
+    """Refuse an option of the wrong type; unknown ones are ignored.
+
+    Raises:
+        ApiError: there is one; status 500, as the real server.
+    """
     for name, value in options.items():
         kind = _OPTIONS.get(name)
         if value is None or kind is None:
@@ -64,7 +79,7 @@ def check_options(options: Mapping[str, object]) -> None:
 
 
 def is_zero_duration(value: object) -> bool:
-    """Whether a keep_alive means now: 0, "0", "0s", "0m"."""
+    """Tell whether a keep_alive means now: 0, "0", "0s", "0m"."""
     return value is not None and not isinstance(value, bool) and str(value).rstrip("hmnus") in {"0", "0.0"}
 
 

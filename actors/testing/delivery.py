@@ -1,12 +1,12 @@
-"""A response on its way out, whole or spoilt."""
+"""Delivery of a response, whole or spoilt."""
+
+from __future__ import annotations
 
 import asyncio
 from typing import Protocol
 
 from actors.testing.faults import Fault
 from actors.testing.wire import Response
-
-__all__ = ["Link", "deliver", "stream"]
 
 _GARBAGE = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\xde\xad\xbe\xef\r\n\r\n"
 
@@ -16,7 +16,7 @@ class Link(Protocol):
 
     @property
     def closes(self) -> bool:
-        """Whether the client asked to close after this response."""
+        """The client asked to close after this response."""
 
     def write(self, data: bytes) -> None:
         """Send bytes, buffered if need be."""

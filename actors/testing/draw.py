@@ -1,15 +1,24 @@
-"""Repeatable numbers: each is a pure function of the key it is drawn for, so runs repeat whatever the task order."""
+"""Draws for what a server says: a pure function of the text they are keyed by, whatever the order of the calls."""
 
-from hashlib import blake2b
+from __future__ import annotations
 
-__all__ = ["number", "uniform"]
+import xxhash
+
+from prism.rng import WORLD, Draw, integer, uniform
+
+_BOUND = 1 << 48
 
 
-def number(*key: object) -> int:
-    """A 64-bit number for the key."""
-    return int.from_bytes(blake2b(repr(key).encode(), digest_size=8).digest(), "big")
+def key_of(*parts: object) -> int:
+    """Return the key that stands for these values in `number_for` and `share_for`."""
+    return xxhash.xxh3_64_intdigest(repr(parts).encode())
 
 
-def uniform(*key: object) -> float:
-    """A float strictly between 0 and 1 for the key."""
-    return ((number(*key) >> 12) + 0.5) / 2**52
+def number_for(key: int, *parts: object) -> int:
+    """Return an integer of 48 random bits for the key and what it is drawn for."""
+    return integer(_BOUND, key_of(key, *parts), WORLD, 0, Draw.SERVER_ANSWER)
+
+
+def share_for(key: int, *parts: object) -> float:
+    """Return a float in [0, 1) for the key and what it is drawn for."""
+    return uniform(key_of(key, *parts), WORLD, 0, Draw.SERVER_ANSWER)

@@ -1,10 +1,55 @@
-"""What the server refuses, and the status it says it with."""
+"""Errors of the server for those who start it, and the refusals that it answers a request with.
 
-__all__ = ["ApiError", "BadFrameError", "BusyError"]
+PrismError
++-- ModelServerError
+    +-- ServerSettingsError    a setting that is out of its range
+    +-- ServerAddressError     an address that cannot be listened on
+    +-- ServerProcessError     a process that ended before it listened
+ApiError                       a request that is answered with an error status
++-- BusyError                  one too many for the queue
+BadFrameError                  bytes that are no HTTP, or too many
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from prism.errors import PrismError
+
+
+class ModelServerError(PrismError):
+    """A model server cannot be started."""
+
+
+class ServerSettingsError(ModelServerError, ValueError):
+    """A setting of the server is out of its range."""
+
+    def __init__(self, setting: str, problem: str) -> None:
+        super().__init__(f"{setting}: {problem}")
+        self.setting = setting
+        self.problem = problem
+
+
+class ServerAddressError(ModelServerError):
+    """The server cannot listen where it is told to."""
+
+    def __init__(self, host: str, port: int, problem: str) -> None:
+        super().__init__(f"cannot listen on {host}:{port}: {problem}; choose another port, or 0 for one that is free")
+        self.host = host
+        self.port = port
+        self.problem = problem
+
+
+class ServerProcessError(ModelServerError):
+    """The server's process ended before it listened; it has said why on standard error."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the model server's process ended with code {code} before it listened")
+        self.code = code
 
 
 class ApiError(Exception):
-    """A request the server answers with an error status; each API has its own error body."""
+    """A request is answered with an error status; each API writes it in a body of its own."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -20,4 +65,8 @@ class BusyError(ApiError):
 
 
 class BadFrameError(Exception):
-    """The bytes are not an HTTP/1.1 request."""
+    """The bytes of a client are no HTTP/1.1 request, or one beyond the limits."""
+
+    def __init__(self, found: str, status: int = HTTPStatus.BAD_REQUEST) -> None:
+        super().__init__(found)
+        self.status = HTTPStatus(status)

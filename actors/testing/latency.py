@@ -1,19 +1,32 @@
-"""How long a call takes once it has a slot."""
+"""Latency: the time that a call takes once it has a slot."""
+
+from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 
-from actors.testing.draw import uniform
+import msgspec
 
-__all__ = ["Latency"]
+from actors.testing.errors import ServerSettingsError
+from prism.rng import WORLD, Draw, normal
 
 _Z99 = NormalDist().inv_cdf(0.99)
+_MOST = math.exp(_Z99**2 / 2)
+"""Past this ratio no log-normal has that mean and that 99th percentile."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Latency:
-    """A constant time, or log-normal where `p99_s` is given; `slope` stretches it with each other busy slot."""
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """The seconds of a call: a constant, or log-normal where `p99_s` is given.
+
+    Args:
+        mean_s: the mean.
+        p99_s: the 99th percentile; 1 to 15 times the mean.
+        slope: each other busy slot makes a call longer by this share of it.
+        seed: of the draws.
+
+    Raises:
+        ServerSettingsError: a value is out of its range.
+    """
 
     mean_s: float = 0.0
     p99_s: float | None = None
@@ -21,18 +34,23 @@ class Latency:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.p99_s is not None and not 1 <= self.p99_s / self.mean_s < math.exp(_Z99**2 / 2):
-            # Past this ratio no log-normal has that mean and that 99th percentile.
-            message = f"p99_s must be 1 to {math.exp(_Z99**2 / 2):.1f} times mean_s, not {self.p99_s / self.mean_s:.1f}"
-            raise ValueError(message)
+        for name, value in (("mean_s", self.mean_s), ("slope", self.slope)):
+            if not 0 <= value < math.inf:
+                raise ServerSettingsError(f"latency {name}", f"must be at least 0, not {value}")
+        if self.p99_s is None:
+            return
+        if self.mean_s == 0:
+            raise ServerSettingsError("latency p99_s", "needs a mean_s above 0")
+        if not 1 <= self.p99_s / self.mean_s < _MOST:
+            ratio = self.p99_s / self.mean_s
+            raise ServerSettingsError("latency p99_s", f"must be 1 to {_MOST:.1f} times mean_s, not {ratio:.1f}")
 
     def seconds(self, call: int, others_busy: int) -> float:
-        """The time of the `call`-th call: the same for the same seed, whoever makes it."""
+        """Return the time of the call of this number: the same for the same seed, whoever makes it."""
         return self._alone_s(call) * (1 + self.slope * others_busy)
 
     def _alone_s(self, call: int) -> float:
-        if self.p99_s is None or self.mean_s == 0:
+        if self.p99_s is None:
             return self.mean_s
         sigma = _Z99 - math.sqrt(_Z99**2 - 2 * math.log(self.p99_s / self.mean_s))
-        z = NormalDist().inv_cdf(uniform("latency", self.seed, call))
-        return self.mean_s * math.exp(sigma * z - sigma**2 / 2)
+        return self.mean_s * math.exp(sigma * normal(self.seed, WORLD, call, Draw.SERVER_LATENCY) - sigma**2 / 2)

@@ -1,13 +1,13 @@
 """The models the server has, and the routes that list them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from actors.testing.decode import decode
 from actors.testing.errors import ApiError
 from actors.testing.settings import ServerSettings, SystemOne
-
-__all__ = ["full_name", "list_ids", "list_loaded", "list_models", "show"]
 
 _MODIFIED = "2026-01-05T10:00:00Z"
 _EXPIRES = "2318-01-05T10:00:00Z"
@@ -23,13 +23,13 @@ _DETAILS: Mapping[str, object] = {
 
 
 def full_name(name: str) -> str:
-    """The name with its tag, in lower case: Ollama finds models whatever the case."""
+    """Return the name with its tag, in lower case: Ollama finds models whatever the case."""
     last = name.rsplit("/", 1)[-1]
     return (name if ":" in last else f"{name}:latest").lower()
 
 
 def list_models(settings: ServerSettings) -> object:
-    """The body of /api/tags."""
+    """Return the body of /api/tags."""
     return {
         "models": [
             {"name": name, "model": name, "modified_at": _MODIFIED, "size": _SIZE}
@@ -40,7 +40,7 @@ def list_models(settings: ServerSettings) -> object:
 
 
 def list_loaded(loaded: Mapping[str, object]) -> object:
-    """The body of /api/ps: the models in memory, with the context length each was loaded for."""
+    """Return the body of /api/ps: the models in memory, with the context length each was loaded for."""
     return {
         "models": [
             {"name": name, "model": name, "size": _SIZE, "digest": _digest(name), "details": _DETAILS}
@@ -51,14 +51,18 @@ def list_loaded(loaded: Mapping[str, object]) -> object:
 
 
 def list_ids(settings: ServerSettings) -> object:
-    """The body of /v1/models."""
+    """Return the body of /v1/models."""
     names: Sequence[str] = [full_name(name) for name in settings.models]
     data = [{"id": name, "object": "model", "created": 1_767_607_200, "owned_by": "library"} for name in names]
     return {"object": "list", "data": data}
 
 
 def show(settings: ServerSettings, raw: bytes) -> object:
-    """The body of /api/show. Raises: ApiError."""
+    """Return the body of /api/show.
+
+    Raises:
+        ApiError: the request is wrong, or there is no such model.
+    """
     body = decode(raw, "ShowRequest", {"model": "string", "name": "string"})
     name = str(body.get("model") or body.get("name") or "")
     if not name:

@@ -1,7 +1,9 @@
-"""/api/chat and /api/generate.
+"""The routes /api/chat and /api/generate.
 
 Source: Ollama, server/routes.go, api/types.go and docs/api.md, for the order of the checks, status codes and texts.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
@@ -11,8 +13,6 @@ from actors.testing.errors import ApiError
 from actors.testing.models import full_name
 from actors.testing.settings import ServerSettings
 from actors.testing.wire import NDJSON, Response, as_json, dump
-
-__all__ = ["ChatApi", "GenerateApi"]
 
 _Said = Callable[[str], dict[str, object]]
 
@@ -26,7 +26,11 @@ class ChatApi(Chatter):
         self._settings = settings
 
     def parse(self, body: bytes) -> Ask:
-        """The call. Raises: ApiError."""
+        """Return the call.
+
+        Raises:
+            ApiError: the request is wrong.
+        """
         found = decode(body, "ChatRequest", {**_SHARED, "messages": "messages"})
         if not found.get("model"):
             raise ApiError(400, "model is required")
@@ -34,11 +38,11 @@ class ChatApi(Chatter):
         return _ask(self._settings, found, messages)
 
     def render(self, ask: Ask, completion: Completion) -> Response:
-        """The answer, in one object or a line a piece."""
+        """Return the answer, in one object or a line a piece."""
         return _render(ask, completion, lambda text: {"message": {"role": "assistant", "content": text}})
 
     def render_error(self, status: int, message: str) -> Response:
-        """The refusal."""
+        """Return the response of a refusal."""
         return as_json({"error": message}, status)
 
 
@@ -49,7 +53,11 @@ class GenerateApi(Chatter):
         self._settings = settings
 
     def parse(self, body: bytes) -> Ask:
-        """The call. Raises: ApiError."""
+        """Return the call.
+
+        Raises:
+            ApiError: the request is wrong.
+        """
         found = decode(body, "GenerateRequest", {**_SHARED, "prompt": "string", "system": "string"})
         if not found.get("model"):  # unlike chat, which says that a model is required
             raise ApiError(404, "model '' not found")
@@ -58,11 +66,11 @@ class GenerateApi(Chatter):
         return _ask(self._settings, found, messages if found.get("prompt") else [])
 
     def render(self, ask: Ask, completion: Completion) -> Response:
-        """The answer, in one object or a line a piece."""
+        """Return the answer, in one object or a line a piece."""
         return _render(ask, completion, lambda text: {"response": text})
 
     def render_error(self, status: int, message: str) -> Response:
-        """The refusal."""
+        """Return the response of a refusal."""
         return as_json({"error": message}, status)
 
 

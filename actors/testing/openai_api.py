@@ -1,7 +1,9 @@
-"""/v1/chat/completions, as OpenAI's clients know it.
+"""The route /v1/chat/completions, as OpenAI's clients know it.
 
 Source: Ollama, openai/openai.go and middleware/openai.go; vLLM and llama.cpp for what other servers refuse.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 
@@ -11,8 +13,6 @@ from actors.testing.errors import ApiError
 from actors.testing.models import full_name
 from actors.testing.settings import Dialect, ServerSettings
 from actors.testing.wire import Response, as_json, dump
-
-__all__ = ["OpenAiApi", "unauthorized"]
 
 _FIELDS: Mapping[str, str] = {"model": "string", "messages": "messages", "stream": "bool", "response_format": "map"}
 _ERROR_TYPES: Mapping[int, str] = {400: "invalid_request_error", 401: "invalid_request_error", 404: "not_found_error"}
@@ -26,7 +26,11 @@ class OpenAiApi(Chatter):
         self._settings = settings
 
     def parse(self, body: bytes) -> Ask:
-        """The call. Raises: ApiError."""
+        """Return the call.
+
+        Raises:
+            ApiError: the request is wrong.
+        """
         found = decode(body, "ChatCompletionRequest", _FIELDS)
         messages = found.get("messages")
         if not isinstance(messages, list) or not messages:
@@ -46,7 +50,7 @@ class OpenAiApi(Chatter):
         )
 
     def render(self, ask: Ask, completion: Completion) -> Response:
-        """The answer."""
+        """Return the answer."""
         reason = completion.done_reason if completion.done else None
         if ask.stream:
             return _events(ask, completion, reason)
@@ -56,19 +60,23 @@ class OpenAiApi(Chatter):
         return as_json({**head, "choices": [choice], "usage": _usage(completion)})
 
     def render_error(self, status: int, message: str) -> Response:
-        """The refusal."""
+        """Return the response of a refusal."""
         return _error(status, message)
 
 
 def unauthorized(headers: Mapping[str, str], key: str | None) -> Response | None:
-    """The 401 of a request without the right bearer key; None when it has it, or none is needed."""
+    """Return the 401 of a request without the right bearer key; None when it has it, or none is needed."""
     if key is None or headers.get("authorization") == f"Bearer {key}":
         return None
     return _error(401, "Incorrect API key provided.", "invalid_api_key")
 
 
 def _form(dialect: Dialect, body: Body) -> object:
-    """The format the dialect makes of response_format: a schema, "json" or None. Raises: ApiError 400."""
+    """Return the format that the dialect makes of response_format: a schema, "json" or None.
+
+    Raises:
+        ApiError: the dialect does not take it; status 400.
+    """
     asked = body.get("response_format")
     kind = asked.get("type", "text") if isinstance(asked, dict) else "text"
     if kind == "text" or dialect is Dialect.IGNORED or not isinstance(asked, dict):

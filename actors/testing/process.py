@@ -1,32 +1,71 @@
 """The server in a process of its own: for benchmarks, where a thread would share the client's interpreter."""
 
+from __future__ import annotations
+
+import signal
 import subprocess
 import sys
 from types import TracebackType
 from typing import Self
 
-__all__ = ["ModelServerProcess"]
+import msgspec
+
+from actors.testing.errors import ServerProcessError, ServerSettingsError
+from actors.testing.server import ModelServer, url_of
+from actors.testing.settings import ServerSettings
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """Orders of a server's process, as JSON in its one argument."""
+
+    settings: ServerSettings
+    host: str
+    port: int
 
 
 class ModelServerProcess:
-    """`python -m actors.testing` with these options, for `with`. It keeps its port over restarts."""
+    """A model server in a process of its own, for `with`. It keeps its port over restarts, and ends with its parent.
 
-    def __init__(self, *options: str, port: int = 0) -> None:
+    Args:
+        settings: as of `ModelServer`, without a `reply` hook, which cannot cross to another process.
+        host: the address to listen on.
+        port: the port; 0 picks a free one.
+
+    Raises:
+        ServerSettingsError: there is a hook.
+    """
+
+    def __init__(self, settings: ServerSettings | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.settings = settings or ServerSettings()
+        if self.settings.reply is not None:
+            raise ServerSettingsError("reply", "cannot cross to another process; use ModelServer")
+        self.host = host
         self.port = port
-        self._options = options
         self._process: subprocess.Popen[str] | None = None
 
     @property
     def url(self) -> str:
         """The base address, without a slash at its end."""
-        return f"http://127.0.0.1:{self.port}"
+        return url_of(self.host, self.port)
 
     def start(self) -> None:
-        """Start it, and wait until it listens."""
-        command = [sys.executable, "-m", "actors.testing", *self._options, "--port", str(self.port)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - this interpreter
-        if self._process.stdout is not None:
-            self.port = int(self._process.stdout.readline().rsplit(":", 1)[1])
+        """Start it, and wait until it listens.
+
+        Raises:
+            ServerProcessError: it ended before it listened.
+        """
+        if self._process is not None:
+            return
+        orders = msgspec.json.encode(Start(settings=self.settings, host=self.host, port=self.port)).decode()
+        process = subprocess.Popen(  # noqa: S603 - this very interpreter
+            [sys.executable, "-m", "actors.testing", orders], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        port = process.stdout.readline() if process.stdout is not None else ""
+        if not port:
+            process.communicate()
+            raise ServerProcessError(process.returncode)
+        self.port = int(port)
+        self._process = process
 
     def stop(self) -> None:
         """Kill it."""
@@ -41,3 +80,15 @@ class ModelServerProcess:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self.stop()
+
+
+def serve(orders: str) -> None:
+    """Serve as ordered: print the port, and end with standard input, which ends with the parent."""
+    start = msgspec.json.decode(orders, type=Start)
+    # Nobody can look at the exchanges from here.
+    settings = msgspec.structs.replace(start.settings, keeps=0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, with which this one ends
+    with ModelServer(settings, host=start.host, port=start.port) as server:
+        sys.stdout.write(f"{server.port}\n")
+        sys.stdout.flush()
+        sys.stdin.read()

@@ -1,6 +1,9 @@
 """The server as an object: its own thread and event loop, so that a client which blocks its loop never blocks it."""
 
+from __future__ import annotations
+
 import asyncio
+import os
 import socket
 import threading
 from types import TracebackType
@@ -8,21 +11,35 @@ from typing import Self
 
 import anyio.to_thread
 
-from actors.testing.app import App
+from actors.testing.app import App, OnExchange
 from actors.testing.connection import Connection, Connections
-from actors.testing.log import Exchange, Statistics
+from actors.testing.errors import ServerAddressError
+from actors.testing.exchange import Exchange
 from actors.testing.settings import ServerSettings
-
-__all__ = ["ModelServer"]
+from actors.testing.statistics import Statistics
 
 
 class ModelServer:
-    """A server on a real socket, for `with` or `async with`. Port 0 picks a free one and keeps it over restarts."""
+    """A model server on a real socket, for `with` or `async with`. It may be stopped and started again.
 
-    def __init__(self, settings: ServerSettings | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    Args:
+        settings: the behaviour, by default a server that answers at once and never fails.
+        host: the address to listen on.
+        port: the port; 0 picks a free one, which is kept over restarts.
+        on_exchange: is told of each exchange that has ended, in the server's thread.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings | None = None,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        on_exchange: OnExchange | None = None,
+    ) -> None:
         self.host = host
         self.port = port
-        self._app = App(settings or ServerSettings())
+        self._app = App(settings or ServerSettings(), on_exchange)
         self._connections = Connections()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -31,7 +48,7 @@ class ModelServer:
     @property
     def url(self) -> str:
         """The base address, without a slash at its end."""
-        return f"http://{self.host}:{self.port}"
+        return url_of(self.host, self.port)
 
     @property
     def settings(self) -> ServerSettings:
@@ -44,22 +61,23 @@ class ModelServer:
 
     @property
     def requests(self) -> list[Exchange]:
-        """All requests so far, in the order of their arrival."""
-        return list(self._app.requests)
+        """The latest requests, in the order of their arrival: as many as `settings.keeps`."""
+        return list(self._app.exchanges)
 
     @property
     def calls(self) -> list[Exchange]:
-        """The inference calls so far, in the order of their arrival."""
+        """The inference calls among `requests`."""
         return [exchange for exchange in self.requests if exchange.call is not None]
 
     def statistics(self) -> Statistics:
-        """The counts now."""
-        app = self._app
+        """Return the counts now."""
+        app, connections = self._app, self._connections
         return Statistics(
-            open_connections=len(self._connections.open),
-            peak_connections=self._connections.peak,
-            accepted_connections=self._connections.accepted,
+            requests=app.requests,
             calls=app.calls,
+            abandoned=app.counters.abandoned,
+            faults=dict(app.counters.faults),
+            statuses=dict(app.counters.statuses),
             loads=app.loads,
             in_flight=app.in_flight,
             peak_in_flight=app.peak_in_flight,
@@ -67,21 +85,26 @@ class ModelServer:
             peak_busy=app.slots.peak_busy,
             waiting=app.slots.waiting,
             peak_waiting=app.slots.peak_waiting,
+            open_connections=len(connections.open),
+            peak_connections=connections.peak,
+            accepted_connections=connections.accepted,
+            refused_connections=connections.refused,
         )
 
     def start(self) -> None:
-        """Listen. The socket accepts from here on, even before the thread runs."""
+        """Listen. The socket accepts from here on, even before the thread runs.
+
+        Raises:
+            ServerAddressError: the address cannot be listened on.
+        """
         if self._thread is not None:
             return
-        listener = socket.create_server((self.host, self.port), backlog=1024)  # with SO_REUSEADDR
-        listener.setblocking(False)
+        listener = _listener(self.host, self.port)
         self.port = listener.getsockname()[1]
         self._app.restart()
         self._stopping = asyncio.Event()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._run, args=(self._loop, listener), name="ollama-server", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, args=(self._loop, listener), name="model-server", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -128,3 +151,22 @@ class ModelServer:
             await asyncio.sleep(0)
         others = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*others, return_exceptions=True)
+
+
+def url_of(host: str, port: int) -> str:
+    """Return the base address of a server that listens there."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 1 << 16:
+        raise ServerAddressError(host, port, "a port is 0 to 65535")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=1024)  # with SO_REUSEADDR
+    except OSError as error:
+        # create_server puts the address into the message; an unknown name has a number of its own, below 0.
+        is_named = error.errno is not None and error.errno > 0
+        raise ServerAddressError(host, port, os.strerror(error.errno or 0) if is_named else str(error)) from None
+    listener.setblocking(False)
+    return listener

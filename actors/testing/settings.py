@@ -1,23 +1,27 @@
-"""What server to be."""
+"""Settings of the server: what it has, how fast it is, how it fails."""
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from __future__ import annotations
+
+from enum import StrEnum, unique
+
+import msgspec
 
 from actors.testing.answers import Reply
+from actors.testing.errors import ServerSettingsError
 from actors.testing.faults import FaultPlan
 from actors.testing.latency import Latency
 
-__all__ = ["Dialect", "ServerSettings", "SystemOne"]
 
-
+@unique
 class SystemOne(StrEnum):
-    """What /v1/systemone answers: as a server before 0.35 (404), for a chat model (400), or for a decision model."""
+    """The answer of /v1/systemone: of a server before 0.35 (404), of a chat model (400), or of a decision model."""
 
     OFF = "off"
     UNSUITED = "unsuited"
     ON = "on"
 
 
+@unique
 class Dialect(StrEnum):
     """The response_format that /v1/chat/completions takes.
 
@@ -31,19 +35,54 @@ class Dialect(StrEnum):
     IGNORED = "ignored"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerSettings:
-    """The server's behaviour. It can be exchanged while the server runs; slots and queue count from the next start."""
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The server's behaviour. It can be exchanged while the server runs; slots and queue count from the next start.
+
+    Args:
+        models: the models it has, or none; any other is a 404.
+        version: of Ollama, as it names it.
+        slots: calls that run at once (OLLAMA_NUM_PARALLEL).
+        max_queue: calls that wait for a slot (OLLAMA_MAX_QUEUE); more get a 503.
+        max_connections: open connections; more get a 503 and are closed.
+        load_s: seconds to load a model, at its first call and after a change of num_ctx.
+        latency: seconds of a call.
+        faults: calls that fail, and how.
+        systemone: the answer of /v1/systemone.
+        dialect: the response_format of the OpenAI API.
+        key: the bearer key that /v1/* asks for.
+        live: answer the same request differently every time, as a model above temperature 0 does.
+        reply: says what the model says, from the messages, the options and the format, instead of made-up values.
+        keeps: the latest exchanges that `ModelServer.requests` remembers.
+
+    Raises:
+        ServerSettingsError: a value is out of its range.
+    """
 
     models: tuple[str, ...] = ("llama3.2",)
     version: str = "0.40.12"
     slots: int = 4
     max_queue: int = 512
+    max_connections: int = 1_000
     load_s: float = 0.0
-    latency: Latency = field(default_factory=Latency)
-    faults: FaultPlan = field(default_factory=FaultPlan)
+    latency: Latency = Latency()
+    faults: FaultPlan = FaultPlan()
     systemone: SystemOne = SystemOne.ON
     dialect: Dialect = Dialect.JSON_SCHEMA
     key: str | None = None
     live: bool = False
     reply: Reply | None = None
+    keeps: int = 10_000
+
+    def __post_init__(self) -> None:
+        if not all(name.strip() for name in self.models):
+            raise ServerSettingsError("models", "each needs a name")
+        for name, value, least in (
+            ("slots", self.slots, 1),
+            ("max_queue", self.max_queue, 0),
+            ("max_connections", self.max_connections, 1),
+            ("keeps", self.keeps, 0),
+        ):
+            if value < least:
+                raise ServerSettingsError(name, f"must be at least {least}, not {value}")
+        if not 0 <= self.load_s < float("inf"):
+            raise ServerSettingsError("load_s", f"must be at least 0, not {self.load_s}")

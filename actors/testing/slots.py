@@ -1,17 +1,17 @@
-"""The places in which a model runs calls, and the line before them."""
+"""The slots in which a model runs calls, and the queue before them."""
+
+from __future__ import annotations
 
 import asyncio
 from collections import deque
 
 from actors.testing.errors import BusyError
 
-__all__ = ["Slots"]
-
 
 class Slots:
     """`limit` calls run at once, in order of arrival (OLLAMA_NUM_PARALLEL); `max_queue` wait (OLLAMA_MAX_QUEUE).
 
-    The real server bounds the line only until the model is loaded: after that its runner queues without a limit.
+    The real server bounds the queue only until the model is loaded: after that its runner queues without a limit.
     This one bounds both, so that a test can see the 503.
     """
 
@@ -25,11 +25,15 @@ class Slots:
 
     @property
     def waiting(self) -> int:
-        """Calls in the line."""
+        """The calls in the queue."""
         return len(self._waiting)
 
     async def acquire(self) -> None:
-        """Return once a slot is ours. Raises: BusyError when the line is full."""
+        """Return once the caller has a slot.
+
+        Raises:
+            BusyError: the queue is full.
+        """
         if self.busy < self.limit:
             self.busy += 1
             self.peak_busy = max(self.peak_busy, self.busy)
@@ -49,7 +53,7 @@ class Slots:
             raise
 
     def release(self) -> None:
-        """Give the slot to whoever waits longest, or free it."""
+        """Give the slot to the call that waits longest, or free it."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():

@@ -1,7 +1,9 @@
-"""/v1/systemone: typed questions about a state, answered with a probability for each option.
+"""The route /v1/systemone: typed questions about a state, answered with a probability for each option.
 
 Source: Ollama (since 0.35), decision/systemone.go and docs/api/systemone; the `ollama` package's SystemOneRequest.
 """
+
+from __future__ import annotations
 
 import json
 import math
@@ -10,13 +12,11 @@ from collections.abc import Mapping
 from actors.testing.answers import WRONG_STATE, Reply
 from actors.testing.completions import Ask, Completion, count_tokens
 from actors.testing.decode import decode
-from actors.testing.draw import uniform
+from actors.testing.draw import key_of, share_for
 from actors.testing.errors import ApiError
 from actors.testing.models import full_name
 from actors.testing.settings import ServerSettings, SystemOne
 from actors.testing.wire import Response, as_json
-
-__all__ = ["SystemOneApi"]
 
 _BODY_LIMIT = 64 << 10
 _SHARPNESS = 4.0
@@ -31,7 +31,11 @@ class SystemOneApi:
         self._settings = settings
 
     def parse(self, body: bytes) -> Ask:
-        """The call. Raises: ApiError."""
+        """Return the call.
+
+        Raises:
+            ApiError: the request is wrong.
+        """
         if len(body) > _BODY_LIMIT:
             raise ApiError(413, "request body too large")
         found = decode(body, "Request", {"model": "string", "questions": "map"})
@@ -53,25 +57,26 @@ class SystemOneApi:
         return Ask(model=name, messages=({"role": "user", "content": state},), questions=questions)
 
     def say(self, ask: Ask, nonce: object, reply: Reply | None) -> str:
-        """The answers as JSON; a reply hook names the choice, which then gets nearly all the probability."""
-        state = str(ask.messages[0]["content"])
+        """Return the answers as JSON; a reply hook names the choice, which then gets nearly all the probability."""
+        key = key_of(str(ask.messages[0]["content"]), nonce)
         answers: dict[str, object] = {}
         for label, question in ask.questions.items():
-            keys = list(_options(question))
-            weights = [math.exp(_SHARPNESS * uniform(state, repr(question), key, nonce)) for key in keys]
+            options = list(_options(question))
+            weights = [math.exp(_SHARPNESS * share_for(key, question, option)) for option in options]
             if reply is not None:
                 chosen = reply(ask.messages, {}, question)
-                weights = [99.0 * (len(keys) - 1) if key == chosen else 1.0 for key in keys]
-            answers[label] = _answer(question, {key: w / sum(weights) for key, w in zip(keys, weights, strict=True)})
+                weights = [99.0 * (len(options) - 1) if option == chosen else 1.0 for option in options]
+            shares = (weight / sum(weights) for weight in weights)
+            answers[label] = _answer(question, dict(zip(options, shares, strict=True)))
         return json.dumps(answers)
 
     def say_wrong(self, ask: Ask) -> str:
-        """A choice that no criterion names."""
+        """Return a choice that no criterion names."""
         answer = {"type": "choice", "choice": WRONG_STATE, "probabilities": {WRONG_STATE: 1.0}, "confidence": 1.0}
         return json.dumps(dict.fromkeys(ask.questions, answer))
 
     def render(self, ask: Ask, completion: Completion) -> Response:
-        """The answers; content that is no answers at all goes out as it is."""
+        """Return the answers; content that is no answers at all goes out as it is."""
         try:
             answers = json.loads(completion.content or "{}")
         except ValueError:
@@ -81,7 +86,7 @@ class SystemOneApi:
         return as_json({"model": ask.model, "answers": answers if completion.done else {}, "usage": usage})
 
     def render_error(self, status: int, message: str) -> Response:
-        """The refusal."""
+        """Return the response of a refusal."""
         return as_json({"error": message}, status)
 
 
@@ -104,7 +109,7 @@ def _check(label: str, question: object) -> None:
 
 
 def _options(question: Question) -> dict[str, object]:
-    """The option keys of a question, in order, with their descriptions."""
+    """Return the option keys of a question, in order, with their descriptions."""
     criteria = question.get("criteria")
     if question.get("type") == "noul":
         given = criteria if isinstance(criteria, dict) else {}

@@ -7,11 +7,12 @@ import json
 import msgspec
 import pytest
 
+from actors.testing import ScriptedClient, ScriptedModel
 from prism.agents import EconLLMAgent
 from prism.economy import GlobalState, NationState, SimulationState
 from prism.models import PolicyDecision
 from prism.quoting import DATA
-from tests.engines.scripted import HOSTILE, STATE, ScriptedClient, ScriptedModel, SpiedClient
+from tests.engines.scripted import HOSTILE, STATE, SpiedClient
 
 HOLD = PolicyDecision(action="Hold the interest rate", reasoning="All is well in the economy.", confidence=0.9)
 

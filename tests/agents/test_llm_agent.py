@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from actors.testing import ScriptedClient, ScriptedModel
 from prism.agents import EconLLMAgent, LLMAgent
 from prism.clock import SimulatedClock
 from prism.economy import SimulationState
 from prism.llm import LLMClient, LLMFailureException
 from prism.models import PolicyDecision
-from tests.engines.scripted import STATE, ScriptedClient, ScriptedModel, failure
+from tests.engines.scripted import STATE, failure
 from tests.llm.support import no_sleep
 
 LOWER = PolicyDecision(

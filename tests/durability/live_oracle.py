@@ -38,12 +38,12 @@ class LiveWitness:
         self._known: set[int] = set()
         """The seeds of all questions whose answer is logged."""
         self._heard = 0
-        """Requests that were looked at."""
+        """The number of the last call that was looked at."""
 
     @property
     def calls(self) -> int:
         """Questions that the server was asked."""
-        return len(self._server.calls)
+        return self._server.statistics().calls
 
     @property
     def answers(self) -> int:
@@ -69,8 +69,8 @@ class LiveWitness:
 
     def _asked_again(self) -> list[str]:
         """Requests since the last look for what was known by then."""
-        calls = self._server.calls
-        new, self._heard = calls[self._heard :], len(calls)
+        new = [call for call in self._server.calls if (call.call or 0) > self._heard]
+        self._heard = new[-1].call or 0 if new else self._heard
         again = [seed for call in new if (seed := _seed_of(call.body)) in self._known]
         return [f"{len(again)} logged answers were asked for again"] if again else []
 

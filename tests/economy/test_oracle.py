@@ -9,6 +9,7 @@ import anyio
 import msgspec
 import pytest
 
+from actors.testing import ScriptedModel
 from prism.economy import Action, GlobalState, NationState, SimulationState
 from prism.economy.components import model_components
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
@@ -16,7 +17,6 @@ from prism.economy.oracle import EconomyModelOracle, EconomyOracle
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMFailureException, Tape, TapedModel
 from tests.economy.one_nation import ALONE, components
-from tests.engines.scripted import ScriptedModel
 from tests.llm.support import no_sleep
 
 STATE = SimulationState(

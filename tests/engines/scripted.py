@@ -1,26 +1,14 @@
-"""A client and a model that answer from a script, and what they are asked about."""
+"""Records that a model is asked about, and a client that keeps what it is called with."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
-
+from actors.testing import ScriptedModel
 from prism.economy import Action, GlobalState, NationState, SimulationState
-from prism.llm import (
-    ChatRequest,
-    ChoiceRequest,
-    Completion,
-    Distribution,
-    Health,
-    Identity,
-    LLMClient,
-    LLMFailureException,
-)
+from prism.llm import LLMClient, LLMFailureException
 from prism.models import PolicyDecision, ValidationResult
 from tests.llm.support import no_sleep
-
-T = TypeVar("T", bound=msgspec.Struct)
 
 STATE = SimulationState(
     turn=1,
@@ -56,49 +44,6 @@ def action(text: str = "Lower interest rates by 0.5%", agent_name: str = "TestNa
 def approved(text: str = "Lower interest rates by 0.5%", agent_name: str = "TestNation") -> Action:
     decision = PolicyDecision(action=text, reasoning="Demand is weak,\nand prices are stable.", confidence=0.8)
     return action(text, agent_name, policy_decision=decision, validated=True, validation_result=VALID)
-
-
-class ScriptedClient:
-    """A client that gives its answers in order, the last one ever after, or raises them; it keeps what it is asked."""
-
-    def __init__(self, *answers: msgspec.Struct | Exception) -> None:
-        self._answers = answers
-        self.prompts: list[str] = []
-
-    async def call_with_retry(self, prompt: str, response_model: type[T]) -> T:
-        answer = self._answers[min(len(self.prompts), len(self._answers) - 1)]
-        self.prompts.append(prompt)
-        if isinstance(answer, Exception):
-            raise answer
-        assert isinstance(answer, response_model)
-        return answer
-
-
-class ScriptedModel:
-    """A language model that says its texts in order, the last one ever after, a quarter of a second each."""
-
-    name = "scripted"
-    identity = Identity(backend="scripted", model="scripted-1", dialect="", options={})
-
-    def __init__(self, *replies: str | LLMFailureException) -> None:
-        self._replies = replies
-        self.requests: list[ChatRequest] = []
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        reply = self._replies[min(len(self.requests), len(self._replies) - 1)]
-        self.requests.append(request)
-        if isinstance(reply, LLMFailureException):
-            raise reply
-        return Completion(text=reply, model="scripted-1", prompt_tokens=1, completion_tokens=1, latency_s=0.25)
-
-    async def choose(self, request: ChoiceRequest) -> Distribution | None:
-        return None
-
-    async def check(self) -> Health:
-        return Health(backend="scripted", version="1", model="scripted-1", latency_s=0.0, dialect="", note="")
-
-    async def aclose(self) -> None:
-        """Nothing is open."""
 
 
 class SpiedClient(LLMClient):

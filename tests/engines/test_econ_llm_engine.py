@@ -11,22 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.testing import ScriptedClient, ScriptedModel
 from prism.config import Config
 from prism.config.model import SimulationConfig
 from prism.economy import Action, GlobalState
 from prism.engines import EconLLMEngine
 from prism.llm import LLMClient, LLMFailureException
 from prism.models import PolicyDecision, StateUpdateDecision
-from tests.engines.scripted import (
-    HOSTILE,
-    INVALID,
-    STATE,
-    ScriptedClient,
-    ScriptedModel,
-    action,
-    approved,
-    failure,
-)
+from tests.engines.scripted import HOSTILE, INVALID, STATE, action, approved, failure
 from tests.llm.support import no_sleep
 
 LOWERED = StateUpdateDecision(

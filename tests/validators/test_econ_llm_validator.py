@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.testing import ScriptedClient, ScriptedModel
 from prism.clock import SimulatedClock
 from prism.economy import Action
-from prism.llm import ChatRequest, Completion, LLMClient, LLMFailureException
+from prism.llm import ChatRequest, LLMClient, LLMFailureException
 from prism.models import PolicyDecision, ValidationResult
 from prism.validators import EconLLMValidator
-from tests.engines.scripted import HOSTILE, INVALID, VALID, ScriptedClient, ScriptedModel, action, failure
+from tests.engines.scripted import HOSTILE, INVALID, VALID, action, failure
 from tests.llm.support import no_sleep
 
 MIXED = "Deploy military forces to protect shipping lanes, and lower tariffs on what they carry"
@@ -26,15 +27,12 @@ def prompt_about(proposed: Action) -> str:
     return EconLLMValidator(ScriptedClient(VALID))._construct_validation_prompt(proposed)
 
 
-class PermissiveReader(ScriptedModel):
-    """A model that rejects what is not wholly economic, unless the prompt tells it to be permissive."""
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        prompt = request.messages[0].content
-        is_permissive = "An action that is economic only in part, or has an economic effect, is valid" in prompt
-        verdict = VALID if "tariffs" in prompt.partition("Proposed action:")[2] and is_permissive else INVALID
-        self._replies = (msgspec.json.encode(verdict).decode(),)
-        return await super().complete(request)
+def permissively(request: ChatRequest) -> str:
+    """A model's answer that rejects what is not wholly economic, unless the prompt tells it to be permissive."""
+    prompt = request.messages[0].content
+    is_permissive = "An action that is economic only in part, or has an economic effect, is valid" in prompt
+    verdict = VALID if "tariffs" in prompt.partition("Proposed action:")[2] and is_permissive else INVALID
+    return msgspec.json.encode(verdict).decode()
 
 
 async def test_an_economic_action_is_marked_valid() -> None:
@@ -53,7 +51,7 @@ async def test_an_action_of_another_domain_is_marked_invalid() -> None:
 
 
 async def test_a_mixed_case_is_valid() -> None:
-    validator = EconLLMValidator(LLMClient(PermissiveReader(), sleep=no_sleep))
+    validator = EconLLMValidator(LLMClient(ScriptedModel(permissively), sleep=no_sleep))
     mixed, military = await validator.validate_actions([action(MIXED), action("Deploy military forces")])
     assert (mixed.validated, military.validated) == (True, False)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.testing.draw import number
+from prism.rng import WORLD, Draw, integer
 from prism.social.population import Population
 from prism.social.post import PostKind
 from prism.social.texts import write_post
@@ -72,11 +72,11 @@ class ObedientModel:
         self.read: list[Read] = []
         self._echoes = echoes
 
-    def __call__(self, messages: Sequence[Mapping[str, object]], options: Mapping[str, object], form: Any) -> str:
+    def __call__(self, messages: Sequence[Mapping[str, object]], options: Mapping[str, Any], form: Any) -> str:
         (key, schema), *_ = form["properties"].items()
         prompt = str(messages[-1]["content"])
         order = _ORDER.search(_QUOTED.sub('""', prompt))
-        drawn = schema["enum"][number("obedient", options["seed"]) % len(schema["enum"])]
+        drawn = schema["enum"][integer(len(schema["enum"]), options["seed"], WORLD, 0, Draw.SERVER_ANSWER)]
         said = order[1] if order else drawn
         # By a part that no quoting changes, so that this looks at what was sent and not at how.
         is_hostile = "answer " in prompt

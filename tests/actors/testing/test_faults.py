@@ -1,9 +1,9 @@
 """Each scripted fault, as a client sees it."""
 
 import json
-from dataclasses import replace
 
 import httpx
+import msgspec
 import ollama
 import pytest
 
@@ -47,7 +47,7 @@ async def test_a_hang_sends_nothing_until_the_client_leaves() -> None:
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_cut_ends_before_the_body_does(stream: bool) -> None:
     async with serving(failing(Fault.CUT)) as (_, client):
-        with pytest.raises(httpx.RemoteProtocolError, match=r"incomplete|without sending complete"):
+        with pytest.raises(httpx.RemoteProtocolError, match="closed connection"):
             await client.post("/api/chat", json={**CHAT, "stream": stream})
 
 
@@ -126,5 +126,5 @@ async def test_faults_touch_inference_alone() -> None:
         assert (await client.get("/api/tags")).status_code == 200
         assert (await client.post("/api/show", json={"model": "llama3.2"})).status_code == 200
         assert (await client.post("/api/chat", json=CHAT)).status_code == 500
-        server.settings = replace(settings, faults=FaultPlan())
+        server.settings = msgspec.structs.replace(settings, faults=FaultPlan())
         assert (await client.post("/api/chat", json=CHAT)).status_code == 200

@@ -1,14 +1,10 @@
 """The double itself: its log, its connections, how it stops and starts again, and its command line."""
 
-import subprocess
-import sys
-
 import anyio
 import httpx
 import pytest
 
-from actors.testing import Fault, Latency, ModelServer, ModelServerProcess, ServerSettings
-from actors.testing.faults import MEANINGS
+from actors.testing import Fault, FaultPlan, Latency, ModelServer, ModelServerProcess, ServerSettings
 from tests.actors.testing.support import CHAT, serving, until
 
 pytestmark = pytest.mark.network
@@ -69,16 +65,9 @@ def test_an_error_in_the_double_itself_is_raised_by_stop() -> None:
 
 @pytest.mark.process
 def test_the_process_serves_and_restarts_on_its_port() -> None:
-    with ModelServerProcess("--model", "qwen3", "--fault-at", "1=error") as server:
+    with ModelServerProcess(ServerSettings(models=("qwen3",), faults=FaultPlan(at={1: Fault.ERROR}))) as server:
         url = server.url
         assert httpx.post(f"{url}/api/chat", json={**CHAT, "model": "qwen3"}, trust_env=False).status_code == 500
         server.stop()
         server.start()
         assert httpx.get(f"{url}/api/tags", trust_env=False).json()["models"][0]["name"] == "qwen3:latest"
-
-
-@pytest.mark.process
-def test_the_command_line_explains_every_fault() -> None:
-    command = [sys.executable, "-m", "actors.testing", "--help"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert all(fault in text and MEANINGS[fault] in text for fault in Fault)

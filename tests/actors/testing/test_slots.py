@@ -102,5 +102,5 @@ def test_a_latency_grows_with_the_other_busy_slots() -> None:
 
 
 def test_a_p99_that_no_log_normal_has_is_refused() -> None:
-    with pytest.raises(ValueError, match="p99_s must be"):
+    with pytest.raises(ValueError, match="p99_s: must be 1 to 15"):
         Latency(mean_s=1, p99_s=20)

@@ -1,0 +1,53 @@
+"""Statistics of the server: what it was asked, how it ended, how busy it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.testing.exchange import Exchange
+from actors.testing.faults import Fault
+
+
+class Statistics(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts at one moment: slots and their peaks since the last start, the rest since the object was made.
+
+    `calls` are the inference requests that were well formed; `faults` and `statuses` count how the ended ones among all
+    requests ended: by the fault they were given, and by the HTTP status, where one was sent.
+    """
+
+    requests: int
+    calls: int
+    abandoned: int
+    faults: Mapping[Fault, int]
+    statuses: Mapping[int, int]
+    loads: int
+    in_flight: int
+    peak_in_flight: int
+    busy: int
+    peak_busy: int
+    waiting: int
+    peak_waiting: int
+    open_connections: int
+    peak_connections: int
+    accepted_connections: int
+    refused_connections: int
+
+
+class Counters:
+    """The counts of the exchanges that have ended."""
+
+    def __init__(self) -> None:
+        self.abandoned = 0
+        self.faults: Counter[Fault] = Counter()
+        self.statuses: Counter[int] = Counter()
+
+    def count(self, exchange: Exchange) -> None:
+        """Count an exchange that has ended."""
+        self.abandoned += exchange.abandoned
+        if exchange.fault is not None:
+            self.faults[exchange.fault] += 1
+        if exchange.status is not None:
+            self.statuses[exchange.status] += 1
