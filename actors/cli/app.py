@@ -53,6 +53,10 @@ COMMANDS = {
     "doctor": Named(
         "actors.cli.doctor:doctor", "Show what is installed, what this machine has, and whether the oracle answers."
     ),
+    "testing": Named(
+        "actors.cli.testing:testing",
+        "Try a configuration without a model: a server that answers, waits and fails as told.",
+    ),
 }
 """The commands in the order in which the help lists them."""
 

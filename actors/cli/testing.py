@@ -1,0 +1,317 @@
+"""`prism testing`: a server to try a configuration against where there is no model."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+from typing import Any
+
+import click
+import msgspec
+
+from actors.testing import (
+    MEANINGS,
+    Dialect,
+    Exchange,
+    Fault,
+    FaultPlan,
+    Latency,
+    ModelServer,
+    ModelServerError,
+    ServerSettings,
+    Statistics,
+    SystemOne,
+    evenly,
+)
+
+DEFAULT = ServerSettings()
+OLLAMA_PORT = 11434
+SECONDS = click.FloatRange(min=0)
+
+
+def _faults(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[Fault, float]:
+    shares: dict[Fault, float] = {}
+    for text in given:
+        name, _, share = text.partition("=")
+        try:
+            shares[_fault(name)] = float(share)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not NAME=SHARE, as in hang=0.1") from None
+    return shares
+
+
+def _faults_at(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[int, Fault]:
+    at: dict[int, Fault] = {}
+    for text in given:
+        number, _, name = text.partition("=")
+        try:
+            at[int(number)] = _fault(name)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not N=NAME, as in 3=reset") from None
+    return at
+
+
+def _fault(name: str) -> Fault:
+    try:
+        return Fault(name)
+    except ValueError:
+        raise click.BadParameter(f"{name!r} is no fault; there are {', '.join(Fault)}") from None
+
+
+@click.group()
+def testing() -> None:
+    """Try a configuration without a model: a server that answers, waits and fails as told."""
+
+
+@testing.command()
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; whoever can reach it may ask."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=OLLAMA_PORT,
+    show_default=True,
+    help="Port to listen on, by default Ollama's own; 0 for any that is free.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    default=DEFAULT.models,
+    show_default=True,
+    metavar="NAME",
+    help="A model that it has; any other is a 404. May be repeated.",
+)
+@click.option(
+    "--slots",
+    type=click.IntRange(min=1),
+    default=DEFAULT.slots,
+    show_default=True,
+    help="Calls that run at once; the rest waits in a queue. Ollama calls it OLLAMA_NUM_PARALLEL.",
+)
+@click.option(
+    "--max-queue",
+    type=click.IntRange(min=0),
+    default=DEFAULT.max_queue,
+    show_default=True,
+    help="Calls that wait for a slot; further ones get a 503. Ollama calls it OLLAMA_MAX_QUEUE.",
+)
+@click.option(
+    "--max-connections",
+    type=click.IntRange(min=1),
+    default=DEFAULT.max_connections,
+    show_default=True,
+    help="Connections that are open at once; further ones get a 503 and are closed.",
+)
+@click.option(
+    "--load", type=SECONDS, default=0.0, show_default=True, metavar="S", help="Seconds that loading a model takes."
+)
+@click.option(
+    "--latency", type=SECONDS, default=0.0, show_default=True, metavar="S", help="Seconds a call takes, on average."
+)
+@click.option(
+    "--p99",
+    type=SECONDS,
+    metavar="S",
+    help="Make latencies log-normal, with this 99th percentile in seconds: 1 to 15 times --latency.",
+)
+@click.option(
+    "--slope",
+    type=SECONDS,
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Each other call that runs makes a call longer by this share of it.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of latencies and faults.")
+@click.option(
+    "--faults",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the calls that fails, an equal part in each way; 0.05 is one call in twenty.",
+)
+@click.option(
+    "--fault",
+    "shares",
+    multiple=True,
+    callback=_faults,
+    metavar="NAME=SHARE",
+    help="Share of the calls that fails in this way, as in --fault hang=0.1, whatever --faults says. May be repeated.",
+)
+@click.option(
+    "--fault-at",
+    "at",
+    multiple=True,
+    callback=_faults_at,
+    metavar="N=NAME",
+    help="Let the N-th call fail in this way, as in --fault-at 3=reset. May be repeated.",
+)
+@click.option(
+    "--burst",
+    type=click.IntRange(min=1),
+    default=DEFAULT.faults.burst,
+    show_default=True,
+    help="503s in a row of one `busy` fault.",
+)
+@click.option(
+    "--drip",
+    type=SECONDS,
+    default=DEFAULT.faults.drip_s,
+    show_default=True,
+    metavar="S",
+    help="Seconds between two bytes of a `drip` fault.",
+)
+@click.option(
+    "--systemone",
+    type=click.Choice([each.value for each in SystemOne]),
+    default=DEFAULT.systemone.value,
+    show_default=True,
+    help="Whether /v1/systemone answers with a probability for each option; off: a 404, unsuited: a 400.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice([each.value for each in Dialect]),
+    default=DEFAULT.dialect.value,
+    show_default=True,
+    help="The response_format that /v1/chat/completions takes; ignored: any, and follows none.",
+)
+@click.option("--key", metavar="KEY", help="Bearer key that /v1/* asks for; a request without it gets a 401.")
+@click.option("--live", is_flag=True, help="Answer the same question differently every time.")
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Append each request to FILE once it has ended, a line of JSON each.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the counts at the end as one line of JSON.")
+def serve(**given: Any) -> None:
+    """Serve a stand-in for a model, which fails as told.
+
+    It speaks Ollama's API and OpenAI's. It has no model: it answers each question within the schema that comes with it,
+    with made-up values, and the same question in the same way. Latencies and faults follow from --seed and the number
+    of the call. Ctrl-C ends it and prints what it was asked.
+
+    \b
+      prism testing serve --faults 0.05          one call in twenty fails, in every way there is
+      prism testing serve --latency 1 --p99 8    as slow as a model
+      prism testing serve --fault hang=0.01      one call in a hundred is never answered
+    """
+    begun = monotonic()
+    try:
+        with ExitStack() as stack:
+            on_exchange = stack.enter_context(_log(given["log"])) if given["log"] else None
+            server = ModelServer(_settings(given), host=given["host"], port=given["port"], on_exchange=on_exchange)
+            stack.enter_context(server)
+            click.echo(f"listening on {server.url}")
+            if not given["as_json"]:
+                click.echo(_hint(server))
+            _wait_for_signal()
+    except ModelServerError as error:
+        raise click.ClickException(str(error)) from None
+    counts = server.statistics()
+    click.echo(msgspec.json.encode(counts) if given["as_json"] else _report(counts, monotonic() - begun))
+
+
+@testing.command()
+def faults() -> None:
+    """List the faults of the server, with their meaning.
+
+    `prism testing serve` makes them as told by --faults, --fault and --fault-at. They happen to questions alone, never
+    to a look at the list of models.
+    """
+    width = max(map(len, Fault))
+    for fault, meaning in MEANINGS.items():
+        click.echo(f"{fault:{width}}  {meaning}")
+
+
+def _settings(given: dict[str, Any]) -> ServerSettings:
+    seed = given["seed"]
+    return ServerSettings(
+        models=given["models"],
+        slots=given["slots"],
+        max_queue=given["max_queue"],
+        max_connections=given["max_connections"],
+        load_s=given["load"],
+        latency=Latency(mean_s=given["latency"], p99_s=given["p99"], slope=given["slope"], seed=seed),
+        faults=FaultPlan(
+            shares={**(evenly(given["faults"]) if given["faults"] else {}), **given["shares"]},
+            at=given["at"],
+            seed=seed,
+            burst=given["burst"],
+            drip_s=given["drip"],
+        ),
+        systemone=SystemOne(given["systemone"]),
+        dialect=Dialect(given["dialect"]),
+        key=given["key"],
+        live=given["live"],
+        keeps=0,  # nobody can look at them from here
+    )
+
+
+@contextmanager
+def _log(path: Path) -> Iterator[Any]:
+    try:
+        file = path.open("a", encoding="utf-8", buffering=1)
+    except OSError as error:
+        raise click.ClickException(f"--log: {path}: cannot be written: {error.strerror}") from None
+
+    def write(exchange: Exchange) -> None:
+        file.write(exchange.line() + "\n")
+
+    with file:
+        yield write
+
+
+def _hint(server: ModelServer) -> str:
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.host)  # noqa: S104 - compared with, not listened on
+    url = server.url if host is None else f"http://{host}:{server.port}"
+    model = server.settings.models[0]
+    settings = f"--set llm.host={url}" + ("" if model in DEFAULT.models else f" --set llm.model={model}")
+    return (
+        "try it from another terminal:\n"
+        f"  prism doctor --set oracle.backend=ollama {settings}\n"
+        f"  prism run configs/ollama.yaml {settings}\n"
+        "Ctrl-C ends it and prints what it was asked."
+    )
+
+
+def _wait_for_signal() -> None:
+    """Return at the first SIGINT or SIGTERM."""
+    ended = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        ended.set()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, end) for number in numbers]
+    try:
+        ended.wait()
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _report(counts: Statistics, seconds: float) -> str:
+    statuses = [f"{status}: {count:,}" for status, count in sorted(counts.statuses.items())]
+    silent = counts.requests - sum(counts.statuses.values())
+    rows = {
+        "calls": f"{counts.calls:,} in {seconds:,.1f} s",
+        "failed as told": f"{sum(counts.faults.values()):,}",
+        **{f"  {fault}": f"{counts.faults[fault]:,}" for fault in Fault if fault in counts.faults},
+        "given up by the client": f"{counts.abandoned:,}",
+        "requests by status": ", ".join([*statuses, *([f"none: {silent:,}"] if silent else [])]) or "none",
+        "at once": f"{counts.peak_busy:,} in slots, {counts.peak_waiting:,} waiting, at most",
+        "connections": f"{counts.accepted_connections:,}, {counts.peak_connections:,} at once at most, "
+        f"{counts.refused_connections:,} refused",
+        "loads of a model": f"{counts.loads:,}",
+    }
+    width = max(map(len, rows))
+    return "\n" + "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())
