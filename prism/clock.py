@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
 
-import msgspec
+from msgspec import Meta
+
+from prism.checked import Checked
 
 
-class SimulatedClock(msgspec.Struct, frozen=True):
+class SimulatedClock(Checked, frozen=True):
     """A clock that turns ticks into simulated UTC. No wall clock enters a result.
 
     Args:
@@ -16,8 +18,8 @@ class SimulatedClock(msgspec.Struct, frozen=True):
         tick_seconds: simulated seconds a tick.
     """
 
-    epoch: datetime = datetime(2026, 1, 1, tzinfo=UTC)
-    tick_seconds: float = 60.0
+    epoch: Annotated[datetime, Meta(tz=True)] = datetime(2026, 1, 1, tzinfo=UTC)
+    tick_seconds: Annotated[float, Meta(gt=0.0)] = 60.0
 
     def at(self, tick: int) -> datetime:
         """Return the simulated instant of a tick, in UTC."""

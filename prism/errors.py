@@ -2,6 +2,7 @@
 
     PrismError
     +-- ConfigError                 a configuration that cannot be run        (exit 3)
+    |   +-- SettingError            a value that a section cannot hold        (exit 3; also a ValueError)
     |   +-- InputError              a graph, profile or other input file      (exit 3)
     +-- StatechartError             a chart or a row that cannot work         (also a ValueError)
     +-- OracleError                 an oracle that cannot answer
@@ -16,10 +17,22 @@ Fields hold the facts; the class writes the message.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class PrismError(Exception):
     """The base class of every error that PRISM raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a process needs to have this error from another one: a pool passes errors on by pickling them."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[PrismError], message: tuple[object, ...], fields: dict[str, object]) -> PrismError:
+    """Return an error as it was, without its class writing the message again."""
+    error = kind.__new__(kind, *message)
+    error.__dict__.update(fields)
+    return error
 
 
 class ConfigError(PrismError):
@@ -39,6 +52,20 @@ class ConfigError(PrismError):
         self.line = line
         place = source if line is None else f"{source}:{line}"
         super().__init__(f"{place}: {problem}" if key is None else f"{place}: {key}: {problem}")
+
+
+class SettingError(ConfigError, ValueError):
+    """A value that a section of a configuration cannot hold, or values that cannot hold together.
+
+    Args:
+        source: the section, by the name of its class.
+        problem: what was expected, and what it is.
+        keys: the dotted paths of the settings involved, the first one to blame unless more is known.
+    """
+
+    def __init__(self, source: str, problem: str, *, keys: Sequence[str]) -> None:
+        self.keys = tuple(keys)
+        super().__init__(source, problem, key=self.keys[0])
 
 
 class InputError(ConfigError):

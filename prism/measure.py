@@ -6,8 +6,10 @@ from typing import Literal
 
 import msgspec
 
+from prism.checked import Checked
 
-class Measure(msgspec.Struct, frozen=True, kw_only=True):
+
+class Measure(Checked, frozen=True, kw_only=True):
     """One number of a world at the end of a tick.
 
     A world has the same measures, by name and labels, from its first tick to its last, however many agents it has.
@@ -24,4 +26,4 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     help: str
     kind: Literal["counter", "gauge"]
     value: float
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = msgspec.field(default_factory=dict)

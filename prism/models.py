@@ -17,6 +17,7 @@ from typing import Annotated, Final, Literal, get_args
 import msgspec
 from msgspec import Meta
 
+from prism.checked import Checked
 from prism.quoting import quoted
 
 Component = Literal["agent", "validator", "engine"]
@@ -33,7 +34,7 @@ _Reasoning = Annotated[str, Meta(description="step-by-step explanation, 10 to 20
 _Echo = Annotated[str, Meta(description="may be left out")]
 
 
-class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyDecision(Checked, frozen=True, kw_only=True):
     """A policy that an agent proposes.
 
     Args:
@@ -50,12 +51,12 @@ class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Confidence
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_line("action", self.action)
         _check_reasoning(self.reasoning)
-        _check_range("confidence", self.confidence, 0.0, 1.0)
 
 
-class ValidationResult(msgspec.Struct, frozen=True, kw_only=True):
+class ValidationResult(Checked, frozen=True, kw_only=True):
     """Whether an action belongs to the domain.
 
     Args:
@@ -75,11 +76,11 @@ class ValidationResult(msgspec.Struct, frozen=True, kw_only=True):
     action_evaluated: _Echo = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_reasoning(self.reasoning)
-        _check_range("confidence", self.confidence, 0.0, 1.0)
 
 
-class StateUpdateDecision(msgspec.Struct, frozen=True, kw_only=True):
+class StateUpdateDecision(Checked, frozen=True, kw_only=True):
     """What an action does to the interest rate.
 
     Args:
@@ -100,12 +101,11 @@ class StateUpdateDecision(msgspec.Struct, frozen=True, kw_only=True):
     action_applied: _Echo = ""
 
     def __post_init__(self) -> None:
-        _check_range("new_interest_rate", self.new_interest_rate, *RATE_PERCENT)
+        super().__post_init__()
         _check_reasoning(self.reasoning)
-        _check_range("confidence", self.confidence, 0.0, 1.0)
 
 
-class LLMReasoningChain(msgspec.Struct, frozen=True, kw_only=True):
+class LLMReasoningChain(Checked, frozen=True, kw_only=True):
     """The record of one decision: the question, the answer and the reasoning.
 
     Args:
@@ -130,18 +130,14 @@ class LLMReasoningChain(msgspec.Struct, frozen=True, kw_only=True):
     response: str
     reasoning: str
     timestamp: datetime
-    duration_ms: int
+    duration_ms: Annotated[int, Meta(ge=0)]
     model: str
-    retry_count: int
+    retry_count: Annotated[int, Meta(ge=0)]
 
     def __post_init__(self) -> None:
-        if self.component not in COMPONENTS:
-            raise ValueError(f"component: expected one of {', '.join(COMPONENTS)}, got {self.component!r}")
+        super().__post_init__()
         if self.timestamp.utcoffset() != timedelta(0):
             raise ValueError(f"timestamp: expected a time in UTC, got {self.timestamp.isoformat()!r}")
-        for field in ("duration_ms", "retry_count"):
-            if getattr(self, field) < 0:
-                raise ValueError(f"{field}: expected 0 or more, got {getattr(self, field)}")
 
     @property
     def chain_id(self) -> str:
@@ -158,25 +154,19 @@ class LLMReasoningChain(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _check_line(field: str, text: object) -> None:
-    if not isinstance(text, str) or not 1 <= len(text) <= ACTION_CHARS:
+def _check_line(field: str, text: str) -> None:
+    if not 1 <= len(text) <= ACTION_CHARS:
         raise ValueError(f"{field}: expected a line of 1 to {ACTION_CHARS} characters, got {_shown(text)}")
     if text.splitlines() != [text] or not text.strip():
         raise ValueError(f"{field}: expected one line that is not blank, got {_shown(text)}")
 
 
-def _check_reasoning(text: object) -> None:
+def _check_reasoning(text: str) -> None:
     least, most = REASONING_CHARS
-    if not isinstance(text, str) or not least <= len(text) <= most:
+    if not least <= len(text) <= most:
         raise ValueError(f"reasoning: expected {least} to {most} characters, got {_shown(text)}")
 
 
-def _check_range(field: str, value: object, least: float, most: float) -> None:
-    # NaN is neither below nor above any number; in this form it is out of every range.
-    if not isinstance(value, int | float) or not least <= value <= most:
-        raise ValueError(f"{field}: expected a number from {least:g} to {most:g}, got {value!r}")
-
-
-def _shown(text: object) -> str:
+def _shown(text: str) -> str:
     """Return the start of a text, and its length."""
-    return f"{text[:40]!r} ({len(text)} characters)" if isinstance(text, str) else repr(text)
+    return f"{text[:40]!r} ({len(text)} characters)"

@@ -1,13 +1,14 @@
 """The configuration of a run: what can be set, and how settings from several places become one checked value."""
 
+from prism.config.config import Config
 from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
 from prism.config.document import LENGTH_MAX
 from prism.config.economy import BacktestConfig, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
+from prism.config.llm import LLMConfig
 from prism.config.load import load_config
 from prism.config.model import (
     ActivityConfig,
     ChoiceConfig,
-    Config,
     FeedConfig,
     GraphConfig,
     OracleConfig,
@@ -27,6 +28,7 @@ __all__ = [
     "FeedConfig",
     "GraphConfig",
     "InitialConfig",
+    "LLMConfig",
     "MacroConfig",
     "MetricsConfig",
     "OracleConfig",

@@ -9,7 +9,8 @@ import msgspec
 
 from prism.clock import SimulatedClock
 from prism.config.economy import EconomyConfig
-from prism.config.model import Config, PopulationConfig
+from prism.config.model import OracleConfig, PopulationConfig, SimulationConfig, StatechartConfig
+from prism.config.runtime import RunConfig
 from prism.quarter import Period, Quarter
 
 SESSION_TICKS = 4
@@ -31,23 +32,30 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-def find_conflict(config: Config) -> Conflict | None:
-    """The first conflict in a configuration."""
+def find_conflict(
+    *,
+    simulation: SimulationConfig,
+    population: PopulationConfig,
+    statechart: StatechartConfig,
+    oracle: OracleConfig,
+    economy: EconomyConfig,
+    run: RunConfig,
+) -> Conflict | None:
+    """Return the first conflict between the sections of a configuration."""
     return next(
         chain(
-            _time_conflicts(config),
-            _population_conflicts(config.population),
-            _turn_conflicts(config),
-            _oracle_conflicts(config),
-            _economy_conflicts(config.economy),
-            _history_conflicts(config.economy),
+            _time_conflicts(simulation),
+            _population_conflicts(population),
+            _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
+            _oracle_conflicts(oracle, run),
+            _economy_conflicts(economy),
+            _history_conflicts(economy),
         ),
         None,
     )
 
 
-def _time_conflicts(config: Config) -> Iterator[Conflict]:
-    simulation = config.simulation
+def _time_conflicts(simulation: SimulationConfig) -> Iterator[Conflict]:
     if simulation.domain == "social" and simulation.ticks_per_round < SESSION_TICKS:
         yield Conflict(
             keys=("simulation.ticks_per_round", "simulation.domain"),
@@ -87,11 +95,8 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
         )
 
 
-def _turn_conflicts(config: Config) -> Iterator[Conflict]:
+def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Iterator[Conflict]:
     """What a turn of an economy cannot be made with: it is whole within its tick, and has no answer by default."""
-    if config.simulation.domain != "economy":
-        return
-    oracle = config.oracle
     if oracle.mode != "pace":
         yield Conflict(
             keys=("oracle.mode", "simulation.domain"),
@@ -103,7 +108,7 @@ def _turn_conflicts(config: Config) -> Iterator[Conflict]:
             problem="an economy settles a quarter in its own tick: expected lookahead_ticks 0, "
             f"got {oracle.lookahead_ticks}",
         )
-    if not config.statechart.oracle_enabled:
+    if not statechart.oracle_enabled:
         yield Conflict(
             keys=("statechart.oracle_enabled", "simulation.domain"),
             problem="an economy has no policy without its oracle: expected oracle_enabled true, got false",
@@ -115,9 +120,8 @@ def _turn_conflicts(config: Config) -> Iterator[Conflict]:
         )
 
 
-def _oracle_conflicts(config: Config) -> Iterator[Conflict]:
-    oracle = config.oracle
-    if oracle.mode == "realtime" and not (config.run.tick_s and oracle.lookahead_ticks):
+def _oracle_conflicts(oracle: OracleConfig, run: RunConfig) -> Iterator[Conflict]:
+    if oracle.mode == "realtime" and not (run.tick_s and oracle.lookahead_ticks):
         yield Conflict(
             keys=("oracle.mode", "run.tick_s", "oracle.lookahead_ticks"),
             problem="realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be too late",

@@ -12,7 +12,8 @@ import msgspec
 import yaml
 from msgspec import inspect
 
-from prism.config.model import Config
+from prism.config.config import Config
+from prism.expectations import item_type_of, type_text
 
 STARTER_WIDTH = 120
 STARTER_HEADER = """\
@@ -94,7 +95,7 @@ def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: 
         if isinstance(kind, inspect.StructType):
             inner.append((kind, value, f"{path}."))
             continue
-        item = kind.item_type if isinstance(kind, inspect.VarTupleType) else None
+        item = item_type_of(kind)
         yield Setting(
             path=path,
             type=type_text(kind),
@@ -112,54 +113,6 @@ def _unwrap(kind: inspect.Type) -> tuple[inspect.Type, str]:
     if not isinstance(kind, inspect.Metadata):
         return kind, ""
     return kind.type, str((kind.extra_json_schema or {}).get("description", ""))
-
-
-def type_text(kind: inspect.Type) -> str:
-    """A type and its range in words.
-
-    Raises:
-        TypeError: the model uses a kind of type that no configuration file has needed yet; teach it here.
-    """
-    match kind:
-        case inspect.Metadata():
-            return type_text(kind.type)
-        case inspect.UnionType():
-            return " or ".join(type_text(member) for member in kind.types)
-        case inspect.VarTupleType():
-            least = f", at least {kind.min_length}" if kind.min_length else ""
-            return f"list of {type_text(kind.item_type)}{least}"
-        case inspect.IntType() | inspect.FloatType():
-            return _number_text(kind)
-    return _word_text(kind)
-
-
-def _word_text(kind: inspect.Type) -> str:
-    match kind:
-        case inspect.LiteralType():
-            return f"one of: {', '.join(str(value) for value in kind.values)}"
-        case inspect.StrType():
-            return "non-empty text" if kind.min_length else "text"
-        case inspect.DateTimeType():
-            return "date and time with UTC offset" if kind.tz else "date and time"
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.NoneType():
-            return "none"
-    raise TypeError(f"no words for settings of type {kind}")
-
-
-def _number_text(kind: inspect.IntType | inspect.FloatType) -> str:
-    name = "int" if isinstance(kind, inspect.IntType) else "float"
-    if kind.ge is not None and kind.le is not None:
-        return f"{name} {_plain(kind.ge)} to {_plain(kind.le)}"
-    bounds = ((">=", kind.ge), (">", kind.gt), ("<=", kind.le), ("<", kind.lt))
-    text = " and ".join(f"{sign} {_plain(bound)}" for sign, bound in bounds if bound is not None)
-    return f"{name} {text}".rstrip()
-
-
-def _plain(number: float) -> str:
-    """A bound without needless digits: 0.0 is 0, and a large int keeps all its digits."""
-    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 def yaml_text(value: object) -> str:

@@ -9,15 +9,14 @@ and deep nesting are refused too: the time of the library grows with the square 
 from __future__ import annotations
 
 import re
-from datetime import date
 from typing import Any
 
 import msgspec
 import yaml
 
 from prism.errors import ConfigError
+from prism.expectations import found
 
-FOUND_LENGTH = 60
 DEPTH_MAX = 32
 """Collections inside one another; settings need 4."""
 LENGTH_MAX = 64 * 1024
@@ -137,24 +136,6 @@ def without_lines(value: object) -> object:
     if isinstance(value, dict):
         return {key: without_lines(entry.value) for key, entry in value.items()}
     return [without_lines(item) for item in value] if isinstance(value, list) else value
-
-
-def found(value: object) -> str:
-    """A value as an error shows it: on one line, as YAML writes it, cut where it is long."""
-    text = _found(value)
-    return text if len(text) <= FOUND_LENGTH else f"{text[: FOUND_LENGTH - 3]}..."
-
-
-def _found(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, float):
-        return repr(value).replace("inf", ".inf").replace("nan", ".nan")
-    if isinstance(value, list):
-        return f"[{', '.join(_found(item) for item in value)}]"
-    if isinstance(value, dict):
-        return "a mapping"
-    return str(value) if isinstance(value, date) else repr(value)
 
 
 def _read(text: str, source: str, length_max: int) -> Entry | None:

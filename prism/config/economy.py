@@ -1,6 +1,5 @@
 """The settings of an economy: its nations, the policy rule, the model of the economy, where it starts, the backtest.
 
-This module imports nothing of `prism.config.model`, which imports it: hence the base class's options are restated here.
 Rates, inflation, growth and unemployment are in percent; a point is a percentage point.
 """
 
@@ -8,13 +7,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
+
+from prism.config.section import Section
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
-class TaylorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TaylorConfig(Section, frozen=True, kw_only=True):
     """The policy rule of the embedded adviser: Taylor (1993), who gave 2, 2, 0.5 and 0.5."""
 
     neutral_rate: Annotated[
@@ -47,7 +47,7 @@ class TaylorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = 1.7
 
 
-class MacroConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MacroConfig(Section, frozen=True, kw_only=True):
     """How the economy answers the interest rate, a quarter a tick. Equations and limits: docs/economy.md."""
 
     neutral_rate: Annotated[
@@ -93,7 +93,7 @@ class MacroConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ] = 0.0
 
 
-class InitialConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class InitialConfig(Section, frozen=True, kw_only=True):
     """Where the economy starts: the indicators given here, or those of a quarter in a file."""
 
     interest_rate: Annotated[float, Meta(ge=-10.0, le=100.0, description="short-term rate, percent")] = 4.0
@@ -113,7 +113,7 @@ class InitialConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = None
 
 
-class BacktestConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BacktestConfig(Section, frozen=True, kw_only=True):
     """How `prism backtest` compares the rule with history."""
 
     lag_quarters: Annotated[
@@ -126,7 +126,7 @@ class BacktestConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ] = ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3")
 
 
-class EconomyConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EconomyConfig(Section, frozen=True, kw_only=True):
     """The nations of an economy, and how the embedded adviser, validator and engine judge it."""
 
     nations: Annotated[

@@ -7,23 +7,23 @@ A section without anything below it (`population:`) keeps its defaults, as in a 
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from prism.config.checks import find_conflict
-from prism.config.describe import Setting, settings
-from prism.config.document import LENGTH_MAX, Entry, found, join, read_document, read_value, without_lines
-from prism.config.model import Config
-from prism.errors import ConfigError
+from prism.checked import field_types
+from prism.config.config import Config
+from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_value, without_lines
+from prism.config.section import keys_of, sections_of, unknown_key
+from prism.errors import ConfigError, SettingError
+from prism.expectations import found
 
 ENVIRONMENT_PREFIX = "PRISM_"
 OVERRIDE_SOURCE = "--set"
+MAPPING_SOURCE = "overrides"
+NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 
 class Leaf(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,21 +39,23 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_config(
-    text: str | None,
-    source: str,
+    text: str | None = None,
+    source: str = "configuration",
     *,
-    environment: Mapping[str, str],
-    overrides: Sequence[str],
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+    overrides: Sequence[str] | Mapping[str, object] = (),
     length_max: int = LENGTH_MAX,
 ) -> Config:
-    """The configuration that all sources together mean.
+    """Return the configuration that all sources together mean.
+
+    This reads no file: `actors.read_config("study.yaml")` does, or `load_config(Path("study.yaml").read_text())`.
 
     Args:
         text: the YAML text; none where there is no file.
         source: what errors call the text, usually its file name.
         environment: every environment variable. `PRISM_A__B` sets `a.b`. Other names with `PRISM_` are left alone,
             except that of a section (`PRISM_POPULATION`), which is refused as a likely slip.
-        overrides: `a.b=value` each, the last one first in rank.
+        overrides: `{"a.b": value}`, or `a.b=value` each as YAML, the last one first in rank.
         length_max: characters that the text may have.
 
     Raises:
@@ -65,43 +67,49 @@ def load_config(
         for path, leaf in layer:
             leaves.pop(path, None)  # so that the order of the leaves is the order in which they were set
             leaves[path] = leaf
-    _refuse_unbounded(leaves)
-    config = _convert(leaves)
-    conflict = find_conflict(config)
-    if conflict is not None:
-        blamed = next(path for path in reversed(leaves) if path in conflict.keys)
-        raise leaves[blamed].refuse(conflict.problem, blamed)
-    return config
+    tree = _tree(leaves)
+    try:
+        return Config(**tree)
+    except SettingError as error:  # each value is right by itself, so these cannot hold together
+        blamed = next(path for path in reversed(leaves) if path in error.keys)
+        raise leaves[blamed].refuse(error.problem, blamed) from None
 
 
 def _from_text(text: str | None, source: str, length_max: int) -> Iterator[tuple[str, Leaf]]:
     if text is not None:
+        if text.endswith((".yaml", ".yml")) and "\n" not in text:
+            raise ConfigError(source, f"expected YAML text, got a file's name; actors.read_config({text!r}) reads it")
         yield from _from_section(read_document(text, source, length_max=length_max), source, "")
 
 
 def _from_section(entries: Mapping[str, Entry], source: str, section: str) -> Iterator[tuple[str, Leaf]]:
+    sections = sections_of(Config)
     for name, entry in entries.items():
         path = join(section, name)
-        if name not in _sections()[section]:
-            raise ConfigError(source, _unknown(section, name), key=path, line=entry.line)
-        if path not in _sections():
+        if name not in field_types(sections[section]):
+            raise ConfigError(source, unknown_key(Config, section, name), key=path, line=entry.line)
+        if path not in sections:
             yield path, Leaf(value=without_lines(entry.value), source=source, line=entry.line)
         elif isinstance(entry.value, dict):
             yield from _from_section(entry.value, source, path)
         elif entry.value is not None:
-            problem = f"expected a section with keys ({_names(path)}), got {found(entry.value)}"
+            problem = f"expected a section with keys ({keys_of(sections[path])}), got {found(entry.value)}"
             raise ConfigError(source, problem, key=path, line=entry.line)
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Leaf]]:
     for variable in sorted(environment):  # the order of an environment means nothing, so it must decide nothing
         name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
-        if variable.startswith(ENVIRONMENT_PREFIX) and ("__" in name or name in _sections()[""]):
+        if variable.startswith(ENVIRONMENT_PREFIX) and ("__" in name or name in field_types(Config)):
             path = _known_path(name.split("__"), variable)
             yield path, Leaf(value=read_value(environment[variable], variable, path), source=variable)
 
 
-def _from_overrides(overrides: Sequence[str]) -> Iterator[tuple[str, Leaf]]:
+def _from_overrides(overrides: Sequence[str] | Mapping[str, object]) -> Iterator[tuple[str, Leaf]]:
+    if isinstance(overrides, Mapping):
+        for name, value in overrides.items():
+            yield _known_path(name.split("."), MAPPING_SOURCE), Leaf(value=value, source=MAPPING_SOURCE)
+        return
     for override in overrides:
         name, equals, value = override.partition("=")
         if not equals:
@@ -112,81 +120,32 @@ def _from_overrides(overrides: Sequence[str]) -> Iterator[tuple[str, Leaf]]:
 
 def _known_path(parts: Sequence[str], source: str) -> str:
     """The dotted path of a setting, from its parts."""
+    sections = sections_of(Config)
     whole, section = "", ""
     for part in parts:
         whole = join(whole, part)
     for part in parts:
-        if section not in _sections():
+        if section not in sections:
             raise ConfigError(source, f"unknown key; {section} is a setting and has no keys of its own", key=whole)
-        if part not in _sections()[section]:
-            raise ConfigError(source, _unknown(section, part), key=whole)
+        if part not in field_types(sections[section]):
+            raise ConfigError(source, unknown_key(Config, section, part), key=whole)
         section = join(section, part)
-    if section in _sections():
-        raise ConfigError(source, f"expected one key of this section: {_names(section)}", key=whole)
+    if section in sections:
+        raise ConfigError(source, f"expected one key of this section: {keys_of(sections[section])}", key=whole)
     return section
 
 
-def _unknown(section: str, name: str) -> str:
-    """What to say of a key that a section does not have."""
-    close = get_close_matches(name, _sections()[section], n=1)
-    elsewhere = [setting.path for setting in settings() if setting.name == name]
-    guesses = elsewhere or [join(section, guess) for guess in close]
-    if guesses:
-        return f"unknown key; did you mean {' or '.join(guesses)}?"
-    return f"unknown key; {section or 'the top'} has: {_names(section)}"
-
-
-@cache
-def _sections() -> Mapping[str, tuple[str, ...]]:
-    """What each section has in it, sections and settings, by its path; "" is the top."""
-    known: dict[str, dict[str, None]] = {}
-    for setting in settings():
-        parts = setting.path.split(".")
-        for depth, part in enumerate(parts):
-            known.setdefault(".".join(parts[:depth]), {})[part] = None
-    return {section: tuple(names) for section, names in known.items()}
-
-
-def _names(section: str) -> str:
-    return ", ".join(_sections()[section])
-
-
-@cache
-def _catalogue() -> Mapping[str, Setting]:
-    return {setting.path: setting for setting in settings()}
-
-
-def _refuse_unbounded(leaves: Mapping[str, Leaf]) -> None:
-    """Refuse `.nan` and `.inf`, which pass every range that is open on their side."""
-    for path, leaf in leaves.items():
-        for value in leaf.value if isinstance(leaf.value, list) else (leaf.value,):
-            if isinstance(value, float) and not math.isfinite(value):
-                raise leaf.refuse(f"expected {_catalogue()[path].type}, got {found(leaf.value)}", path)
-
-
-def _convert(leaves: Mapping[str, Leaf]) -> Config:
-    """The one strict conversion; defaults fill in what no leaf sets."""
+def _tree(leaves: Mapping[str, Leaf]) -> dict[str, Any]:
+    """The leaves as nested sections, each value as its section holds it."""
     tree: dict[str, Any] = {}
     for path, leaf in leaves.items():
-        *sections, name = path.split(".")
+        *outer, name = path.split(".")
+        try:
+            value = sections_of(Config)[".".join(outer)].taken(name, leaf.value)
+        except SettingError as error:
+            raise leaf.refuse(error.problem, error.key or path) from None
         branch = tree
-        for section in sections:
+        for section in outer:
             branch = branch.setdefault(section, {})
-        branch[name] = leaf.value
-    try:
-        return msgspec.convert(tree, Config)
-    except msgspec.ValidationError as error:
-        raise _refusal(str(error), leaves) from error
-
-
-def _refusal(message: str, leaves: Mapping[str, Leaf]) -> ConfigError:
-    """What msgspec says of a value, with the value, its range and its place."""
-    place = re.search(r"at `\$\.([\w.]+)(?:\[(\d+)\])?", message)
-    if place is None or place[1] not in leaves:
-        return ConfigError("configuration", message)
-    path, index = place[1], place[2]
-    leaf, setting = leaves[path], _catalogue()[path]
-    if index is not None and isinstance(leaf.value, list):
-        item = found(leaf.value[int(index)])
-        return leaf.refuse(f"expected {setting.item_type}, got {item}", f"{path}[{index}]")
-    return leaf.refuse(f"expected {setting.type}, got {found(leaf.value)}", path)
+        branch[name] = value
+    return tree

@@ -8,18 +8,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
-from prism.config.economy import EconomyConfig
-from prism.config.runtime import MetricsConfig, RunConfig
-from prism.llm.config import LLMConfig
+from prism.config.section import Section
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
-
-
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A group of settings; an unknown key in it is an error."""
 
 
 class SimulationConfig(Section, frozen=True, kw_only=True):
@@ -199,17 +192,3 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         int, Meta(ge=1, le=10**7, description="most questions waiting; beyond it the engine holds them")
     ] = 10_000
     choice: ChoiceConfig = ChoiceConfig()
-
-
-class Config(Section, frozen=True, kw_only=True):
-    """A whole run."""
-
-    simulation: SimulationConfig = SimulationConfig()
-    population: PopulationConfig = PopulationConfig()
-    feed: FeedConfig = FeedConfig()
-    statechart: StatechartConfig = StatechartConfig()
-    oracle: OracleConfig = OracleConfig()
-    llm: LLMConfig = LLMConfig()
-    economy: EconomyConfig = EconomyConfig()
-    run: RunConfig = RunConfig()
-    metrics: MetricsConfig = MetricsConfig()

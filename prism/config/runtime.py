@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
+from prism.config.section import Section
 
-class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+
+class RunConfig(Section, frozen=True, kw_only=True):
     """How the actors run. A result depends on it only where an agent crashes."""
 
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
@@ -29,7 +30,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = True
 
 
-class MetricsConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MetricsConfig(Section, frozen=True, kw_only=True):
     """The HTTP endpoint that a run is watched by: docs/metrics.md. A result does not depend on it."""
 
     enabled: Annotated[

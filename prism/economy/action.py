@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from prism.checked import Checked
 from prism.models import LLMReasoningChain, PolicyDecision, ValidationResult
 
 _ECONOMIC: Final = re.compile(
@@ -21,7 +22,7 @@ _ECONOMIC: Final = re.compile(
 )
 
 
-class Action(msgspec.Struct, frozen=True, kw_only=True):
+class Action(Checked, frozen=True, kw_only=True):
     """An action of an agent. It is free text, not one of a list.
 
     Args:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from prism.agents.stateful import StatefulAgent
+from prism.checked import Checked
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
 from prism.economy.state import SimulationState
@@ -39,21 +40,21 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     action: Action | None = None
 
 
-class Proposed(msgspec.Struct, frozen=True, kw_only=True, tag="proposed"):
+class Proposed(Checked, frozen=True, kw_only=True, tag="proposed"):
     """The first step: a nation has decided on a policy."""
 
     decision: PolicyDecision
     chain: LLMReasoningChain
 
 
-class Reviewed(msgspec.Struct, frozen=True, kw_only=True, tag="reviewed"):
+class Reviewed(Checked, frozen=True, kw_only=True, tag="reviewed"):
     """The second step: a validator has judged a proposal."""
 
     decision: ValidationResult
     chain: LLMReasoningChain
 
 
-class Applied(msgspec.Struct, frozen=True, kw_only=True, tag="applied"):
+class Applied(Checked, frozen=True, kw_only=True, tag="applied"):
     """The third step: an engine has worked out the effect of a valid proposal."""
 
     decision: StateUpdateDecision

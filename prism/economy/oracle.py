@@ -12,11 +12,11 @@ from typing import Final
 
 import msgspec
 
+from prism.config.llm import LLMConfig
 from prism.economy.components import Components
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.errors import OracleError
 from prism.llm.client import LLMClient
-from prism.llm.config import LLMConfig
 from prism.llm.failure import LLMFailureException
 from prism.llm.oracle import ModelOracle
 from prism.llm.port import LanguageModel

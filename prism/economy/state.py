@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
+from typing import Annotated
 
-import msgspec
+from msgspec import Meta
 
+from prism.checked import Checked
 from prism.models import LLMReasoningChain
 
 
-class NationState(msgspec.Struct, frozen=True, kw_only=True):
+class NationState(Checked, frozen=True, kw_only=True):
     """A nation.
 
     Raises:
@@ -17,16 +18,15 @@ class NationState(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    economic_strength: float
+    economic_strength: Annotated[float, Meta(ge=0.0)]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.name.strip():
             raise ValueError(f"name: expected a text that is not blank, got {self.name!r}")
-        if not (math.isfinite(self.economic_strength) and self.economic_strength >= 0.0):
-            raise ValueError(f"economic_strength: expected 0 or more, got {self.economic_strength!r}")
 
 
-class GlobalState(msgspec.Struct, frozen=True, kw_only=True):
+class GlobalState(Checked, frozen=True, kw_only=True):
     """The indicators that every nation sees. The defaults are an economy at rest: a neutral real rate of 2%.
 
     Args:
@@ -43,17 +43,8 @@ class GlobalState(msgspec.Struct, frozen=True, kw_only=True):
     interest_rate: float = 4.0
     inflation: float = 2.0
     gdp_growth: float = 2.0
-    unemployment: float = 5.0
-    total_economic_value: float = 1000.0
-
-    def __post_init__(self) -> None:
-        for field in self.__struct_fields__:
-            if not math.isfinite(getattr(self, field)):
-                raise ValueError(f"{field}: expected a finite number, got {getattr(self, field)!r}")
-        if not 0.0 <= self.unemployment <= 100.0:
-            raise ValueError(f"unemployment: expected 0 to 100, got {self.unemployment}")
-        if self.total_economic_value < 0.0:
-            raise ValueError(f"total_economic_value: expected 0 or more, got {self.total_economic_value}")
+    unemployment: Annotated[float, Meta(ge=0.0, le=100.0)] = 5.0
+    total_economic_value: Annotated[float, Meta(ge=0.0)] = 1000.0
 
     def described(self) -> str:
         """Return the four rates for a prompt, one a line, to a hundredth of a point: finer is noise to a model."""
@@ -66,7 +57,7 @@ class GlobalState(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(f"- {name}: {round(value, 2)}%" for name, value in rows)
 
 
-class SimulationState(msgspec.Struct, frozen=True, kw_only=True):
+class SimulationState(Checked, frozen=True, kw_only=True):
     """An economy after a turn.
 
     Args:
@@ -79,14 +70,13 @@ class SimulationState(msgspec.Struct, frozen=True, kw_only=True):
         ValueError: a negative turn, or a nation under another name than its own.
     """
 
-    turn: int
+    turn: Annotated[int, Meta(ge=0)]
     agents: dict[str, NationState]
     global_state: GlobalState
     reasoning_chains: tuple[LLMReasoningChain, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.turn < 0:
-            raise ValueError(f"turn: expected 0 or more, got {self.turn}")
+        super().__post_init__()
         for name, nation in self.agents.items():
             if name != nation.name:
                 raise ValueError(f"agents: expected {nation.name!r} under its own name, got it under {name!r}")

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from prism.config.llm import LLMConfig
 from prism.llm.client import Call, LLMClient
-from prism.llm.config import LLMConfig
 from prism.llm.failure import REASONS, LLMFailureException, Reason
 from prism.llm.oracle import ModelOracle, SocialModelOracle
 from prism.llm.port import (

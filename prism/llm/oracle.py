@@ -9,8 +9,8 @@ from typing import Any
 
 import anyio
 
+from prism.config.llm import LLMConfig
 from prism.errors import OracleResponseError
-from prism.llm.config import LLMConfig
 from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, LanguageModel, Message

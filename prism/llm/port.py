@@ -9,6 +9,8 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from prism.checked import Checked
+
 Role = Literal["system", "user", "assistant"]
 
 
@@ -59,7 +61,7 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
     asked_by: str = ""
 
 
-class Completion(msgspec.Struct, frozen=True, kw_only=True, tag="completion"):
+class Completion(Checked, frozen=True, kw_only=True, tag="completion"):
     """A model's text. Where a schema was asked for, the text still has to be checked against it."""
 
     text: str
@@ -69,7 +71,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, tag="completion"):
     latency_s: float
 
 
-class Distribution(msgspec.Struct, frozen=True, kw_only=True, tag="distribution"):
+class Distribution(Checked, frozen=True, kw_only=True, tag="distribution"):
     """The weight that a model gives to each option, in the order of the request; the sum is positive."""
 
     probabilities: dict[str, float]

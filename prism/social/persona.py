@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import combinations, product
+from typing import Annotated
 
-import msgspec
+from msgspec import Meta
 
+from prism.checked import Checked
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integer, normal, pick, uniform
 
@@ -44,7 +46,10 @@ _PERSONALITIES = tuple(
 )
 
 
-class Persona(msgspec.Struct, frozen=True, kw_only=True):
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class Persona(Checked, frozen=True, kw_only=True):
     """A person as the simulation sees them; what they do follows from these values and the draws.
 
     `activity` is the probability of being online in a round. A post whose relevance is at most `low_threshold` is
@@ -57,18 +62,15 @@ class Persona(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     interests: tuple[str, ...]
     personality: str
-    engagement_threshold: float = 0.5
-    low_threshold: float = 0.45
-    high_threshold: float = 0.55
-    activity: float = 0.35
+    engagement_threshold: Share = 0.5
+    low_threshold: Share = 0.45
+    high_threshold: Share = 0.55
+    activity: Share = 0.35
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.name.strip():
             raise ValueError(f"name: expected a text that is not empty, got {self.name!r}")
-        for field in ("engagement_threshold", "low_threshold", "high_threshold", "activity"):
-            value = getattr(self, field)
-            if not 0.0 <= value <= 1.0:
-                raise ValueError(f"{field}: expected 0 to 1, got {value}")
         middle = self.engagement_threshold
         if self.low_threshold > middle:
             raise ValueError(

@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
+from prism.checked import Checked
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import Draw, integer
@@ -30,7 +29,7 @@ _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 """A text, or a bracket outside of texts."""
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
+class Profile(Checked, frozen=True, kw_only=True):
     """A person as a file describes them; `interests` and `personality` may be empty.
 
     `key` is the file's own id for them, and `follows` holds the keys of the people they follow, as listed.

@@ -193,14 +193,17 @@ class Statechart(Generic[S]):
         return Choice(enabled[0].trigger, enabled[0].source, ordered)
 
     def _check_states(self) -> None:
-        known = ", ".join(sorted(self.states)) or "none"
         stated: tuple[object, ...] = (self.initial, *self.states)
         for state in stated:
             if not isinstance(state, StrEnum):
                 raise StatechartError(f"a chart's states must be members of a StrEnum, got {state!r}")
+        known = ", ".join(sorted(self.states)) or "none"
         if self.initial not in self.states:
             raise StatechartError(f"initial state {self.initial!r} is not among the chart's states: {known}")
-        for row in self.transitions:
+        rows: tuple[object, ...] = self.transitions
+        for row in rows:
+            if not isinstance(row, Transition):
+                raise StatechartError(f"a chart's rows must be transitions, got {row!r}")
             for end in (row.source, row.target):
                 if end is not None and end not in self.states:
                     raise StatechartError(f"{row.name}: {end!r} is not among the chart's states: {known}")

@@ -36,7 +36,8 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
         label: the row's name in logs and errors.
 
     Raises:
-        StatechartError: the trigger is empty, a state is not a member of a StrEnum, or no target and no oracle.
+        StatechartError: the trigger is empty, a state is not a member of a StrEnum, a guard or an action cannot be
+            called, another value is of a wrong type, or there is no target and no oracle.
     """
 
     trigger: str
@@ -55,6 +56,14 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
             if isinstance(state, StrEnum) or (field == "target" and state is None):
                 continue
             raise StatechartError(f"{self.name}: {field} must be a state such as AgentState.IDLE, got {state!r}")
+        for field, is_right, expected in (
+            ("guard", self.guard is None or callable(self.guard), "a function or None"),
+            ("action", self.action is None or callable(self.action), "a function or None"),
+            ("oracle", isinstance(self.oracle, bool | None), "True, False or None"),
+            ("label", isinstance(self.label, str), "a text"),
+        ):
+            if not is_right:
+                raise StatechartError(f"{self.name}: {field} must be {expected}, got {getattr(self, field)!r}")
         if self.target is None and self.oracle is False:
             raise StatechartError(f"{self.name}: a row without a target needs the oracle, so oracle=False cannot hold")
 

@@ -54,9 +54,8 @@ def test_a_person_can_be_put_in_any_state(state: AgentState) -> None:
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), float("inf")])
 def test_an_engagement_threshold_is_a_share(threshold: float) -> None:
-    with pytest.raises(ValueError, match=r"^engagement_threshold: expected 0 to 1, got ") as caught:
+    with pytest.raises(ValueError, match=r"^engagement_threshold: expected float 0 to 1, got \S+$"):
         SocialAgent(engagement_threshold=threshold)
-    assert str(caught.value) == f"engagement_threshold: expected 0 to 1, got {threshold}"
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0])

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from prism.config import Config, Setting, load_config, settings, settings_markdown, starter_yaml
-from prism.config.describe import STARTER_WIDTH, type_text
+from prism.config.describe import STARTER_WIDTH
+from prism.expectations import type_text
 from tests.config.refresh_docs import DOCUMENT, with_tables
 
 
@@ -71,7 +72,7 @@ def test_a_default_is_yaml_that_load_config_takes(setting: Setting) -> None:
 
 
 def test_a_type_without_words_is_refused() -> None:
-    with pytest.raises(TypeError, match="no words for settings of type"):
+    with pytest.raises(TypeError, match="no words for values of type"):
         type_text(msgspec.inspect.type_info(Annotated[complex, msgspec.Meta(description="x")]))
 
 

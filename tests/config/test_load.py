@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config import Config, Setting, load_config, settings
-from prism.config.load import _refusal
 from prism.errors import ConfigError
 from tests.paths import ROOT
 
@@ -146,10 +145,6 @@ def test_any_value_of_a_setting_is_taken_or_refused_by_name(value: str, setting:
     line = error_line(None, f"{setting.path}={value}")
     assert len(line.splitlines()) <= 1
     assert line.startswith(f"--set: {setting.path}") or not line
-
-
-def test_an_error_that_names_no_value_is_passed_on() -> None:
-    assert str(_refusal("Something else", {})) == "configuration: Something else"
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)

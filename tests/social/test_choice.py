@@ -98,8 +98,9 @@ def test_a_small_scale_decides_and_a_large_one_levels() -> None:
     assert chance(SCROLLING, view(), scale=100.0) == pytest.approx(0.25, abs=0.01)
 
 
-def test_a_tiny_scale_does_not_overflow() -> None:
-    assert chance(LIKE, view(topic_match=1.0, followed=True), scale=1e-300) == pytest.approx(1.0)
+def test_the_smallest_scale_does_not_overflow() -> None:
+    post = view(topic_match=1.0, followed=True)
+    assert chance(LIKE, post, scale=0.001, like=100.0, topic=100.0, tie=100.0) == pytest.approx(1.0)
 
 
 async def test_draws_come_as_often_as_the_probabilities_say() -> None:

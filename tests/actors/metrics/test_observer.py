@@ -9,7 +9,7 @@ import msgspec
 from actors.cli.scrape import Scrape
 from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
-from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
+from prism.config import Config, GraphConfig, OracleConfig, PopulationConfig, SimulationConfig
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics.support import Watched, finished, series
 from tests.actors.social_runs import SMALL
@@ -72,7 +72,9 @@ def test_a_run_shows_exactly_these_metrics_with_these_labels() -> None:
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     documented = dict(re.findall(r"^\| `(prism_\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
-    economy = build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain
+    economy = build_domain(
+        Config(simulation=SimulationConfig(domain="economy"), oracle=OracleConfig(lookahead_ticks=0))
+    ).domain
     measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
     assert documented == EXPECTED | measured
 
@@ -95,7 +97,10 @@ def test_the_number_of_series_does_not_depend_on_the_number_of_agents() -> None:
 
 
 def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
-    config = Config(simulation=SimulationConfig(domain="economy", ticks_per_round=1, rounds=3))
+    config = Config(
+        simulation=SimulationConfig(domain="economy", ticks_per_round=1, rounds=3),
+        oracle=OracleConfig(lookahead_ticks=0),
+    )
     watched = Watched(config, build_domain(config).domain)
     before = series(watched.scrape())
     shown = finished(watched)

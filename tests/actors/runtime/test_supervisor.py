@@ -53,10 +53,10 @@ def test_an_intensity_of_zero_forgives_nothing() -> None:
 @in_schedules(20)
 async def test_a_guard_that_raises_is_false_and_crashes_nobody() -> None:
     domain = TrafficDomain(3, traffic_chart(guard=faulty(lambda light: light.agent_id == 1)))
-    run = await CrossingRun(config(ticks=3), domain).run()
-    assert run.story(1) == [(tick, "red", "no_row") for tick in range(3)]
+    run = await CrossingRun(config(ticks=4), domain).run()
+    assert run.story(1) == [(tick, "red", "no_row") for tick in range(4)]
     assert run.story(0)[0] == (0, "green", "rule")
-    assert [seen.count for seen in domain.chart.guard_errors] == [3]
+    assert [seen.count for seen in domain.chart.guard_errors] == [4]
     assert run.simulation.supervisor.intensity.crashes == 0
 
 

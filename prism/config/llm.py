@@ -1,18 +1,15 @@
-"""The settings of a language model: the server, the model, its sampling, and the longest time of a call.
-
-This module imports nothing of `prism.config`, because the configuration of a run imports it. So the options of the base
-class are repeated here.
-"""
+"""The settings of a language model: the server, the model, its sampling, and the longest time of a call."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
+from prism.config.section import Section
 
-class LLMConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+
+class LLMConfig(Section, frozen=True, kw_only=True):
     """The language model behind the oracle: its server and its sampling. See docs/llm-clients.md."""
 
     host: Annotated[

@@ -1,0 +1,176 @@
+"""Records whose constructor converts and refuses what decoding would, so that a value of theirs can be trusted.
+
+msgspec checks a value where it decodes one, and not where a record is constructed: `Record(size=-5)` would be taken.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import cache
+from itertools import chain
+from numbers import Integral, Real
+from operator import contains
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from prism.expectations import mismatch
+
+_PLAIN_CLASSES: dict[type[inspect.Type], type] = {
+    inspect.BoolType: bool,
+    inspect.DateTimeType: datetime,
+    inspect.FloatType: float,
+    inspect.IntType: int,
+    inspect.NoneType: type(None),
+    inspect.StrType: str,
+}
+
+_MSGSPEC_ERROR = re.compile(r"(?P<problem>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
+"""How msgspec words an error: the problem, and the place within the value, such as `[3].name`."""
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """A record that is checked however it is made: constructed, decoded, or changed with `structs.replace`.
+
+    Values are converted as decoding converts them: an int to a float, a list to a tuple, a mapping to a record.
+    Numbers and texts of other classes, such as NumPy's, become plain ones, and a path becomes a text.
+
+    Raises:
+        ValueError: a value is not of its field's type, out of its range, or not finite. At decoding it is a
+            `msgspec.ValidationError`, which is a ValueError, too.
+    """
+
+    def __post_init__(self) -> None:
+        given, fields = msgspec.structs.astuple(self), _fields(type(self))
+        if not fields.are_held(given):
+            for name, value in zip(self.__struct_fields__, given, strict=True):
+                msgspec.structs.force_setattr(self, name, self.taken(name, value))
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one field as the record holds it.
+
+        Raises:
+            ValueError: it is not of the field's type, out of its range, or not finite.
+        """
+        kind = field_types(cls)[name]
+        try:
+            taken = msgspec.convert(_plain(value), kind)
+        except msgspec.ValidationError as error:
+            told = _MSGSPEC_ERROR.fullmatch(str(error))
+            problem, place = ("", "") if told is None else (told["problem"], told["place"] or "")
+            raise cls.refused(f"{name}{place}", mismatch(kind, value, place, problem)) from None
+        # What msgspec takes and a record must not: NaN, and a set, whose order differs from process to process.
+        if isinstance(value, set | frozenset) or not _are_finite(_items(taken)):
+            raise cls.refused(name, mismatch(kind, value))
+        return taken
+
+    @classmethod
+    def refused(cls, place: str, problem: str) -> ValueError:
+        """Return the error for a field that cannot hold what it was given.
+
+        Args:
+            place: the field, or the part of its value that is wrong, such as `topics[3]`.
+        """
+        return ValueError(f"{place}: {problem}")
+
+
+@cache
+def field_types(record: type[msgspec.Struct]) -> Mapping[str, Any]:
+    """Return `{field: its type}`, with the ranges that the annotations give."""
+    return {field.name: field.type for field in msgspec.structs.fields(record)}
+
+
+class _Fields:
+    """The fields of a record, prepared for a quick look at all values at once: whatever is decoded is looked at."""
+
+    def __init__(self, record: type[msgspec.Struct]) -> None:
+        types = field_types(record)
+        infos = [inspect.type_info(kind) for kind in types.values()]
+        self._classes = [frozenset(_classes(info)) for info in infos]
+        self._items = [(index, frozenset(_item_classes(info))) for index, info in enumerate(infos)]
+        self._items = [(index, classes) for index, classes in self._items if classes]
+        # Of the same fields and with no check of its own: converting to the record itself would construct it again.
+        self._unchecked = msgspec.defstruct(record.__name__, list(types.items()), array_like=True, gc=False)
+
+    def are_held(self, values: tuple[Any, ...]) -> bool:
+        """Return whether the record holds these values just as they are; False also where that takes a closer look."""
+        if not all(map(contains, self._classes, map(type, values))) or not _are_finite(values):
+            return False
+        try:
+            msgspec.convert(values, self._unchecked)
+        except msgspec.ValidationError:
+            return False
+        return all(_are_items(values[index], classes) for index, classes in self._items)
+
+
+_fields = cache(_Fields)
+
+
+def _classes(kind: inspect.Type) -> Iterator[type]:
+    """The classes whose values a field holds without converting them; what is in a collection is looked at as well."""
+    match kind:
+        case inspect.Metadata():
+            yield from _classes(kind.type)
+        case inspect.UnionType():
+            yield from chain.from_iterable(map(_classes, kind.types))
+        case inspect.StructType():
+            yield kind.cls
+        case inspect.LiteralType():
+            yield from map(type, kind.values)
+        case inspect.VarTupleType():
+            yield tuple
+        case inspect.DictType():
+            yield dict
+        case _ if type(kind) in _PLAIN_CLASSES:
+            yield _PLAIN_CLASSES[type(kind)]
+
+
+def _item_classes(kind: inspect.Type) -> Iterator[type]:
+    """The classes of what stands in a list, or below the keys of a mapping, as in `_classes`."""
+    match kind:
+        case inspect.Metadata():
+            yield from _item_classes(kind.type)
+        case inspect.UnionType():
+            yield from chain.from_iterable(map(_item_classes, kind.types))
+        case inspect.VarTupleType():
+            yield from _classes(kind.item_type)
+        case inspect.DictType():
+            yield from _classes(kind.value_type)
+
+
+def _are_items(value: object, classes: frozenset[type]) -> bool:
+    items = _items(value)
+    return classes.issuperset(map(type, items)) and _are_finite(items)
+
+
+def _items(value: object) -> Collection[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _are_finite(values: Iterable[object]) -> bool:
+    return all(map(math.isfinite, [value for value in values if type(value) is float]))
+
+
+def _plain(value: object) -> object:
+    """A number, text or path as a plain one; a list item by item; anything else as it is."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return value if isinstance(value, bool) else _plain_number(value)
+
+
+def _plain_number(value: object) -> object:
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value

@@ -1,0 +1,44 @@
+"""The configuration of a whole run: its sections, checked together."""
+
+from __future__ import annotations
+
+from prism.config.checks import find_conflict
+from prism.config.economy import EconomyConfig
+from prism.config.llm import LLMConfig
+from prism.config.model import FeedConfig, OracleConfig, PopulationConfig, SimulationConfig, StatechartConfig
+from prism.config.runtime import MetricsConfig, RunConfig
+from prism.config.section import Section
+from prism.errors import SettingError
+
+
+class Config(Section, frozen=True, kw_only=True):
+    """A whole run. `Config()` is the default; a section may be given as a mapping, and every value is checked.
+
+    A file is read by `actors.read_config(path)`, and a text by `prism.load_config(text)`.
+
+    Raises:
+        SettingError: a value cannot be held, or settings cannot hold together.
+    """
+
+    simulation: SimulationConfig = SimulationConfig()
+    population: PopulationConfig = PopulationConfig()
+    feed: FeedConfig = FeedConfig()
+    statechart: StatechartConfig = StatechartConfig()
+    oracle: OracleConfig = OracleConfig()
+    llm: LLMConfig = LLMConfig()
+    economy: EconomyConfig = EconomyConfig()
+    run: RunConfig = RunConfig()
+    metrics: MetricsConfig = MetricsConfig()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        conflict = find_conflict(
+            simulation=self.simulation,
+            population=self.population,
+            statechart=self.statechart,
+            oracle=self.oracle,
+            economy=self.economy,
+            run=self.run,
+        )
+        if conflict is not None:
+            raise SettingError(type(self).__name__, conflict.problem, keys=conflict.keys)

@@ -1,0 +1,119 @@
+"""The base of every group of settings: what is checked of it, and how it refuses what it cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeGuard, dataclass_transform
+
+import msgspec
+
+from prism.checked import Checked, field_types
+from prism.config.document import join
+from prism.errors import SettingError
+from prism.expectations import found
+
+
+@dataclass_transform(field_specifiers=(msgspec.field,))
+class SectionType(msgspec.StructMeta):
+    """The class of every section. It refuses unknown keys by name, as decoding does."""
+
+    if not TYPE_CHECKING:  # or type checkers and editors would not see which keys there are
+
+        def __call__(cls, *arguments: object, **settings: object) -> object:  # noqa: N805  # of a class of classes
+            """Construct a section."""
+            if arguments:
+                raise TypeError(f"{cls.__name__}: takes each setting by its name: {keys_of(cls)}")
+            for name in settings:
+                if name not in cls.__struct_fields__:
+                    raise cls.refused(name, unknown_key(root_of(cls), place_of(cls), name))
+            return super().__call__(**settings)
+
+
+class Section(Checked, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=SectionType):
+    """A group of settings. A value that it cannot hold, and a key that it does not have, is an error.
+
+    A mapping in place of an inner section becomes one: `Config(population={"size": 100})`.
+
+    Raises:
+        SettingError: the first thing that is wrong, with its dotted path; a ConfigError and a ValueError.
+    """
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting, or of an inner section, as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        kind = field_types(cls)[name]
+        if not is_section(kind):
+            return super().taken(name, value)
+        if isinstance(value, kind):
+            return value
+        if isinstance(value, Mapping):
+            return kind(**{str(key): setting for key, setting in value.items()})
+        raise cls.refused(name, f"expected a section with keys ({keys_of(kind)}), got {found(value)}")
+
+    @classmethod
+    def refused(cls, place: str, problem: str) -> SettingError:
+        """Return the error for a setting that cannot be as it was given.
+
+        Args:
+            place: the setting's name, or the part of its value that is wrong, such as `topics[3]`.
+        """
+        return SettingError(cls.__name__, problem, keys=(join(place_of(cls), place),))
+
+
+def is_section(kind: object) -> TypeGuard[type[Section]]:
+    """Return whether a type is that of a section."""
+    return isinstance(kind, SectionType)
+
+
+def keys_of(section: type[Section]) -> str:
+    """Return the keys of a section as an error lists them: its settings, then the sections in it."""
+    return ", ".join(field_types(section))
+
+
+@cache
+def sections_of(root: type[Section]) -> Mapping[str, type[Section]]:
+    """Return every section in a section by its dotted path; the root itself is the empty one."""
+    return dict(_sections_of(root, ""))
+
+
+def place_of(section: type[Section]) -> str:
+    """Return the dotted path of a section in a configuration; empty where it is all of one."""
+    return next(path for path, kind in sections_of(root_of(section)).items() if kind is section)
+
+
+def root_of(section: type[Section]) -> type[Section]:
+    """Return the section that a section is in, or is in a section of, and that is in none itself."""
+    outer = (kind for kind in Section.__subclasses__() if section in field_types(kind).values())
+    return next(map(root_of, outer), section)
+
+
+def unknown_key(root: type[Section], section: str, name: str) -> str:
+    """Return what to say of a key that a section does not have.
+
+    Args:
+        root: the whole configuration.
+        section: the dotted path of the section.
+        name: the key.
+    """
+    kinds = sections_of(root)
+    elsewhere = [
+        join(path, name) for path, kind in kinds.items() if name in field_types(kind) and join(path, name) not in kinds
+    ]
+    close = get_close_matches(name, field_types(kinds[section]), n=1)
+    guesses = elsewhere or [join(section, guess) for guess in close]
+    if guesses:
+        return f"unknown key; did you mean {' or '.join(guesses)}?"
+    return f"unknown key; {section or 'the top'} has: {keys_of(kinds[section])}"
+
+
+def _sections_of(section: type[Section], path: str) -> Iterator[tuple[str, type[Section]]]:
+    yield path, section
+    for name, kind in field_types(section).items():
+        if is_section(kind):
+            yield from _sections_of(kind, join(path, name))

@@ -1,0 +1,103 @@
+"""What a value was expected to be, and what was found instead: the words of every refusal."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Any
+
+from msgspec import inspect
+
+FOUND_LENGTH = 60
+
+
+def mismatch(kind: Any, value: object, place: str = "", problem: str = "") -> str:
+    """Return in words what was expected of a value and what it is: `expected int >= 1, got -5`.
+
+    Args:
+        kind: the type that was expected, with its range.
+        place: the part of the value that is wrong, such as `[3]`; empty for all of it.
+        problem: how msgspec words what is wrong with that part.
+    """
+    expected, item = inspect.type_info(kind), re.fullmatch(r"\[(\d+)\]", place)
+    if not place:
+        return f"expected {type_text(expected)}, got {found(value)}"
+    if item is not None and isinstance(value, list | tuple) and (item_type := item_type_of(expected)) is not None:
+        return f"expected {type_text(item_type)}, got {found(value[int(item[1])])}"
+    return problem[:1].lower() + problem[1:].replace("`", "")
+
+
+def found(value: object) -> str:
+    """Return a value as an error shows it: on one line, as YAML writes it, cut where it is long."""
+    text = " ".join(line.strip() for line in _found(value).splitlines())
+    return text if len(text) <= FOUND_LENGTH else f"{text[: FOUND_LENGTH - 3]}..."
+
+
+def type_text(kind: inspect.Type) -> str:
+    """Return a type and its range in words.
+
+    Raises:
+        TypeError: a kind of type that no record has needed yet; teach it here.
+    """
+    match kind:
+        case inspect.Metadata():
+            return type_text(kind.type)
+        case inspect.UnionType():
+            return " or ".join(type_text(member) for member in kind.types)
+        case inspect.VarTupleType():
+            least = f", at least {kind.min_length}" if kind.min_length else ""
+            return f"list of {type_text(kind.item_type)}{least}"
+        case inspect.DictType():
+            return f"mapping of {type_text(kind.key_type)} to {type_text(kind.value_type)}"
+        case inspect.IntType() | inspect.FloatType():
+            return _number_text(kind)
+    return _word_text(kind)
+
+
+def item_type_of(kind: inspect.Type) -> inspect.Type | None:
+    """Return the type of one item of a list; None for another type."""
+    bare = kind.type if isinstance(kind, inspect.Metadata) else kind
+    return bare.item_type if isinstance(bare, inspect.VarTupleType) else None
+
+
+def _word_text(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.LiteralType():
+            return f"one of: {', '.join(str(value) for value in kind.values)}"
+        case inspect.StrType():
+            return "non-empty text" if kind.min_length else "text"
+        case inspect.DateTimeType():
+            return "date and time with UTC offset" if kind.tz else "date and time"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.NoneType():
+            return "none"
+        case inspect.StructType():
+            return kind.cls.__name__
+    raise TypeError(f"no words for values of type {kind}")
+
+
+def _number_text(kind: inspect.IntType | inspect.FloatType) -> str:
+    name = "int" if isinstance(kind, inspect.IntType) else "float"
+    if kind.ge is not None and kind.le is not None:
+        return f"{name} {_plain(kind.ge)} to {_plain(kind.le)}"
+    bounds = ((">=", kind.ge), (">", kind.gt), ("<=", kind.le), ("<", kind.lt))
+    text = " and ".join(f"{sign} {_plain(bound)}" for sign, bound in bounds if bound is not None)
+    return f"{name} {text}".rstrip()
+
+
+def _plain(number: float) -> str:
+    """A bound without needless digits: 0.0 is 0, and a large int keeps all its digits."""
+    return str(number) if isinstance(number, int) else f"{number:g}"
+
+
+def _found(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if type(value) is float:
+        return repr(value).replace("inf", ".inf").replace("nan", ".nan")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_found(item) for item in value)}]"
+    if isinstance(value, dict):
+        return "a mapping"
+    return str(value) if isinstance(value, date) else repr(value)

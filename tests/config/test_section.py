@@ -1,0 +1,170 @@
+"""A section constructed in Python refuses what a file may not say, and names the setting by its dotted path."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from prism.config import (
+    BacktestConfig,
+    ChoiceConfig,
+    Config,
+    EconomyConfig,
+    GraphConfig,
+    LLMConfig,
+    MetricsConfig,
+    OracleConfig,
+    PopulationConfig,
+    RunConfig,
+    SimulationConfig,
+    load_config,
+    settings,
+)
+from prism.config.section import Section, place_of, sections_of
+from prism.errors import ConfigError, SettingError
+from tests.config.refusals import GRAPH
+
+SIZE = "expected int 1 to 10000000"
+
+REFUSED: dict[str, tuple[type[Section], dict[str, Any], str]] = {
+    "below its range": (PopulationConfig, {"size": -5}, f"population.size: {SIZE}, got -5"),
+    "a bool for a number": (PopulationConfig, {"size": True}, f"population.size: {SIZE}, got true"),
+    "a float for an int": (PopulationConfig, {"size": 3.0}, f"population.size: {SIZE}, got 3.0"),
+    "not a number": (ChoiceConfig, {"like": math.nan}, "oracle.choice.like: expected float -100 to 100, got .nan"),
+    "an item": (
+        EconomyConfig,
+        {"strengths": (1, 2, 3, 4, "a")},
+        "economy.strengths[4]: expected float 0.001 to 1e+12, got 'a'",
+    ),
+    "a set": (
+        BacktestConfig,
+        {"periods": {"a"}},
+        "economy.backtest.periods: expected list of non-empty text, got {'a'}",
+    ),
+    "a setting of a model": (LLMConfig, {"temperature": 3}, "llm.temperature: expected float 0 to 2, got 3"),
+    "a setting of a run": (RunConfig, {"sync": "no"}, "run.sync: expected true or false, got 'no'"),
+    "a setting of metrics": (MetricsConfig, {"port": -1}, "metrics.port: expected int 0 to 65535, got -1"),
+    "an unknown key": (PopulationConfig, {"sizes": 3}, "population.sizes: unknown key; did you mean population.size?"),
+    "a key of a section": (Config, {"seed": 3}, "seed: unknown key; did you mean simulation.seed or llm.seed?"),
+    "a key like no other": (
+        GraphConfig,
+        {"qqq": 3},
+        f"population.graph.qqq: unknown key; population.graph has: {GRAPH}",
+    ),
+    "no section": (PopulationConfig, {"graph": 3}, f"population.graph: expected a section with keys ({GRAPH}), got 3"),
+    "inside a mapping": (Config, {"population": {"size": 0}}, f"population.size: {SIZE}, got 0"),
+    "deep inside mappings": (
+        Config,
+        {"population": {"graph": {"degree": 0}}},
+        "population.graph.degree: expected int >= 1, got 0",
+    ),
+    "an unknown key inside": (
+        Config,
+        {"population": {"siz": 0}},
+        "population.siz: unknown key; did you mean population.size?",
+    ),
+    "a key that is no text": (
+        Config,
+        {"population": {"graph": {3: 0}}},
+        f"population.graph.3: unknown key; population.graph has: {GRAPH}",
+    ),
+    "together": (
+        Config,
+        {"oracle": OracleConfig(tape="record")},
+        "oracle.tape: record needs a backend that asks a model: ollama or openai, got choice",
+    ),
+}
+
+
+@pytest.mark.parametrize(("section", "settings", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_setting_is_refused_by_its_dotted_path(
+    section: type[Section], settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        section(**settings)
+    source, _, told = str(caught.value).partition(": ")
+    assert told == message
+    assert source.endswith("Config")
+    assert isinstance(caught.value, ConfigError | ValueError)
+
+
+def test_settings_come_by_name() -> None:
+    with pytest.raises(TypeError, match=r"^GraphConfig: takes each setting by its name: kind, path, "):
+        GraphConfig("barabasi_albert")  # type: ignore[call-arg]
+
+
+def test_mappings_lists_and_numbers_of_other_classes_become_what_a_file_would_give() -> None:
+    config = Config(
+        population={"size": np.int64(100), "topics": ["a", "b", "c"], "graph": {"path": Path("friends.txt")}},  # type: ignore[arg-type]
+        economy=EconomyConfig(strengths=[1, 2, 3, 4, 5]),  # type: ignore[arg-type]
+    )
+    assert config.population.topics == ("a", "b", "c")
+    assert config.economy.strengths == (1.0, 2.0, 3.0, 4.0, 5.0)
+    text = msgspec.yaml.encode(config).decode()
+    assert load_config(text) == config
+    assert type(config.population.size) is int
+
+
+def test_a_changed_configuration_is_checked_as_a_whole() -> None:
+    config = Config()
+    assert msgspec.structs.replace(config, population={"size": 7}).population.size == 7
+    with pytest.raises(SettingError, match=r"^PopulationConfig: population\.size: expected int"):
+        msgspec.structs.replace(config, population={"size": 0})
+    with pytest.raises(SettingError, match=r"^Config: oracle\.tape: record needs"):
+        msgspec.structs.replace(config, oracle=OracleConfig(tape="record"))
+
+
+def test_a_configuration_goes_through_json_and_pickle_unchanged_and_is_checked_at_decoding() -> None:
+    config = Config(simulation=SimulationConfig(seed=7))
+    assert msgspec.json.decode(msgspec.json.encode(config), type=Config) == config
+    assert pickle.loads(pickle.dumps(config)) == config
+    with pytest.raises(msgspec.ValidationError, match="record needs a backend"):
+        msgspec.json.decode(b'{"oracle": {"tape": "record"}}', type=Config)
+
+
+def test_a_refusal_goes_from_process_to_process_whole() -> None:
+    with pytest.raises(SettingError) as caught:
+        PopulationConfig(size=0)
+    there = pickle.loads(pickle.dumps(caught.value))
+    assert type(there) is SettingError
+    assert (str(there), there.key, there.keys) == (str(caught.value), "population.size", ("population.size",))
+
+
+def test_every_section_knows_its_place() -> None:
+    sections = sections_of(Config)
+    assert {setting.section for setting in settings()} | {""} == set(sections)
+    assert all(place_of(kind) == path for path, kind in sections.items())
+
+
+def test_a_section_of_somebody_else_is_a_whole_by_itself() -> None:
+    class Other(Section, frozen=True, kw_only=True):
+        speed: int = 1
+
+    with pytest.raises(SettingError, match=r"^Other: speed: expected int, got 'x'$"):
+        Other(speed="x")  # type: ignore[arg-type]
+
+
+def test_text_may_be_all_that_is_given_or_nothing_at_all() -> None:
+    assert load_config() == load_config("") == Config()
+    assert load_config("simulation: {seed: 7}").simulation.seed == 7
+
+
+def test_overrides_may_be_a_mapping_of_python_values() -> None:
+    config = load_config("simulation: {seed: 7}", overrides={"population.size": np.int64(9), "feed.attention": 1})
+    assert (config.simulation.seed, config.population.size, config.feed.attention) == (7, 9, 1.0)
+    with pytest.raises(ConfigError, match=r"^overrides: population\.size: expected int 1 to 10000000, got 0$"):
+        load_config(overrides={"population.size": 0})
+    with pytest.raises(ConfigError, match=r"^overrides: population\.siz: unknown key"):
+        load_config(overrides={"population.siz": 0})
+
+
+@pytest.mark.parametrize("name", ["study.yaml", "a/b.yml"])
+def test_the_name_of_a_file_is_no_text_and_says_who_reads_files(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"got a file's name; actors\.read_config\('{name}'\) reads it$"):
+        load_config(name)
