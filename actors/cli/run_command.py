@@ -33,7 +33,7 @@ T = TypeVar("T")
 class Terminal(Display):
     """Shows a run on the terminal."""
 
-    def begins(self, run: Run, oracle: str) -> None:
+    def begin(self, run: Run, oracle: str) -> None:
         """Say what is run."""
         again = run.recorded.ticks - run.recorded.tick
         where = f", from tick {run.recorded.ticks:,}" if run.recorded.ticks else ""
@@ -44,9 +44,9 @@ class Terminal(Display):
             err=True,
         )
 
-    async def watch(self, read: Callable[[], Progress]) -> None:
+    async def show(self, progress: Callable[[], Progress]) -> None:
         """Show progress."""
-        await show_progress(read)
+        await show_progress(progress)
 
 
 def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None) -> None:
@@ -62,13 +62,13 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
             click.echo(f"prism: metrics at {observed.address.url}/metrics", err=True)
         logs = around.enter_context(logging_to(directory.log))
         observer = around.enter_context(observed.observing(directory.path.resolve().name))
-        around.enter_context(directory.announcing(observed.address))
+        around.enter_context(directory.publishing(observed.address))
         try:
             summary = anyio.run(execute, run, Display() if quiet else Terminal(), observer, logs)
         except OracleFailedError as error:
             if error.failure == "spent":
                 with suppress(ActorError):  # on a full disk it looks like a crash, and goes on all the same
-                    directory.note_spent(error.tick)
+                    directory.record_spent(error.tick)
             raise
     try:
         directory.write(SUMMARY, summary.to_json())

@@ -51,7 +51,7 @@ def _table(lines: list[ListedRun]) -> Table:
     for line in lines:
         table.add_row(
             str(line.path),
-            line.standing.value,
+            line.status.value,
             "yes" if line.is_resumable else "no",
             f"{line.ticks:,}",
             f"{line.length:,}",
@@ -66,7 +66,7 @@ def _block(line: ListedRun) -> str:
     """The same of one run, where a row would not fit."""
     rows = [
         str(line.path),
-        f"  {line.standing.value}, {'resumable' if line.is_resumable else 'not resumable'}",
+        f"  {line.status.value}, {'resumable' if line.is_resumable else 'not resumable'}",
         f"  {line.ticks:,} of {line.length:,} ticks, {line.agents:,} agents",
         f"  digest {line.digest}" if line.digest else "",
         f"  {_note(line)}" if _note(line) else "",

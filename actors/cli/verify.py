@@ -26,6 +26,6 @@ def verify(path: Path) -> None:
     found = verify_run(RunDirectory(path))
     for finding in found.findings:
         place = finding.file if finding.is_input else path / finding.file
-        click.echo(f"{place}: {'ok' if finding.is_good else 'BAD'}: {finding.what}")
+        click.echo(f"{place}: {'ok' if finding.is_good else 'BAD'}: {finding.detail}")
     if not found.is_good:
         sys.exit(EXIT_DAMAGED)

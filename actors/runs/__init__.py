@@ -1,1 +1,1 @@
-"""The life of a run's directory: create, execute, resume, replay, verify, fork, summarise."""
+"""A run and its directory: create, execute, checkpoint, resume, replay, fork, verify, list, summarise."""

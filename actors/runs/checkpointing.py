@@ -1,4 +1,4 @@
-"""When a checkpoint is taken, and what of: the running simulation, between two ticks."""
+"""Checkpoints of a running simulation: taken between two ticks, and restored."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from prism.config import Config
 from prism.domain import Domain
 
 TURN_S = 0.0002
-"""Less than the time between two pieces."""
+"""The switch interval while a checkpoint is copied: less than the time between two pieces."""
 
 
 class Checkpointer:
-    """Takes checkpoints of a simulation.
+    """A task of a run: it takes checkpoints of a simulation.
 
     Args:
-        every_ticks: how often; 0 takes none but those asked for.
+        every_ticks: ticks between two checkpoints; 0 takes only those that are asked for.
     """
 
     def __init__(self, simulation: Simulation, store: RunStore, every_ticks: int) -> None:
@@ -32,12 +32,12 @@ class Checkpointer:
         self._latest = 0
 
     async def between_ticks(self) -> None:
-        """Take one if it is due."""
+        """Take a checkpoint if one is due."""
         if self._every and self._simulation.engine.tick % self._every == 0:
             await self.take()
 
     async def take(self) -> None:
-        """Take one now, unless this tick has one. Only the copy is made here; the store writes it meanwhile."""
+        """Take a checkpoint now, unless this tick has one. Here it is only copied; the store writes it meanwhile."""
         tick = self._simulation.engine.tick
         if tick == self._latest:
             return
@@ -50,10 +50,10 @@ class Checkpointer:
 
 @contextmanager
 def quick_turns() -> Iterator[None]:
-    """Have the threads take turns more often.
+    """Let the threads take turns more often, in the block.
 
-    While pieces are copied the loop gives way for some microseconds at a time, too short for another thread to wake
-    up in, and each of them begins its waiting time anew. So the thread that writes would only get going after the copy.
+    While pieces are copied, the loop gives way for some microseconds at a time. That is too short for another thread to
+    wake up, and each time its wait starts again. So the thread that writes would start only after the copy.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, TURN_S))
@@ -64,22 +64,22 @@ def quick_turns() -> Iterator[None]:
 
 
 async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
-    """A checkpoint of a simulation between two ticks."""
+    """Return a checkpoint of a simulation, between two ticks."""
     state, columns = await simulation.checkpoint()
     return Checkpoint(position=position_of(simulation, store), state=state, columns=columns)
 
 
 def position_of(simulation: Simulation, store: RunStore) -> Position:
-    """Where a checkpoint of a simulation stands."""
+    """Return the place of a simulation's checkpoint in the other files."""
     tick, oldest = simulation.engine.tick, simulation.engine.open_questions.oldest()
     return store.position(tick, simulation.engine.digest.link, tick if oldest is None else oldest)
 
 
 def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
-    """Put a simulation where a checkpoint was taken; without one it stays at tick 0.
+    """Restore a simulation from a checkpoint; without one it stays at tick 0.
 
     Raises:
-        JournalError: the world has other columns, as another version may.
+        JournalError: the world has other columns, for instance of another version.
     """
     if checkpoint is None:
         return
@@ -92,12 +92,12 @@ def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
         problem = problem or f"has {', '.join(unread)} besides"
     if problem:
         raise JournalError(
-            f"{checkpoint.name}: holds the world of another version, which {problem}; go on with that version, or move "
-            "the checkpoints away, and `prism resume --force` runs all of it again"
+            f"{checkpoint.name}: holds the world of another version, which {problem}; resume with that version, or "
+            "move the checkpoints away, and `prism resume --force` runs all of it again"
         )
 
 
-def interval(config: Config, domain: Domain) -> int:
-    """How often checkpoints are taken, in ticks; 0 for only at the end."""
-    asked = config.run.checkpoint_every_ticks
-    return domain.checkpoint_every_ticks if asked is None else asked
+def checkpoint_interval(config: Config, domain: Domain) -> int:
+    """Return the ticks between two checkpoints; 0 for a checkpoint only at the end."""
+    configured = config.run.checkpoint_every_ticks
+    return domain.checkpoint_every_ticks if configured is None else configured

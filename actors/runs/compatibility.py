@@ -1,4 +1,4 @@
-"""Whether a run may go on: what it is made of now, against what it was made of when it began."""
+"""The check before a resume: settings, input files and code now, against those that the run began with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from actors.runs.manifest import Manifest, manifest_of
 from prism.config import Config
 
 SAFE = ("llm.", "run.", "oracle.")
-"""Settings that change how a run is carried out, and nothing that it has committed."""
+"""Settings that change how a run is executed, and nothing that it has committed."""
 
 UNSAFE = (
     "run.restart_intensity",
@@ -24,26 +24,26 @@ UNSAFE = (
     "oracle.lookahead_ticks",
     "oracle.mode",
 )
-"""Exceptions: the past would come out differently with another value."""
+"""Exceptions from `SAFE`: another value would change the ticks that are recorded."""
 
 PAST = ("population.", "simulation.")
-"""Settings that made the past: who there is, and how time passes. Not even a fork may have others."""
+"""Settings that even a fork may not change: the people, and the passing of time."""
 
 PUT_IT_BACK = "Put it back, in config.yaml or its own file: people, time and input files are what made the past."
 BRANCH_OFF = "Put it back, or branch off with `prism fork`."
-_UNSEEN = object()
+_MISSING = object()
 
 
 def refuse_unless_compatible(
     path: Path, header: Header, manifest: Manifest, config: Config, inputs: dict[str, str], *, force: bool
 ) -> Manifest:
-    """The manifest of the run as it goes on, if it may.
+    """Return the manifest of the resumed run, if it may be resumed.
 
     Args:
-        force: let pass what cannot change the past, now and whenever it is resumed again.
+        force: accept differences that cannot change the past, now and at every later resume.
 
     Raises:
-        ResumeRefusedError: it may not; the message names every difference.
+        ResumeRefusedError: it may not be resumed; the message names every difference.
     """
     settings = list(unaccepted(header, manifest, config))
     files = [
@@ -51,20 +51,20 @@ def refuse_unless_compatible(
         for name, sha256 in inputs.items()
         if name in header.inputs and header.inputs[name] != sha256
     ]
-    harmless = [told for key, told in settings if is_safe(key)] + _changed_code(manifest, config, inputs)
+    harmless = [change for key, change in settings if is_safe(key)] + _changed_code(manifest, config, inputs)
     risky = [key for key, _ in settings if not is_safe(key)]
     if risky or files:
-        all_told = [*(told for key, told in settings if key in risky), *files, *harmless]
+        changes = [*(change for key, change in settings if key in risky), *files, *harmless]
         is_past = bool(files) or any(key.startswith(PAST) for key in risky)
-        raise ResumeRefusedError(path, all_told, PUT_IT_BACK if is_past else BRANCH_OFF)
+        raise ResumeRefusedError(path, changes, PUT_IT_BACK if is_past else BRANCH_OFF)
     if harmless and not force:
         raise ResumeRefusedError(path, harmless, "Put it back, or go on all the same with --force.")
-    made_of = manifest_of(config, inputs)
+    new = manifest_of(config, inputs)
     now = dict(_flat(msgspec.to_builtins(config), ""))
     return msgspec.structs.replace(
         manifest,
-        packages=made_of.packages,
-        code=made_of.code,
+        packages=new.packages,
+        code=new.code,
         seed=header.seed,
         inputs=header.inputs,
         accepted={key: now.get(key) for key, _ in changed_settings(header, config)},
@@ -72,26 +72,26 @@ def refuse_unless_compatible(
 
 
 def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[tuple[str, str]]:
-    """The `changed_settings` that were not let pass when the run was resumed before."""
+    """Yield the `changed_settings` that were not accepted at an earlier resume."""
     now = dict(_flat(msgspec.to_builtins(config), ""))
-    for key, told in changed_settings(header, config):
-        if manifest.accepted.get(key, _UNSEEN) != now.get(key):
-            yield key, told
+    for key, change in changed_settings(header, config):
+        if manifest.accepted.get(key, _MISSING) != now.get(key):
+            yield key, change
 
 
 def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:
-    """`(key, what changed in words)` of every setting that is not what the journal's header says."""
+    """Yield `(key, the change in words)` of every setting that differs from the journal's header."""
     now = dict(_flat(msgspec.to_builtins(config), ""))
     then = dict(_flat(header.config, ""))
     for key in sorted(now.keys() | then.keys()):
         if key.startswith(f"{METRICS_SECTION}."):
             continue
         if key not in {f"simulation.{name}" for name in LENGTH_SETTINGS} and now.get(key) != then.get(key):
-            yield key, f"{key} is {_shown(now.get(key))}, was {_shown(then.get(key))} when the run began"
+            yield key, f"{key} is {_as_json(now.get(key))}, was {_as_json(then.get(key))} when the run began"
 
 
 def is_safe(key: str) -> bool:
-    """Whether a setting may change in the middle of a run."""
+    """Return whether a setting may change in the middle of a run."""
     return key.startswith(SAFE) and not key.startswith(UNSAFE)
 
 
@@ -107,8 +107,7 @@ def _changed_code(manifest: Manifest, config: Config, inputs: dict[str, str]) ->
     return changes
 
 
-def _shown(value: object) -> str:
-    """A value as a configuration file has it."""
+def _as_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 

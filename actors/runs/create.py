@@ -1,4 +1,4 @@
-"""A new run: its directory with everything in it that a resumed one needs, before its first tick."""
+"""Creation of a run: its directory gets all that a resume needs before the first tick."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prism.config import Config
 
 
 def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> Run:
-    """Write the configuration, the manifest and the head of the journal into an empty directory.
+    """Write the configuration, the manifest and the journal's header into an empty directory, and return the run.
 
     Raises:
         RunDirectoryError: a file cannot be written.

@@ -1,4 +1,4 @@
-"""The directory of one run, and how files are written to it: whole or not at all."""
+"""The directory of one run. Files are written to it whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from actors.runs.rounds_csv import ROUNDS
 from prism.config import Config
 
 ADDRESS = "metrics.json"
-"""The file in a run's directory that says where its metrics are, while the run is under way."""
+"""The file with the address of a run's metrics, while the run is under way."""
 
-WRITTEN_BEFORE_THE_START = (
+WRITTEN_BEFORE_FIRST_TICK = (
     "config.yaml",
     "manifest.json",
     "log.jsonl",
@@ -39,7 +39,7 @@ WRITTEN_BEFORE_THE_START = (
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 
 UNSTARTED_FILES = {LOCK, CONFIG, MANIFEST, ANSWERS, *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL))}
-"""What there can be of a run whose journal does not exist yet; its lock is the first of them."""
+"""The files of a run whose journal does not exist yet. Its lock is created first."""
 
 
 class RunDirectory:
@@ -54,13 +54,13 @@ class RunDirectory:
 
     @classmethod
     def create(cls, out: Path | None, name: str) -> RunDirectory:
-        """A new run directory: `out`, or the next free `runs/<name>-001`.
+        """Create a run directory: `out`, or the next free `runs/<name>-001`.
 
-        What a run left in `out` that was killed before its journal was there is in nobody's way.
+        Files in `out` of a run that was killed before its journal existed are overwritten.
 
         Raises:
-            RunDirectoryError: `out` holds files already, or a directory cannot be made.
-            DiskFailedError: there is no room for one.
+            RunDirectoryError: `out` holds other files, or a directory cannot be created.
+            DiskFailedError: the disk is full or broken.
         """
         if out is None:
             return cls(_next_free(Path("runs"), name))
@@ -75,31 +75,31 @@ class RunDirectory:
 
     @property
     def is_unstarted(self) -> bool:
-        """Whether nothing is here but what a run writes before its journal is there."""
+        """True if it holds only files that a run writes before its journal exists."""
         answers = self.path / ANSWERS
         has_answers = answers.is_file() and answers.stat().st_size > FIRST_ANSWER
         return not has_answers and {path.name for path in self.path.iterdir()} <= UNSTARTED_FILES
 
     @property
     def log(self) -> Path:
-        """Where log lines go."""
+        """The file of log lines."""
         return self.path / "log.jsonl"
 
     def write_config(self, config: Config) -> None:
-        """Write the configuration with every default filled in: what `prism run` needs to do it again."""
+        """Write the configuration with every default filled in: `prism run` can repeat the run from it."""
         text = yaml.safe_dump(msgspec.to_builtins(config), sort_keys=False, allow_unicode=True)
         self.write(CONFIG, text.encode())
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Write what the run was made of."""
+        """Write the manifest."""
         self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
-    def note_spent(self, tick: int) -> None:
-        """Keep in the manifest that the spend cap ended the run after this many ticks."""
+    def record_spent(self, tick: int) -> None:
+        """Record in the manifest that the spend cap ended the run after this many ticks."""
         self.write_manifest(msgspec.structs.replace(self.manifest(), spent_at=tick))
 
     def manifest(self) -> Manifest:
-        """What the run was made of.
+        """Read the manifest.
 
         Raises:
             RunDirectoryError: this is no run's directory, or its manifest cannot be read.
@@ -115,7 +115,7 @@ class RunDirectory:
             raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
 
     def summary(self) -> dict[str, Any] | None:
-        """What the run came to; None while it has not ended, or did not end well."""
+        """Return the summary; None if the run has not ended, or did not end well."""
         try:
             decoded = msgspec.json.decode((self.path / SUMMARY).read_bytes())
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -123,17 +123,17 @@ class RunDirectory:
         return decoded if isinstance(decoded, dict) else None
 
     def discard_unless_begun(self) -> None:
-        """Remove what a run that could not start has written; a log with something in it stays."""
+        """Remove the files of a run without a tick, and the directory if it is then empty; a log with lines stays."""
         if self._has_begun() or (self.log.exists() and self.log.stat().st_size):
             return
-        for name in WRITTEN_BEFORE_THE_START:
+        for name in WRITTEN_BEFORE_FIRST_TICK:
             (self.path / name).unlink(missing_ok=True)
             (self.path / f".{name}.tmp").unlink(missing_ok=True)
-        with suppress(OSError):  # somebody else's file is in it, or it is where the user stands
+        with suppress(OSError):  # another file is in it, or it is the working directory
             self.path.rmdir()
 
     def _has_begun(self) -> bool:
-        """Whether the journal has a tick."""
+        """Return whether the journal has a tick."""
         disk = RealDisk(self.path)
         try:
             return disk.size(JOURNAL) > read_header(disk)[1]
@@ -141,12 +141,12 @@ class RunDirectory:
             return False
 
     def discard(self) -> None:
-        """Remove the directory with everything in it: one that was made a moment ago and came to nothing."""
+        """Remove the directory with everything in it. Only for a directory that this process has just created."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     @contextmanager
-    def announcing(self, address: Address | None) -> Iterator[None]:
-        """Keep the address of the run's metrics in its directory until the block ends; None announces nothing."""
+    def publishing(self, address: Address | None) -> Iterator[None]:
+        """Keep the address of the run's metrics in its directory until the block ends; None publishes nothing."""
         if address is None:
             yield
             return
@@ -158,10 +158,10 @@ class RunDirectory:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Turn what the system says about a file that cannot be written into one clear line.
+        """Turn an OSError in the block into an error that names the file.
 
         Raises:
-            RunDirectoryError: it may not be written here.
+            RunDirectoryError: a file may not be written here.
             DiskFailedError: the disk is full or broken.
         """
         try:
@@ -170,7 +170,7 @@ class RunDirectory:
             raise run_directory_error(error, f"{error.filename or self.path}: cannot be written") from None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file so that a crash leaves the old one or the new one, never half of it.
+        """Write a file so that a crash leaves the old one or the new one, never a part of it.
 
         Raises:
             RunDirectoryError: it may not be written here.

@@ -1,4 +1,4 @@
-"""One run from its first tick, or from where it was left, to its last: its oracle, its files, its actors."""
+"""Execution of a run, from its first tick or from a checkpoint to its last: its oracle, its files, its actors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
-from actors.runs.checkpointing import Checkpointer, interval, restore
+from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
 from actors.runs.directory import RunDirectory
 from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import RoundsWriter, cut_series
@@ -36,19 +36,19 @@ from prism.statechart import Oracle
 SPEND_CAP = "spend_cap"
 
 Drive = Callable[[Simulation, Callable[[int], None], Callable[[], Awaitable[None]]], Awaitable[str | None]]
-"""Runs a simulation to its end, with the two calls that `Simulation.run` takes; what stopped it early, if anything."""
+"""A function that runs a simulation, given the arguments of `Simulation.run`; it returns what stopped it early."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is ready to begin or to go on.
+    """A run that is ready to begin or to be resumed.
 
     Args:
-        manifest: what it is made of, as of now.
-        recorded: what its journal holds from the checkpoint on, to be done again and compared.
-        digest: of all that its journal holds.
-        checkpoint: where it goes on; None at tick 0.
-        lacks_rows: whether rounds that are over have no row.
-        lookahead_ticks: the longest that any part of it was run with.
+        manifest: what it is made of now.
+        recorded: the ticks of its journal after the checkpoint, to be run again and compared.
+        digest: the digest after the journal's last tick.
+        checkpoint: the checkpoint to start from; None for tick 0.
+        lacks_rows: True if completed rounds have no row in `rounds.csv`.
+        lookahead_ticks: the longest lookahead that any part of it was run with.
     """
 
     directory: RunDirectory
@@ -63,57 +63,57 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether it has all its ticks, their rows and their summary, so that there is nothing left to do."""
+        """True if it has all its ticks, their rows and their summary, so that nothing is left to do."""
         summary = self.directory.summary() or {}
-        is_told = (summary.get("ticks"), summary.get("digest")) == (self.recorded.ticks, self.digest)
-        return self.recorded.ticks == self.config.simulation.length and is_told and not self.lacks_rows
+        is_summarised = (summary.get("ticks"), summary.get("digest")) == (self.recorded.ticks, self.digest)
+        return self.recorded.ticks == self.config.simulation.length and is_summarised and not self.lacks_rows
 
 
 class Display:
-    """Who watches a run. This one sees nothing; the command line shows progress."""
+    """A display of a run that shows nothing. The command line has one that shows progress."""
 
-    def begins(self, run: Run, oracle: str) -> None:
-        """The oracle is there, and the run begins."""
+    def begin(self, run: Run, oracle: str) -> None:
+        """Show that the run begins, and with which oracle."""
 
-    async def watch(self, read: Callable[[], Progress]) -> None:
-        """Look on until cancelled."""
+    async def show(self, progress: Callable[[], Progress]) -> None:
+        """Show the progress until cancelled."""
 
 
 async def execute(
-    run: Run, spectator: Display, observer: Observer | None = None, logs: LogContext | None = None
+    run: Run, display: Display, observer: Observer | None = None, logs: LogContext | None = None
 ) -> Summary:
-    """Run to the end, or to the first signal, and leave everything on disk that a resumed run needs.
+    """Run to the end or to the first signal, leave everything on disk that a resume needs, and return the summary.
 
     Args:
-        observer: is told how it goes.
-        logs: is told the tick.
+        observer: is told of the run.
+        logs: is given the tick.
 
     Raises:
-        PrismError: the oracle, the disk or an actor failed for good. What was committed until then is on disk.
+        PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
     try:
         async with open_oracle(run.config, run.domain, run.directory.path) as opened:
-            await to_thread.run_sync(_note, run, opened.description)
-            spectator.begins(run, opened.description)
-            return await _run(run, opened.oracle, spectator, observer or Observer(), logs or LogContext())
+            await to_thread.run_sync(_write_config, run, opened.description)
+            display.begin(run, opened.description)
+            return await _run(run, opened.oracle, display, observer or Observer(), logs or LogContext())
     except BaseExceptionGroup as group:
         if (error := first_error(group, PrismError)) is not None:
             raise error from None
         raise
 
 
-def _note(run: Run, oracle: str) -> None:
-    """Write what is run now, and who answers. Not before: a run that cannot begin must not change what is there."""
+def _write_config(run: Run, oracle: str) -> None:
+    """Write the configuration and the manifest, now that the run can begin: else it must not change its files."""
     run.directory.write_config(run.config)
     run.directory.write_manifest(msgspec.structs.replace(run.manifest, oracle=oracle))
 
 
-async def _run(run: Run, oracle: Oracle[Any], spectator: Display, observer: Observer, logs: LogContext) -> Summary:
+async def _run(run: Run, oracle: Oracle[Any], display: Display, observer: Observer, logs: LogContext) -> Summary:
     async def drive(
         simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
     ) -> str | None:
         logs.tick = lambda: simulation.engine.tick
-        return await simulate(simulation, spectator, on_tick, between)
+        return await simulate(simulation, display, on_tick, between)
 
     disk = RealDisk(run.directory.path, syncs=run.config.run.sync)
     begun = perf_counter()
@@ -122,13 +122,13 @@ async def _run(run: Run, oracle: Oracle[Any], spectator: Display, observer: Obse
             has_rows = await to_thread.run_sync(
                 cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round
             )
-        simulation, stopped_by = await carry_on(run, oracle, disk, drive, has_rows=has_rows, observer=observer)
+        simulation, stopped_by = await run_recorded(run, oracle, disk, drive, has_rows=has_rows, observer=observer)
     finally:
         disk.close()
     return summarise(simulation, perf_counter() - begun, stopped_by)
 
 
-async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
+async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     run: Run,
     oracle: Oracle[Any],
     disk: Disk,
@@ -138,13 +138,13 @@ async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
     observer: Observer | None = None,
     execute: Execute = in_thread,
 ) -> tuple[Simulation, str | None]:
-    """Drive a run from where its files end; the simulation at its end, and what stopped it early, if anything did.
+    """Run a simulation with its store, checkpoints and rows; return it, and what stopped it early, if anything did.
 
     Args:
-        disk: where its files are.
+        disk: the disk with the run's files.
         drive: runs the simulation.
-        has_rows: whether the series of its rounds has been begun.
-        execute: runs what blocks.
+        has_rows: whether `rounds.csv` has its header already.
+        execute: runs a blocking function.
     """
     settings = run.config
     store = RunStore(
@@ -159,7 +159,7 @@ async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
     with collector_paused():
         simulation = Simulation(settings, run.domain, oracle, store, observer)
         restore(simulation, run.checkpoint)
-    checkpointer = Checkpointer(simulation, store, interval(settings, run.domain))
+    checkpointer = Checkpointer(simulation, store, checkpoint_interval(settings, run.domain))
     series = RoundsWriter(store, simulation, is_new=not has_rows)
     async with anyio.create_task_group() as files:
         files.start_soon(store.run)
@@ -173,21 +173,21 @@ async def carry_on(  # noqa: PLR0913  # what a run needs, each of them once
 
 
 def is_capped(config: OracleConfig) -> bool:
-    """Whether answers can stop coming for want of money. A higher cap must not change what is settled."""
+    """Return whether a spend cap can turn answers into fallbacks. A higher cap must not change the recorded ones."""
     return config.max_calls is not None or config.max_tokens is not None
 
 
 async def simulate(
     simulation: Simulation,
-    spectator: Display,
+    display: Display,
     on_tick: Callable[[int], None] = lambda _: None,
     between: Callable[[], Awaitable[None]] = do_nothing,
 ) -> str | None:
-    """Run a simulation to its end or to the first signal; what stopped it early, if anything did."""
+    """Run a simulation to its end or to the first signal; return what stopped it early, if anything did."""
     signals = StopOnSignal(simulation.stop)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(signals.run)
-        tasks.start_soon(spectator.watch, simulation.progress)
+        tasks.start_soon(display.show, simulation.progress)
         await simulation.run(on_tick, between)
         tasks.cancel_scope.cancel()
     if signals.received is not None:

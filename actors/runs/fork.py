@@ -1,4 +1,4 @@
-"""A counterfactual: another run with the same past, and other settings from a tick on."""
+"""A fork: another run with the same past, and other settings from a tick on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from actors.runs.checkpointing import checkpoint_of
 from actors.runs.compatibility import PAST, changed_settings
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.manifest import Fork, manifest_of
-from actors.runs.replay import hand_over, replay
+from actors.runs.replay import copy_state, replay
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, read_rows, starts_of, write_rows
 from actors.runtime.simulation import Simulation
@@ -38,35 +38,36 @@ async def fork(
     ticks: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,
 ) -> list[str]:
-    """Fill a new directory with a run that has its parent's past up to a tick; `prism resume` goes on with it.
-
-    What it has to do without is returned, a sentence each.
+    """Write a run with its parent's past up to a tick into a new directory. `prism resume` runs the rest of it.
 
     Args:
         child: an empty directory.
         tick: ticks in common.
-        overrides: `a.b=value` each: what is other from then on.
-        ticks: the new run's length; None leaves the parent's.
-        on_begin: called with the simulation that does the past again.
+        overrides: `a.b=value` each: the settings from then on.
+        ticks: the new run's length; None keeps the parent's.
+        on_begin: called with the simulation that runs the past again.
+
+    Returns:
+        Notes on what the fork lacks, a sentence each.
 
     Raises:
-        ForkRefusedError: a setting that made the past would be another, or an input file is.
-        JournalError: the parent does not have so many ticks, or does not replay.
+        ForkRefusedError: a setting or an input file that the past depends on would change.
+        JournalError: the parent has fewer ticks, or its replay differs.
     """
     config = _config_of_fork(parent, overrides, ticks)
     past = await replay(parent, tick, on_begin)
     if config.simulation.length < tick:
-        told = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
-        raise ForkRefusedError(parent.path, [told], f"Ask for --ticks {tick} or more.")
+        problem = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
+        raise ForkRefusedError(parent.path, [problem], f"Ask for --ticks {tick} or more.")
     built = build_domain(config)
     _refuse_other_inputs(parent, built)
     future = Simulation(config, built.domain, built.domain.oracle())
-    await hand_over(past, future)
+    await copy_state(past, future)
     child.write_config(config)
     with child.writing():
         await _write_past(parent, child, tick, future, built)
         notes = _copy_rounds(parent, child, tick, config.simulation.ticks_per_round)
-    _write_manifest(parent, child, tick, past, built)  # last: without it, nobody takes this for a run
+    _write_manifest(parent, child, tick, past, built)  # last: a directory without a manifest is no run
     return notes
 
 
@@ -74,7 +75,7 @@ def _config_of_fork(parent: RunDirectory, overrides: Sequence[str], ticks: int |
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
     config = read_resolved(parent.path / CONFIG, [*overrides, *length])
     header, _ = read_header(RealDisk(parent.path))
-    changed = [told for key, told in changed_settings(header, config) if key.startswith(PAST)]
+    changed = [change for key, change in changed_settings(header, config) if key.startswith(PAST)]
     if changed:
         raise ForkRefusedError(
             parent.path, changed, "A fork has its parent's people and time; begin a new run instead."
@@ -92,14 +93,14 @@ def _refuse_other_inputs(parent: RunDirectory, built: BuiltDomain) -> None:
 
 
 def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: Simulation, built: BuiltDomain) -> None:
-    """The manifest, and the configurations of all who came before."""
+    """Write the manifest, and the configurations that the parts of the past were run with."""
     name = f"config-until-{tick}.yaml"
     forks = parent.manifest().forks
-    kept = tuple(each for each in forks if each.tick < tick)
+    kept = tuple(fork for fork in forks if fork.tick < tick)
     for before in kept:
         shutil.copyfile(parent.path / before.config, child.path / before.config)
-    until_then = next((each.config for each in forks if each.tick >= tick), CONFIG)
-    shutil.copyfile(parent.path / until_then, child.path / name)
+    config_of_past = next((fork.config for fork in forks if fork.tick >= tick), CONFIG)
+    shutil.copyfile(parent.path / config_of_past, child.path / name)
     origin = Fork(parent=str(parent.path), tick=tick, digest=past.engine.digest.hexdigest(), config=name)
     child.write_manifest(msgspec.structs.replace(manifest_of(past.config, built.inputs), forks=(*kept, origin)))
 
@@ -107,7 +108,7 @@ def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: 
 async def _write_past(
     parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: BuiltDomain
 ) -> None:
-    """The journal up to the fork, the answers to questions asked before it, and a checkpoint at it."""
+    """Write the journal up to the fork, the answers to questions asked before it, and a checkpoint at it."""
     source, target = RealDisk(parent.path), RealDisk(child.path)
     try:
         create_answers(target)
@@ -116,7 +117,7 @@ async def _write_past(
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(record[0])))
         target.sync(ANSWERS)
         create_journal(target, header_of(future.config, built.inputs, built.domain.size, version("prism-sim")))
-        begun = target.size(JOURNAL)
+        header_end = target.size(JOURNAL)
         _, first = read_header(source)
         end = first
         for frame in read_ticks(source, first):
@@ -129,8 +130,8 @@ async def _write_past(
         at = RecordedTicks(
             target,
             tick=tick,
-            start=begun + end - first,
-            end=begun + end - first,
+            start=header_end + end - first,
+            end=header_end + end - first,
             ticks=tick,
             answers_from=FIRST_ANSWER,
             answers_end=target.size(ANSWERS),
@@ -142,12 +143,12 @@ async def _write_past(
 
 
 def _copy_rounds(parent: RunDirectory, child: RunDirectory, tick: int, ticks_per_round: int) -> list[str]:
-    """The rows of the rounds up to the fork: all of them, or none, because no row after a gap would outlast a crash."""
+    """Copy the rows of the rounds up to the fork: all or none, because a resume drops rows after a gap."""
     rows = read_rows(RealDisk(parent.path), ticks_per_round, until=tick)
-    starts = starts_of((each.tick for each in parent.manifest().forks), ticks_per_round)
-    lack = rows.lack(tick // ticks_per_round, starts)
-    if lack:
-        return [f"{parent.path / ROUNDS}: {lack}; the fork's rows begin after tick {tick}"]
+    starts = starts_of((fork.tick for fork in parent.manifest().forks), ticks_per_round)
+    problem = rows.problem(tick // ticks_per_round, starts)
+    if problem:
+        return [f"{parent.path / ROUNDS}: {problem}; the fork's rows begin after tick {tick}"]
     if rows.rows:
         write_rows(RealDisk(child.path), rows)
     return []

@@ -1,4 +1,4 @@
-"""The runs in a directory, and how they stand."""
+"""The list of the runs in a directory, with their status."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from prism.errors import ConfigError
 
 @unique
 class RunStatus(StrEnum):
-    """How a run stands.
+    """The status of a run.
 
-    `running`: a process is at work in it. `done` and `stopped`: it ended so. `crashed`: it ended otherwise.
-    `damaged`: its journal cannot be read.
+    `running`: a process works on it. `done` and `stopped`: it ended so. `crashed`: it ended otherwise. `damaged`: its
+    journal cannot be read.
     """
 
     RUNNING = "running"
@@ -34,18 +34,18 @@ class RunStatus(StrEnum):
 
 
 class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run.
+    """One run in the list.
 
     Args:
-        ticks: whole ticks in its journal; `length`: how many there are to be.
-        digest: of those ticks.
-        is_resumable: whether `prism resume` could go on with it.
-        holder: the process at work in it.
-        parent: the run it branched off.
+        ticks: whole ticks in its journal; `length`: ticks of the whole run.
+        digest: the digest after those ticks.
+        is_resumable: whether `prism resume` can continue it.
+        holder: the process that works on it.
+        parent: the run that it branched off.
     """
 
     path: Path
-    standing: RunStatus
+    status: RunStatus
     ticks: int
     length: int
     agents: int
@@ -56,19 +56,19 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def runs_in(root: Path) -> list[ListedRun]:
-    """The runs right below a directory, by name; or the one that it is."""
+    """Return the runs directly below a directory, by name; or the one run that the directory is."""
     if (root / MANIFEST).is_file():
-        return [run_line(root)]
-    return [run_line(path) for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not _is_backtest(path)]
+        return [list_run(root)]
+    return [list_run(path) for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not _is_backtest(path)]
 
 
 def _is_backtest(path: Path) -> bool:
-    """Whether `prism backtest` has written this: nothing was run there."""
+    """Return whether `prism backtest` has written this directory: it holds no run."""
     return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
 
 
-def run_line(path: Path) -> ListedRun:
-    """How one run stands. Reads the journal from the latest checkpoint on, and changes nothing."""
+def list_run(path: Path) -> ListedRun:
+    """Return one run with its status. It reads the journal from the latest checkpoint on, and changes nothing."""
     directory, holder = RunDirectory(path), holder_of(path)
     try:
         length = read_resolved(path / CONFIG).simulation.length
@@ -77,7 +77,7 @@ def run_line(path: Path) -> ListedRun:
     except (ActorError, ConfigError, OSError):
         return ListedRun(
             path=path,
-            standing=RunStatus.DAMAGED,
+            status=RunStatus.DAMAGED,
             ticks=0,
             length=0,
             agents=0,
@@ -87,34 +87,34 @@ def run_line(path: Path) -> ListedRun:
         )
     summary = directory.summary()
     if holder is not None:
-        standing = RunStatus.RUNNING
-    elif summary is not None and summary.get("ticks") == ticks:  # else it tells of the run before it went on
-        standing = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
+        status = RunStatus.RUNNING
+    elif summary is not None and summary.get("ticks") == ticks:  # else it is the summary of an earlier end
+        status = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
     else:
-        standing = RunStatus.STOPPED if manifest.spent_at == ticks else RunStatus.CRASHED
+        status = RunStatus.STOPPED if manifest.spent_at == ticks else RunStatus.CRASHED
     return ListedRun(
         path=path,
-        standing=standing,
+        status=status,
         ticks=ticks,
         length=length,
         agents=agents,
         digest=digest,
-        is_resumable=standing in {RunStatus.STOPPED, RunStatus.CRASHED},
+        is_resumable=status in {RunStatus.STOPPED, RunStatus.CRASHED},
         holder=holder,
         parent=manifest.forks[-1].parent if manifest.forks else None,
     )
 
 
 def _journal(path: Path) -> tuple[int, int, str]:
-    """Agents, whole ticks and the digest of a run's journal."""
+    """Return `(agents, whole ticks, digest)` of a run's journal."""
     disk = RealDisk(path)
     header, offset = read_header(disk)
     tick, link = 0, ORIGIN
     for name in checkpoint_names(disk)[:1]:
         try:
             at = read_checkpoint(disk, name).position
-        except (ActorError, OSError):  # a run at work may have removed it this moment
+        except (ActorError, OSError):  # a process that works on the run may have just removed it
             break
         tick, link, offset = at.tick, at.link, at.journal_bytes
-    found = scan_journal(disk, offset, tick=tick, link=link)
-    return header.agents, found.ticks, digest_of(found.link)
+    scan = scan_journal(disk, offset, tick=tick, link=link)
+    return header.agents, scan.ticks, digest_of(scan.link)

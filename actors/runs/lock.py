@@ -1,4 +1,7 @@
-"""One process at a time works on a run: a lock that the operating system lets go of when the process ends, however."""
+"""The lock of a run directory, so that one process at a time works on it.
+
+The operating system releases the lock when the process ends, in whatever way.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ LOCK = "run.lock"
 def locked(directory: Path) -> Iterator[None]:
     """Hold the lock of a run directory.
 
-    The file stays behind after a crash and means nothing then: what counts is whether a living process holds it.
+    The file stays after a crash, and means nothing then: the lock counts, which only a living process can hold.
 
     Raises:
-        RunLockedError: another process holds it; the message says which.
-        RunDirectoryError: the lock file cannot be made.
-        DiskFailedError: there is no room for it.
+        RunLockedError: another process holds it; the message names the process.
+        RunDirectoryError: the lock file cannot be created.
+        DiskFailedError: the disk is full or broken.
     """
     try:
         descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -36,7 +39,7 @@ def locked(directory: Path) -> Iterator[None]:
             raise RunLockedError(directory, _holder(descriptor)) from None
         except OSError as error:  # a file system without locks
             raise RunDirectoryError(f"{directory / LOCK}: cannot be locked: {error.strerror}") from None
-        _sign(descriptor, directory)
+        _write_holder(descriptor, directory)
         yield
         os.ftruncate(descriptor, 0)
     finally:
@@ -44,7 +47,7 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def holder_of(directory: Path) -> str | None:
-    """Who is at work in a run directory, as "process 12 on host"; None if nobody is."""
+    """Return the process that works on a run directory, as "process 12 on host"; None if there is none."""
     try:
         descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -58,8 +61,8 @@ def holder_of(directory: Path) -> str | None:
     return None
 
 
-def _sign(descriptor: int, directory: Path) -> None:
-    """Say who holds it."""
+def _write_holder(descriptor: int, directory: Path) -> None:
+    """Write the process that holds the lock into its file."""
     try:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())

@@ -1,4 +1,4 @@
-"""What a run was made of: enough to tell whether another process would make the same one."""
+"""The manifest of a run: the versions, the seed and the hashes of all that its result depends on."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PACKAGES = ("prism-sim", "anyio", "igraph", "msgspec", "numpy", "xxhash")
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run branched off another.
+    """The branching of a run from another.
 
     Args:
-        parent: the other run's directory, as it was named.
-        tick: ticks the two have in common.
-        digest: of those ticks.
-        config: the file with the settings they were run with.
+        parent: the other run's directory, as the user wrote it.
+        tick: ticks that the two have in common.
+        digest: the digest after those ticks.
+        config: the file with the settings that they were run with.
     """
 
     parent: str
@@ -34,16 +34,16 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was made of.
+    """The manifest of a run: what it was made of.
 
     Args:
-        code: SHA-256 over the source of `prism`, which decides everything that is journalled.
+        code: SHA-256 over the source of `prism`, which decides everything in the journal.
         inputs: `{input file: SHA-256}`.
-        oracle: who answers, in words: backend, model, server and its version, tape.
-        forks: the runs it branched off, the oldest first; empty for a run of its own.
-        resumed: the ticks it was resumed at.
-        accepted: settings that `prism resume --force` has changed since, and their values. What it said of packages
-            and code is replaced by what they are then.
+        oracle: the oracle in words: backend, model, server and its version, tape.
+        forks: the branchings that led to the run, the oldest first; empty for a run that is no fork.
+        resumed: the ticks at which it was resumed.
+        accepted: `{setting: value}` that `prism resume --force` has changed. Packages and code of that resume replace
+            the earlier ones.
         spent_at: the ticks after which the spend cap ended the run without a summary; None if it did not.
     """
 
@@ -61,7 +61,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def manifest_of(config: Config, inputs: dict[str, str]) -> Manifest:
-    """The manifest of a new run in this process."""
+    """Return the manifest of a new run in this process."""
     return Manifest(
         python=platform.python_version(),
         platform=platform.platform(),
@@ -73,7 +73,7 @@ def manifest_of(config: Config, inputs: dict[str, str]) -> Manifest:
 
 
 def code_sha256() -> str:
-    """SHA-256 over the source of `prism`: file names and contents, in order of name."""
+    """Return the SHA-256 over the source of `prism`: file names and contents, in order of name."""
     digest = sha256()
     root = Path(prism.__path__[0])
     for path in sorted(root.rglob("*.py")):

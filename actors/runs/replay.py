@@ -1,4 +1,4 @@
-"""A recorded run done again without any model, from its journal's header and its oracle's answers."""
+"""Replay: a recorded run is run again without a model, from its recorded answers, and compared with its journal."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from prism.statechart import Oracle
 
 
 class Part(NamedTuple):
-    """A part of a run with one configuration: until the tick of a fork, or to the end."""
+    """A part of a run with one configuration: up to the tick of a fork, or to the end."""
 
     until: int
     config: Config
 
 
 class AbsentOracle(Oracle[Any]):
-    """Stands where the model was: whatever was answered is on record.
+    """An oracle in place of the model: every answer is recorded, so it should never be asked.
 
     Args:
-        may_be_late: whether a question may have gone without an answer because the clock did not wait.
+        may_be_late: whether a question may have no recorded answer because the clock did not wait for one.
     """
 
     def __init__(self, *, may_be_late: bool) -> None:
@@ -52,7 +52,7 @@ class AbsentOracle(Oracle[Any]):
         options: Any,  # noqa: ARG002
         context: Any = None,  # noqa: ARG002
     ) -> Any:
-        """No answer, ever."""
+        """Raise, or never return, where a question has no recorded answer."""
         if self._may_be_late:
             await anyio.sleep_forever()
         raise OracleUnavailableError(
@@ -62,29 +62,30 @@ class AbsentOracle(Oracle[Any]):
 
 
 class Replay(Record):
-    """Compares every tick with the journal, and answers from the oracle's log.
+    """A record that compares every tick with the journal, and gives the answers of the oracle's log.
 
     Args:
-        known: the answers; what is not among them is computed again.
+        recorded: the ticks.
+        answers: the answers; an embedded oracle computes again those that are not recorded.
     """
 
-    def __init__(self, recorded: RecordedTicks, known: RecordedAnswers) -> None:
+    def __init__(self, recorded: RecordedTicks, answers: RecordedAnswers) -> None:
         self._recorded = recorded
-        self._known = known
+        self._answers = answers
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
-        """Whose decisions came too late in this tick."""
+        """Return the agents whose decisions came too late in this tick."""
         return self._recorded.late_agents(tick)
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
-        """The recorded answer."""
-        return self._known.take(question)
+        """Return the recorded answer; None if there is none."""
+        return self._answers.take(question)
 
     async def keep(self, decided: bytes) -> None:
-        """It is kept already."""
+        """Discard the answer: it is recorded already."""
 
     async def commit(self, tick: int, frame: bytes) -> None:
-        """Compare."""
+        """Compare the tick with its record."""
         if not self._recorded.compare(tick, frame):
             raise JournalError(f"tick {tick} is not in the journal")
 
@@ -92,14 +93,14 @@ class Replay(Record):
 async def replay(
     directory: RunDirectory, until: int | None = None, on_begin: Callable[[Simulation], None] = lambda _: None
 ) -> Simulation:
-    """The simulation as the journal leaves it, every tick of it done again from the first on, and found equal.
+    """Run every tick of a journal again, compare it, and return the simulation after the last.
 
     Args:
         until: stop after this many ticks.
         on_begin: called with the simulation of each part before it runs.
 
     Raises:
-        DivergedError: a tick came out differently.
+        DivergedError: a tick has another result.
         ResumeRefusedError: settings or input files are not what the run was made of.
         JournalError: the journal cannot be read, or does not have so many ticks.
     """
@@ -111,40 +112,41 @@ async def replay(
     if ticks > recorded.ticks:
         raise JournalError(f"{directory.path}: has {recorded.ticks:,} ticks, not {ticks:,}")
     config = read_resolved(directory.path / CONFIG)
-    # Before it looks as if the run could not be repeated: other code is what a replay is there to judge, no obstacle.
+    # Checked first, so that other settings or files do not look like a wrong result. Other code is allowed: to find out
+    # whether it gives the same result is what a replay is for.
     built = build_domain(config)
     refuse_unless_compatible(directory.path, recovered.header, manifest, config, built.inputs, force=True)
     record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end))
     simulation: Simulation | None = None
     for part in parts_of(directory, config, ticks):
         domain = built.domain if part.config is config else build_domain(part.config).domain
-        simulation = await _continued(simulation, part, domain, record, on_begin)
+        simulation = await _run_part(simulation, part, domain, record, on_begin)
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
     return simulation
 
 
 def parts_of(directory: RunDirectory, config: Config, ticks: int) -> list[Part]:
-    """The parts of a run up to a tick, the first one first."""
+    """Return the parts of a run up to a tick, in order."""
     forks = directory.manifest().forks
     parts = [Part(min(fork.tick, ticks), read_resolved(directory.path / fork.config)) for fork in forks]
     parts.append(Part(ticks, config))
     return [
-        part for before, part in zip([0, *(each.until for each in parts)], parts, strict=False) if part.until > before
+        part for before, part in zip([0, *(part.until for part in parts)], parts, strict=False) if part.until > before
     ]
 
 
-async def _continued(
+async def _run_part(
     before: Simulation | None, part: Part, domain: Domain, record: Replay, on_begin: Callable[[Simulation], None]
 ) -> Simulation:
-    """A simulation that goes on where another stands, with the configuration of the next part, to its end."""
+    """Run a part from the state that the part before it ended in, and return its simulation."""
     oracle = None
     if part.config.oracle.backend != "choice":
         oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")
     simulation = Simulation(part.config, domain, oracle, record)
     simulation.ticks = part.until
     if before is not None:
-        await hand_over(before, simulation)
+        await copy_state(before, simulation)
     on_begin(simulation)
     try:
         await simulation.run()
@@ -155,7 +157,7 @@ async def _continued(
     return simulation
 
 
-async def hand_over(before: Simulation, after: Simulation) -> None:
-    """Put a new simulation where another one stands between two ticks."""
+async def copy_state(before: Simulation, after: Simulation) -> None:
+    """Copy the state of a simulation between two ticks to a new one."""
     state, columns = await before.checkpoint()
     after.restore(state, Columns(columns))

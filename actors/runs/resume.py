@@ -1,4 +1,4 @@
-"""A run that was left, however that came about, made ready to go on."""
+"""Resume: it makes a run ready to continue, however it ended."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from prism.config import LENGTH_MAX, Config, load_config
 from prism.errors import ConfigError
 
 RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
-"""Written out with all defaults, and a line for each item, a configuration is several times as long as it was."""
+"""The longest resolved configuration. With all defaults, and a line for each item, it is several times longer."""
 
 
 class ResumedRun(NamedTuple):
-    """A run ready to go on, and what was mended in its files, a sentence each."""
+    """A run that is ready to continue, and the repairs of its files, a sentence each."""
 
     run: Run
     notes: list[str]
@@ -36,17 +36,17 @@ class ResumedRun(NamedTuple):
 def resume_run(
     path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), force: bool = False
 ) -> ResumedRun:
-    """A run that goes on where its files end. The caller holds its lock.
+    """Return a run that continues where its files end. The caller holds its lock.
 
     Args:
-        ticks: its length from now on; None leaves it.
-        overrides: `a.b=value` each: settings that are other from here on.
-        force: go on although something has changed that cannot change the past, or a file is damaged.
+        ticks: its length from now on; None keeps it.
+        overrides: `a.b=value` each: settings from now on.
+        force: resume despite changes that cannot change the past, and despite damage.
 
     Raises:
-        RunDirectoryError: it is no run, or may not go on.
+        RunDirectoryError: it is no run, or may not be resumed.
         JournalError: its journal cannot be used.
-        ConfigError: its configuration cannot.
+        ConfigError: its configuration cannot be used.
     """
     directory = RunDirectory(path)
     manifest = directory.manifest()
@@ -56,7 +56,7 @@ def resume_run(
     disk = RealDisk(path, syncs=config.run.sync)
     domain, inputs = build_domain(config)
     manifest = refuse_unless_compatible(path, read_header(disk)[0], manifest, config, inputs, force=force)
-    # A fork's past cannot be done again with its own settings, so its rows are taken as they are.
+    # A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
     covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
     recovered = recover(disk, before=covered, force=force)
     recorded, checkpoint, notes = recovered.recorded, recovered.checkpoint, recovered.notes
@@ -98,7 +98,7 @@ def _refuse_without_journal(directory: RunDirectory) -> None:
 
 
 def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint | None) -> None:
-    """A fork goes on from a checkpoint: its first ticks were run with other settings than it has now."""
+    """Refuse a fork without a checkpoint after the fork: its first ticks were run with other settings than it has."""
     if not manifest.forks:
         return
     origin = manifest.forks[-1]
@@ -111,7 +111,7 @@ def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint 
 
 
 def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
-    """A run that its spend cap has stopped would only stop again, at the price of a tick of fallbacks."""
+    """Refuse a run that its spend cap has stopped: it would stop again, after a tick of fallbacks."""
     summary, before = directory.summary() or {}, read_resolved(directory.path / CONFIG).oracle
     caps = [(oracle.max_calls, oracle.max_tokens, oracle.when_spent) for oracle in (before, config.oracle)]
     if summary.get("stopped_by") == SPEND_CAP and summary.get("ticks") == ticks and caps[0] == caps[1]:
@@ -123,10 +123,10 @@ def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
 
 
 def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
-    """A run's own configuration. The environment has no say in it any more.
+    """Read a run's own configuration, without the settings of the environment.
 
     Raises:
-        ConfigError: it is not there, or not what PRISM wrote.
+        ConfigError: it is missing, or is not what PRISM wrote.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -138,6 +138,6 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
 
 
 def longest_lookahead(directory: RunDirectory, config: Config) -> int:
-    """The longest lookahead of a run and of those it branched off, in ticks."""
+    """Return the longest lookahead of a run and of the runs that it branched off, in ticks."""
     before = (read_resolved(directory.path / fork.config) for fork in directory.manifest().forks)
-    return max(each.oracle.lookahead_ticks for each in (config, *before))
+    return max(part.oracle.lookahead_ticks for part in (config, *before))

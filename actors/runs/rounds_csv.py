@@ -1,4 +1,4 @@
-"""How a run developed: `rounds.csv`, a row for each round."""
+"""The course of a run: `rounds.csv`, with a row for each round."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ ROUNDS = "rounds.csv"
 
 
 class RoundsWriter:
-    """Appends a row to a CSV file after each round. Every whole number but `round` and `tick` counts from the start.
+    """A writer that appends a row after each round. Every count in a row is a total from the start of the run.
 
-    The columns are the same for every row: activations, transitions, questions, transitions by what settled them, and
+    The columns are the same for every row: activations, transitions, questions, transitions by what decided them, and
     the numbers among the world's totals: counts such as posts and likes, and levels such as an interest rate.
 
     Args:
-        store: where the rows go, a header first in a new file.
-        simulation: whose rounds they are.
+        store: writes the rows, after a header in a new file.
+        simulation: the simulation of the rounds.
+        is_new: whether the file is new.
     """
 
     def __init__(self, store: RunStore, simulation: Simulation, *, is_new: bool) -> None:
@@ -32,7 +33,7 @@ class RoundsWriter:
             self._store.append_line(ROUNDS, ",".join(self._row()))
 
     def after_tick(self, tick: int) -> None:
-        """Add a row if `tick` ticks are whole rounds."""
+        """Append a row if `tick` is the last tick of a round."""
         if tick % self._ticks_per_round == 0:
             self._store.append_line(ROUNDS, ",".join(map(str, self._row().values())))
 
@@ -51,14 +52,14 @@ class RoundsWriter:
 
 
 class Rows(NamedTuple):
-    """The rows from the front of a file that are each the next round's.
+    """The rows at the start of a file, up to the first that is not the next round's.
 
-    Whatever follows the last row that a checkpoint made sure of may be anything after a power cut, even look like an
-    earlier row: so the first that is not the next one ends them.
+    After a power cut, anything may follow the last row that a checkpoint synced, even a copy of an earlier row. So the
+    first row that is not the next round's ends them.
 
     Args:
-        first, last: their rounds; 0 if there is no row.
-        has_more: whether something else follows them.
+        first, last: the first and the last round; 0 if there is no row.
+        has_more: whether other content follows them.
     """
 
     header: bytes = b""
@@ -67,8 +68,8 @@ class Rows(NamedTuple):
     last: int = 0
     has_more: bool = False
 
-    def lack(self, until: int, starts: frozenset[int]) -> str:
-        """What is wrong if every round until this one should have a row, in words; empty if nothing is.
+    def problem(self, until: int, starts: frozenset[int]) -> str:
+        """Return, in words, why not every round up to this one has a row; empty if each has one.
 
         Args:
             starts: the rounds with which a series may begin.
@@ -81,7 +82,7 @@ class Rows(NamedTuple):
 
 
 def rows_in(content: bytes, ticks_per_round: int, until: int = sys.maxsize) -> Rows:
-    """What a file of rounds holds.
+    """Return the rows in the content of a file.
 
     Args:
         until: rows of later ticks are left out.
@@ -101,18 +102,18 @@ def rows_in(content: bytes, ticks_per_round: int, until: int = sys.maxsize) -> R
 
 
 def read_rows(disk: Disk, ticks_per_round: int, until: int = sys.maxsize) -> Rows:
-    """What a run's file of rounds holds; nothing where there is no file."""
+    """Return the rows of a run; none if there is no file."""
     content = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if ROUNDS in disk.names() else b""
     return rows_in(content, ticks_per_round, until)
 
 
 def write_rows(disk: Disk, rows: Rows) -> None:
-    """Put a file of these rows in place."""
+    """Write a file of these rows in place of the old one."""
     write_whole(disk, ROUNDS, [rows.header, *rows.rows])
 
 
 def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
-    """Leave out the rows of later ticks: they come again. Whether any is left; without one there is no file either."""
+    """Remove the rows of later ticks, which are written again; return whether any row, and so the file, is left."""
     if ROUNDS not in disk.names():
         return False
     rows = read_rows(disk, ticks_per_round, until=tick)
@@ -124,21 +125,21 @@ def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
 
 
 def covered_ticks(disk: Disk, ticks_per_round: int) -> int:
-    """The last tick at which a checkpoint can be taken up without a row going missing."""
+    """Return the last tick from which a resume leaves no round without a row."""
     rows = read_rows(disk, ticks_per_round)
     return (rows.last * (rows.first == 1) + 1) * ticks_per_round - 1
 
 
 def starts_of(forks: Iterable[int], ticks_per_round: int) -> frozenset[int]:
-    """The rounds with which a series may begin: the first, and the one under way at each fork.
+    """Return the rounds with which the rows may begin: the first, and the one under way at each fork.
 
-    A fork whose parent lacks rows begins its own behind them.
+    A fork whose parent lacks rows begins with the round after the fork.
     """
     return frozenset({1, *(tick // ticks_per_round + 1 for tick in forks)})
 
 
 def _round(row: bytes, columns: int, ticks_per_round: int) -> int | None:
-    """The round of a row; None if it is no whole row."""
+    """Return the round of a row; None if the row is not whole."""
     cells = row.decode("ascii", errors="replace").split(",")
     is_line = row.endswith(b"\n") and not row.endswith(b"\r\n")
     if not is_line or len(cells) != columns or not (cells[0].isdecimal() and cells[1].isdecimal()):

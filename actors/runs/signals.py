@@ -1,4 +1,4 @@
-"""How a run is told to stop: SIGINT or SIGTERM finishes the tick, a second one leaves at once."""
+"""Signals that stop a run: SIGINT or SIGTERM lets it finish the tick, a second one ends the process at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOW_CURSOR = b"\x1b[?25h\n"
 
 
 class StopOnSignal:
-    """Listens for SIGINT and SIGTERM.
+    """A task that waits for SIGINT or SIGTERM.
 
     Args:
         stop: called at the first signal.
@@ -30,27 +30,27 @@ class StopOnSignal:
 
     @staticmethod
     def number(name: str) -> int:
-        """The number of a signal by its name, such as 2 for SIGINT."""
+        """Return the number of a signal by its name, such as 2 for SIGINT."""
         return signal.Signals[name].value
 
     async def run(self) -> None:
-        """Wait for the first signal; from then on the next one ends the process, also when the loop is blocked."""
+        """Wait for the first signal, and stop the run. The next one ends the process, even if the loop is blocked."""
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for received in signals:
                 self.received = received
                 break
-        # Before it is said that a second one leaves: whoever reads that may send it at once.
+        # Done before the message: a user who reads it may send the second signal at once.
         for kind in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(kind, _leave)
+            signal.signal(kind, _exit_at_once)
         sys.stderr.write(
             f"prism: {received.name}: finishing this tick; once more to leave at once (resumable either way)\n"
         )
         self._stop()
 
 
-def _leave(kind: int, _: FrameType | None) -> None:
-    # A live display hides the cursor. It also stands in for `sys.stderr` and drops what is not text, and whatever this
-    # signal has interrupted may be in the middle of a write there: hence the descriptor itself.
+def _exit_at_once(kind: int, _: FrameType | None) -> None:
+    # A live display hides the cursor. It also replaces `sys.stderr` by an object that drops escape codes, and this
+    # signal may have interrupted a write to it: so the escape code is written to the descriptor itself.
     if os.isatty(STANDARD_ERROR):
         os.write(STANDARD_ERROR, SHOW_CURSOR)
     os._exit(EXIT_BASE + kind)

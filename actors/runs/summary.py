@@ -1,4 +1,4 @@
-"""What a run came to: the content of `summary.json`, and of the last lines on the terminal."""
+"""The summary of a run: the content of `summary.json`, and of the last lines on the terminal."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from prism.llm import ModelOracle, OracleStatistics
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a run. All but `wall_s`, `latency_s_*` and `stopped_by` follow from config, seed and answers.
+    """The outcome of a run. Only `wall_s`, `latency_s_*` and `stopped_by` do not follow from config, seed and answers.
 
     Args:
         digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
         status: `done`, or `stopped` by a signal or the spend cap, as `stopped_by` says.
         activations: triggers answered by agents.
-        oracle_questions: choices that were ambiguous. `oracle_calls`: those that were put to the oracle; the others
-            shared the answer of an identical one (`oracle_coalesced`), came from a tape, or were not asked at all.
-        decisions_by_source: transitions by what settled them: rule, oracle, llm, fallback, timeout.
-        unmoved_by_source: turns that moved nobody, by why.
+        oracle_questions: ambiguous choices. `oracle_calls`: those that were put to the oracle; the others shared the
+            answer of an identical one (`oracle_coalesced`), came from a tape, or were not asked.
+        decisions_by_source: transitions by what decided them: rule, oracle, llm, fallback, timeout.
+        unmoved_by_source: turns without a transition, by the reason.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
-        guard_errors: `{row: how often its guard raised}`.
-        llm: what the language model was asked, in this run or, from a tape, in the recorded one; None without a model.
-        latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95` likewise.
-        world: what the domain adds, such as posts and cascades; `summary.json` has it beside the other keys.
+        guard_errors: `{row: times its guard raised}`.
+        llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
+        latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
+        world: the domain's own entries, such as posts and cascades; `summary.json` has them beside the other keys.
     """
 
     digest: str
@@ -60,18 +60,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     world: dict[str, Any]
 
     def to_json(self) -> bytes:
-        """The summary as indented JSON."""
+        """Return the summary as indented JSON."""
         fields = msgspec.to_builtins(self)
         world = fields.pop("world")
         return msgspec.json.format(msgspec.json.encode({**fields, **world}), indent=2) + b"\n"
 
 
 def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None) -> Summary:
-    """The summary of a simulation that has ended.
+    """Return the summary of a simulation that has ended.
 
     Args:
-        wall_s: how long it took.
-        stopped_by: the signal that ended it early, if one did.
+        wall_s: the time that it took.
+        stopped_by: the signal or the spend cap that ended it early, if any.
     """
     counters, oracle = simulation.counters, simulation.oracle.statistics
     decisions = counters.decisions_by_source()

@@ -1,25 +1,66 @@
-"""What a run says it was made of, against its journal: settings, manifest, input files, summary."""
+"""Verification of a run: CRCs, the chain of hashes, and what each file says of the others and of the run's input.
+
+`verify_run` checks a run's directory, `verify_files` the files that a run writes tick by tick. Both only read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
+from typing import NamedTuple
 
-from actors.core.errors import RunDirectoryError
+from actors.core.errors import JournalError, RunDirectoryError
+from actors.core.frames import ORIGIN, digest_of
 from actors.factory.input_files import locate_input
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, Header
+from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
+from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.journal import JOURNAL, Header, read_header, scan_journal
+from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.runs.compatibility import unaccepted
 from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
 from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
-from actors.runs.verify_files import Finding, Verified, verify
+from actors.runs.rounds_csv import ROUNDS, rows_in, starts_of
 from prism.errors import ConfigError
 
 
-def verify_run(directory: RunDirectory) -> Verified:
-    """Read every file of a run, and the files that it was made of, and change none.
+class Finding(NamedTuple):
+    """The result of checking one file.
+
+    Args:
+        file: its name in the run's directory; for an input file, its path.
+        detail: the file's content or its fault, in words.
+    """
+
+    file: str
+    is_good: bool
+    detail: str
+    is_input: bool = False
+
+
+class Verification(NamedTuple):
+    """The result of checking a run's files.
+
+    Args:
+        ticks: whole ticks in the journal; `digest`: the digest after them.
+        header: the journal's header; None if it cannot be read.
+    """
+
+    findings: list[Finding]
+    ticks: int
+    digest: str
+    header: Header | None = None
+
+    @property
+    def is_good(self) -> bool:
+        """True if every file is what was written."""
+        return all(finding.is_good for finding in self.findings)
+
+
+def verify_run(directory: RunDirectory) -> Verification:
+    """Check every file of a run, and its input files, and change none.
 
     Raises:
         RunDirectoryError: it is no run's directory.
@@ -36,44 +77,44 @@ def verify_run(directory: RunDirectory) -> Verified:
     expected = None if summary is None else str(summary.get("digest"))
     ticks = None if summary is None else summary.get("ticks")
     forks = None if manifest is None else tuple(fork.tick for fork in manifest.forks)
-    found = verify(RealDisk(directory.path), expected, ticks if isinstance(ticks, int) else None, forks)
-    findings = list(found.findings)
+    checked = verify_files(RealDisk(directory.path), expected, ticks if isinstance(ticks, int) else None, forks)
+    findings = list(checked.findings)
     if manifest is None:
         findings.append(Finding(MANIFEST, False, problem))
     else:
-        findings += [*_configuration(directory, manifest, found), *_manifest(manifest, found.header)]
+        findings += [*_configuration(directory, manifest, checked), *_manifest(manifest, checked.header)]
     if summary is None and (directory.path / SUMMARY).exists():
         findings.append(Finding(SUMMARY, False, "cannot be read"))
-    findings += _inputs(found.header)
-    return found._replace(findings=findings)
+    findings += _inputs(checked.header)
+    return checked._replace(findings=findings)
 
 
-def _configuration(directory: RunDirectory, manifest: Manifest, found: Verified) -> Iterator[Finding]:
-    """Whether the settings are those of the journal's header, but for what was changed with --force."""
+def _configuration(directory: RunDirectory, manifest: Manifest, checked: Verification) -> Iterator[Finding]:
+    """Check that the settings are those of the journal's header, or were changed with --force."""
     for fork in manifest.forks:
         try:
             read_resolved(directory.path / fork.config)
         except ConfigError as error:
-            yield _unusable(fork.config, error)
+            yield _unreadable(fork.config, error)
     try:
         config = read_resolved(directory.path / CONFIG)
     except ConfigError as error:
-        yield _unusable(CONFIG, error)
+        yield _unreadable(CONFIG, error)
         return
-    if found.header is None:
+    if checked.header is None:
         return
-    if config.simulation.length < found.ticks:
-        what = f"ends the run after {config.simulation.length:,} ticks, and the journal has {found.ticks:,}"
-        yield Finding(CONFIG, False, what)
+    if config.simulation.length < checked.ticks:
+        detail = f"ends the run after {config.simulation.length:,} ticks, and the journal has {checked.ticks:,}"
+        yield Finding(CONFIG, False, detail)
         return
-    if changes := [told for _, told in unaccepted(found.header, manifest, config)]:
+    if changes := [change for _, change in unaccepted(checked.header, manifest, config)]:
         yield Finding(CONFIG, False, "; ".join(changes))
         return
     forced = f", but for {', '.join(manifest.accepted)}, changed with --force" if manifest.accepted else ""
     yield Finding(CONFIG, True, f"the settings of the journal's header{forced}")
 
 
-def _unusable(file: str, error: ConfigError) -> Finding:
+def _unreadable(file: str, error: ConfigError) -> Finding:
     line = "" if error.line is None else f"line {error.line}: "
     key = "" if error.key is None else f"{error.key}: "
     return Finding(file, False, f"{line}{key}{error.problem}")
@@ -89,17 +130,158 @@ def _manifest(manifest: Manifest, header: Header | None) -> Iterator[Finding]:
 
 
 def _inputs(header: Header | None) -> Iterator[Finding]:
-    """Whether the input files are those that the run was made of."""
+    """Check that the input files are those that the run began with."""
     for name, was in (header.inputs if header is not None else {}).items():
         try:
             with locate_input(name).open("rb") as file:
                 sha256 = file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            what = f"cannot be read: {error.strerror}; looked up from {Path.cwd()}"
-            yield Finding(name, False, what, is_input=True)
+            detail = f"cannot be read: {error.strerror}; looked up from {Path.cwd()}"
+            yield Finding(name, False, detail, is_input=True)
             continue
         if sha256 != was:
-            what = f"has changed since the run began (sha256 {sha256[:12]}, was {was[:12]})"
-            yield Finding(name, False, what, is_input=True)
+            detail = f"has changed since the run began (sha256 {sha256[:12]}, was {was[:12]})"
+            yield Finding(name, False, detail, is_input=True)
         else:
             yield Finding(name, True, f"sha256 {sha256[:12]}, as when the run began", is_input=True)
+
+
+class _Journal(NamedTuple):
+    """The content of the journal: its links by offset, and whether all of it is whole."""
+
+    header: Header | None
+    ticks: int
+    digest: str
+    links: dict[int, bytes]
+    is_whole: bool
+
+
+def verify_files(
+    disk: Disk, expected: str | None = None, expected_ticks: int | None = None, forks: tuple[int, ...] | None = None
+) -> Verification:
+    """Check the files that a run writes tick by tick, and change none.
+
+    Args:
+        expected: the digest in the summary, if there is one.
+        expected_ticks: the ticks in the summary; if the journal has more, the summary is of an earlier end of the run.
+        forks: the ticks after which the run branched off others; None does not check the rows of its rounds.
+    """
+    findings: list[Finding] = []
+    # Another process may be running it. What is written last is read first, so that all that it depends on is there.
+    names, journal = checkpoint_names(disk), _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
+    rounds: bytes | None = None
+    with _reported(ROUNDS, findings) as rounds_read:
+        rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if forks is not None and ROUNDS in disk.names() else None
+    with _reported(JOURNAL, findings):
+        journal = _journal(disk, findings)
+    if expected is not None:
+        findings.append(_summary(expected, expected_ticks, journal))
+    with _reported(ANSWERS, findings):
+        findings.append(_answers(disk))
+    latest = _checkpoints(disk, names, journal, findings)
+    if forks is not None and rounds_read and (per_round := _ticks_per_round(journal.header)) is not None:
+        synced = journal.ticks if expected_ticks == journal.ticks else latest
+        findings.extend(_rounds(rounds, journal, per_round, synced // per_round, starts_of(forks, per_round)))
+    return Verification(findings, journal.ticks, journal.digest, journal.header)
+
+
+@contextmanager
+def _reported(file: str, findings: list[Finding]) -> Iterator[list[str]]:
+    """Turn an error of the block into a finding, so that other files are still checked; yield [file] once read."""
+    read: list[str] = []
+    try:
+        yield read
+        read.append(file)
+    except OSError as error:
+        findings.append(Finding(file, False, f"cannot be read: {error.strerror}"))
+    except JournalError as error:
+        findings.append(Finding(file, False, str(error).removeprefix(f"{file}: ")))
+
+
+def _summary(expected: str, ticks: int | None, journal: _Journal) -> Finding:
+    if ticks is not None and ticks < journal.ticks:
+        return Finding(SUMMARY, True, f"of the first {ticks:,} ticks")
+    if expected != journal.digest:
+        return Finding(SUMMARY, False, f"gives digest {expected}, the journal {journal.digest}")
+    return Finding(SUMMARY, True, "gives the journal's digest")
+
+
+def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
+    header, offset = read_header(disk)
+    scan = scan_journal(disk, offset, offsets=None)
+    digest = digest_of(scan.link)
+    if (damage := scan.damage) is not None:
+        lost = disk.size(JOURNAL) - damage.offset
+        detail = (
+            f"damaged at byte {damage.offset}, in tick {scan.ticks}: {damage.problem}; {lost:,} bytes cannot be used"
+        )
+    else:
+        detail = f"{scan.ticks:,} ticks of {header.agents:,} agents, {scan.end:,} bytes, digest {digest}"
+    findings.append(Finding(JOURNAL, damage is None, detail))
+    return _Journal(header, scan.ticks, digest, scan.links, damage is None)
+
+
+def _answers(disk: Disk) -> Finding:
+    if ANSWERS not in disk.names():
+        return Finding(ANSWERS, False, "is missing")
+    count, _, damage = scan_answers(disk)
+    if damage is not None:
+        return Finding(ANSWERS, False, f"damaged at byte {damage.offset}, after {count:,} answers: {damage.problem}")
+    return Finding(ANSWERS, True, f"{count:,} answers")
+
+
+def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> int:
+    """Check the checkpoints; return the tick of the latest that can be used, 0 without one."""
+    latest, end = 0, max(journal.links, default=0)
+    for name in names:
+        try:
+            checkpoint = read_checkpoint(disk, name)
+        except FileNotFoundError:
+            continue  # a process that runs it has just replaced the checkpoint
+        except OSError as error:
+            findings.append(Finding(name, False, f"cannot be read: {error.strerror}"))
+            continue
+        except JournalError as error:
+            findings.append(Finding(name, False, str(error).removeprefix(f"{name}: ")))
+            continue
+        at, tick = checkpoint.position, f"after {checkpoint.position.tick:,} ticks"
+        if journal.links.get(at.journal_bytes) == at.link:
+            findings.append(Finding(name, True, tick))
+            latest = max(latest, at.tick)
+        elif not journal.is_whole and at.journal_bytes > end:
+            detail = f"{tick}; its place in the journal lies behind the damage, and cannot be checked"
+            findings.append(Finding(name, True, detail))
+        else:
+            detail = f"follows byte {at.journal_bytes} of a journal that is not this one"
+            findings.append(Finding(name, False, detail))
+    return latest
+
+
+def _rounds(
+    content: bytes | None, journal: _Journal, ticks_per_round: int, synced: int, starts: frozenset[int]
+) -> Iterator[Finding]:
+    """Check that there is a row for each round, and no other.
+
+    Args:
+        synced: the round up to which there must be rows. A resume writes later ones again.
+    """
+    rows, rounds = rows_in(content or b"", ticks_per_round), journal.ticks // ticks_per_round
+    problem = rows.problem(synced, starts)
+    if rows.has_more:
+        problem = "it does not begin with the names of its columns"
+        if rows.header:
+            place = f"round {rows.last}" if rows.last else "its header"
+            problem = f"what follows {place} is not the row of the next round"
+    elif journal.is_whole and rows.last > rounds:
+        problem = f"has a row of round {rows.last}, and the journal {rounds} whole rounds"
+    if problem:
+        yield Finding(ROUNDS, False, "is missing" if content is None else problem)
+    elif rows.last:
+        rest = f" of {rounds:,}; `prism resume` writes the others again" if rows.last < rounds else ""
+        yield Finding(ROUNDS, True, f"rounds {rows.first:,} to {rows.last:,}{rest}")
+
+
+def _ticks_per_round(header: Header | None) -> int | None:
+    simulation = None if header is None else header.config.get("simulation")
+    ticks = simulation.get("ticks_per_round") if isinstance(simulation, dict) else None
+    return ticks if isinstance(ticks, int) and ticks > 0 else None

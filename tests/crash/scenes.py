@@ -18,7 +18,7 @@ from actors.persistence.journal import JOURNAL, create_journal, header_of
 from actors.persistence.oracle_log import RecordedAnswers, create_answers
 from actors.persistence.recovery import recover
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Run, carry_on
+from actors.runs.execute import Run, run_recorded
 from actors.runs.manifest import manifest_of
 from actors.runs.replay import AbsentOracle, Replay
 from actors.runs.rounds_csv import cut_series
@@ -111,7 +111,7 @@ class Scene:
         )
 
         async def go_on() -> None:
-            await carry_on(run, oracle, disk, undisturbed, has_rows=has_rows, execute=taking_its_time(life))
+            await run_recorded(run, oracle, disk, undisturbed, has_rows=has_rows, execute=taking_its_time(life))
 
         try:
             run_to_the_end(go_on, life)

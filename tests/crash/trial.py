@@ -14,7 +14,7 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.replay import AbsentOracle
 from actors.runs.rounds_csv import ROUNDS
-from actors.runs.verify_files import verify
+from actors.runs.verify import verify_files
 from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
 from tests.crash.scenes import FickleOracle, Name, Scene
 
@@ -166,7 +166,7 @@ class CrashTrial:
         for name, content in ((JOURNAL, journal), (ANSWERS, log)):
             whole = MAGIC_BYTES + sum(map(len, records(content)))
             self._expect(whole == len(content), f"every byte of {name} belongs to a whole frame")
-        bad = [finding for finding in verify(self.disk, forks=()).findings if not finding.is_good]
+        bad = [finding for finding in verify_files(self.disk, forks=()).findings if not finding.is_good]
         self._expect(not bad, f"`prism verify` finds no fault, but {bad}")
         self._expect(self._given.issuperset(records(log)), "the oracle's log holds nothing but what was answered")
         if self.scene.is_real_time:

@@ -7,7 +7,7 @@ import pytest
 
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
-from actors.runs.listing import RunStatus, run_line, runs_in
+from actors.runs.listing import RunStatus, list_run, runs_in
 from actors.runs.lock import locked
 from tests.actors.persistence.test_independent_reader import summary_of
 
@@ -29,60 +29,60 @@ def cut(run: Path, size: int) -> None:
 
 @pytest.mark.process
 def test_a_run_with_all_its_ticks_is_done(run: Path) -> None:
-    line, summary = run_line(run), summary_of(run)
-    assert (line.standing, line.is_resumable) == (RunStatus.DONE, False)
+    line, summary = list_run(run), summary_of(run)
+    assert (line.status, line.is_resumable) == (RunStatus.DONE, False)
     assert (line.ticks, line.length, line.agents) == (summary["ticks"], summary["ticks"], summary["agents"])
     assert line.digest == summary["digest"]
     assert (line.holder, line.parent) == (None, None)
 
 
 def test_the_digest_does_not_depend_on_a_checkpoint(run: Path) -> None:
-    digest = run_line(run).digest
+    digest = list_run(run).digest
     for path in run.glob("checkpoint-*.bin"):
         path.write_bytes(b"damaged")
-    assert run_line(run).digest == digest
+    assert list_run(run).digest == digest
     for path in run.glob("checkpoint-*.bin"):
         path.unlink()
-    assert run_line(run).digest == digest
+    assert list_run(run).digest == digest
 
 
 def test_a_checkpoint_that_is_removed_meanwhile_is_no_damage(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.runs.listing.checkpoint_names", lambda _: ["checkpoint-000000000001.bin"])
-    assert run_line(run).standing is RunStatus.DONE
+    assert list_run(run).status is RunStatus.DONE
 
 
 def test_a_run_without_a_summary_has_crashed_and_can_be_resumed(run: Path) -> None:
     cut(run, (run / JOURNAL).stat().st_size - 5)
-    line = run_line(run)
-    assert (line.standing, line.is_resumable) == (RunStatus.CRASHED, True)
+    line = list_run(run)
+    assert (line.status, line.is_resumable) == (RunStatus.CRASHED, True)
     assert line.ticks == line.length - 1
 
 
 def test_a_run_without_a_tick_can_be_resumed(run: Path) -> None:
     cut(run, read_header(RealDisk(run))[1])
-    line = run_line(run)
-    assert (line.standing, line.ticks, line.is_resumable) == (RunStatus.CRASHED, 0, True)
+    line = list_run(run)
+    assert (line.status, line.ticks, line.is_resumable) == (RunStatus.CRASHED, 0, True)
 
 
 def test_a_run_that_is_to_be_longer_is_stopped(run: Path) -> None:
     config = run / "config.yaml"
     config.write_text(config.read_text().replace("ticks: null", "ticks: 100"))
-    line = run_line(run)
-    assert (line.standing, line.length, line.is_resumable) == (RunStatus.STOPPED, 100, True)
+    line = list_run(run)
+    assert (line.status, line.length, line.is_resumable) == (RunStatus.STOPPED, 100, True)
 
 
 def test_a_run_at_work_is_running_and_cannot_be_resumed(run: Path) -> None:
     with locked(run):
-        line = run_line(run)
-    assert (line.standing, line.is_resumable) == (RunStatus.RUNNING, False)
+        line = list_run(run)
+    assert (line.status, line.is_resumable) == (RunStatus.RUNNING, False)
     assert line.holder is not None
 
 
 @pytest.mark.parametrize("name", [JOURNAL, "config.yaml", "manifest.json"])
 def test_a_run_with_an_unreadable_file_is_damaged(run: Path, name: str) -> None:
     (run / name).write_bytes(b"\xff\xfe nothing of the kind")
-    line = run_line(run)
-    assert (line.standing, line.is_resumable) == (RunStatus.DAMAGED, False)
+    line = list_run(run)
+    assert (line.status, line.is_resumable) == (RunStatus.DAMAGED, False)
 
 
 def test_listing_changes_nothing(run: Path) -> None:

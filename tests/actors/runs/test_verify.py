@@ -8,7 +8,7 @@ from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS, AnswersScan, scan_answers
 from actors.runs.rounds_csv import ROUNDS
-from actors.runs.verify_files import Verified, verify
+from actors.runs.verify import Verification, verify_files
 from prism.config import Config
 from tests.actors.persistence.files import checkpoint_at, run_of
 from tests.crash.disk import DiskFault, SimulatedDisk
@@ -30,14 +30,14 @@ def flipped(name: str, place: int) -> SimulatedDisk:
     return disk
 
 
-def bad(verified: Verified) -> list[str]:
+def bad(verified: Verification) -> list[str]:
     return [finding.file for finding in verified.findings if not finding.is_good]
 
 
 def test_files_as_they_were_written_are_good_and_unchanged() -> None:
     disk = whole()
     before = {name: disk.visible(name) for name in disk.names()}
-    found = verify(disk)
+    found = verify_files(disk)
     assert found.is_good
     assert found.ticks == 6
     assert [finding.file for finding in found.findings] == [
@@ -46,35 +46,35 @@ def test_files_as_they_were_written_are_good_and_unchanged() -> None:
         checkpoint_at(4, 0).name,
         checkpoint_at(2, 0).name,
     ]
-    assert found.findings[1].what == "3 answers"
+    assert found.findings[1].detail == "3 answers"
     assert {name: disk.visible(name) for name in disk.names()} == before
 
 
 def test_the_digest_is_that_of_the_last_link() -> None:
     disk, ticks = run_of(6)
-    assert verify(disk).digest == ticks[-1].link.hex()[:32]
-    assert verify(disk, ticks[-1].link.hex()[:32]).is_good
+    assert verify_files(disk).digest == ticks[-1].link.hex()[:32]
+    assert verify_files(disk, ticks[-1].link.hex()[:32]).is_good
 
 
 def test_another_digest_in_the_summary_is_told() -> None:
-    assert bad(verify(whole(), "0" * 32)) == ["summary.json"]
+    assert bad(verify_files(whole(), "0" * 32)) == ["summary.json"]
 
 
 def test_every_flipped_byte_of_every_file_is_found() -> None:
     for name in whole().names():
         for place in range(0, len(whole().visible(name)), 7):
-            found = verify(flipped(name, place))
+            found = verify_files(flipped(name, place))
             assert name in bad(found), (name, place)
 
 
 def test_damage_in_the_journal_is_told_by_byte_and_tick() -> None:
     _, ticks = run_of(6)
-    found = verify(flipped(JOURNAL, ticks[2].end + 60))
-    what = found.findings[0].what
+    found = verify_files(flipped(JOURNAL, ticks[2].end + 60))
+    what = found.findings[0].detail
     assert found.ticks == 3
     assert what.startswith(f"damaged at byte {ticks[2].end}, in tick 3: a frame's CRC32 does not match its content")
     assert bad(found) == [JOURNAL]
-    told = {finding.file: finding.what for finding in found.findings}
+    told = {finding.file: finding.detail for finding in found.findings}
     assert told[checkpoint_at(2, 0).name] == "after 2 ticks"
     assert told[checkpoint_at(4, 0).name].startswith("after 4 ticks; its place in the journal lies behind the damage")
 
@@ -82,14 +82,14 @@ def test_damage_in_the_journal_is_told_by_byte_and_tick() -> None:
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> None:
     undisturbed = whole()
     undisturbed.operations.clear()
-    files = {finding.file for finding in verify(undisturbed, forks=()).findings}
+    files = {finding.file for finding in verify_files(undisturbed, forks=()).findings}
     unreadable = set()
     for number, (operation, name) in enumerate(undisturbed.operations, 1):
         if operation != "names":
             disk = whole()
             disk.fault = DiskFault(at=len(disk.operations) + number)
-            found = verify(disk, forks=())
-            told = [finding.what for finding in found.findings if finding.file == name]
+            found = verify_files(disk, forks=())
+            told = [finding.detail for finding in found.findings if finding.file == name]
             assert "Input/output error" in told[-1]
             assert {finding.file for finding in found.findings} >= files
             unreadable.add(name)
@@ -99,21 +99,21 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> No
 def test_a_torn_end_counts_as_damage() -> None:
     disk = whole()
     disk.truncate(JOURNAL, disk.size(JOURNAL) - 1)
-    assert bad(verify(disk)) == [JOURNAL]
+    assert bad(verify_files(disk)) == [JOURNAL]
 
 
 def test_a_checkpoint_of_another_run_is_told() -> None:
     disk, ticks = run_of(3)
     write_checkpoint(disk, checkpoint_at(2, ticks[1].end, ticks[0].link))
-    (finding,) = (each for each in verify(disk).findings if not each.is_good)
-    assert finding.what == f"follows byte {ticks[1].end} of a journal that is not this one"
+    (finding,) = (each for each in verify_files(disk).findings if not each.is_good)
+    assert finding.detail == f"follows byte {ticks[1].end} of a journal that is not this one"
 
 
 def test_missing_files_are_told() -> None:
     disk = whole()
     disk.remove(ANSWERS)
     disk.remove(JOURNAL)
-    found = {finding.file: finding.what for finding in verify(disk).findings if not finding.is_good}
+    found = {finding.file: finding.detail for finding in verify_files(disk).findings if not finding.is_good}
     assert found[ANSWERS] == "is missing"
     assert found[JOURNAL].startswith("there is none")
 
@@ -141,15 +141,15 @@ def test_rows_of_a_run_at_work_are_not_ahead_of_its_journal_because_they_came_wh
         disk.append(ROUNDS, row(2))
         return scan_answers(*arguments)
 
-    monkeypatch.setattr("actors.runs.verify_files.scan_answers", meanwhile)
-    assert verify(disk, forks=()).is_good
-    assert bad(verify(disk, forks=())) == [ROUNDS]
+    monkeypatch.setattr("actors.runs.verify.scan_answers", meanwhile)
+    assert verify_files(disk, forks=()).is_good
+    assert bad(verify_files(disk, forks=())) == [ROUNDS]
 
 
 def test_rows_behind_damage_in_the_journal_are_not_held_against_the_series() -> None:
     disk = with_rows(2 * PER_ROUND, 1, 2)
     disk.truncate(JOURNAL, disk.size(JOURNAL) - 1)
-    assert bad(verify(disk, forks=())) == [JOURNAL]
+    assert bad(verify_files(disk, forks=())) == [JOURNAL]
 
 
 @pytest.mark.parametrize(
@@ -157,5 +157,5 @@ def test_rows_behind_damage_in_the_journal_are_not_held_against_the_series() -> 
 )
 def test_a_series_may_begin_at_a_fork(fork: int, is_good: bool) -> None:
     disk = with_rows(3 * PER_ROUND + 1, 3)
-    assert verify(disk, forks=(fork,)).is_good is is_good
-    assert not verify(disk, forks=()).is_good
+    assert verify_files(disk, forks=(fork,)).is_good is is_good
+    assert not verify_files(disk, forks=()).is_good
