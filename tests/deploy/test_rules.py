@@ -32,6 +32,7 @@ def test_prometheus_accepts_the_configuration_and_the_rules() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @needs("promtool")
 def test_every_alert_fires_over_the_run_that_it_is_for_and_over_no_other() -> None:

@@ -7,12 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import Ended, run_prism
+from tests.command import Ended, prism_alone, run_prism
 
 SMALL = """
 simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 """
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of `SMALL`, made once. Tests take copies of it."""
+    place = tmp_path_factory.mktemp("small")
+    (place / "small.yaml").write_text(SMALL)
+    ended = prism_alone("run", str(place / "small.yaml"), "-q", "--out", str(place / "run"))
+    assert ended.code == 0, ended.err
+    return place / "run"
 
 
 @pytest.fixture

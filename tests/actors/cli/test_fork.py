@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,10 +22,9 @@ def _nothing_blocks() -> None:
 
 
 @pytest.fixture
-def parent(prism: Prism, tmp_path: Path) -> Path:
+def parent(small_run: Path, tmp_path: Path) -> Path:
     """A run of 72 ticks."""
-    assert prism("run", "small.yaml", "-q", "--out", "parent").code == 0
-    return tmp_path / "parent"
+    return shutil.copytree(small_run, tmp_path / "parent")
 
 
 def digest(run: Path) -> str:

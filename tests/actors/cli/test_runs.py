@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,10 +28,10 @@ def _nothing_blocks() -> None:
 
 
 @pytest.fixture
-def five(prism: Prism, tmp_path: Path) -> Path:
+def five(prism: Prism, small_run: Path, tmp_path: Path) -> Path:
     """A run in each state, but the running one is only about to be."""
     for name in ("crashed", "damaged", "done", "running"):
-        assert prism("run", "small.yaml", "-q", "--out", f"runs/{name}").code == 0
+        shutil.copytree(small_run, tmp_path / "runs" / name)
     stop = ("--set", "oracle.max_calls=3", "--set", "oracle.when_spent=stop")
     assert prism("run", "small.yaml", "-q", *stop, "--out", "runs/stopped").code == 4
     (tmp_path / "runs" / "crashed" / SUMMARY).unlink()

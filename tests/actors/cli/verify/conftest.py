@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.command import Prism
+from tests.actors.cli.conftest import SMALL
+from tests.command import prism_alone
 
 
 @pytest.fixture(autouse=True)
@@ -14,9 +16,18 @@ def _nothing_blocks() -> None:
     """Here a fork may read files: nothing else is under way that it could hold up."""
 
 
-@pytest.fixture
-def run(prism: Prism, tmp_path: Path) -> Path:
-    """A run with two checkpoints, in `run`."""
+@pytest.fixture(scope="session")
+def with_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with two checkpoints, made once."""
+    place = tmp_path_factory.mktemp("checkpoints")
+    (place / "small.yaml").write_text(SMALL)
     options = ("--set", "run.checkpoint_every_ticks=24", "--set", "run.tick_s=0.001")
-    assert prism("run", "small.yaml", "-q", *options, "--out", "run").code == 0
-    return tmp_path / "run"
+    ended = prism_alone("run", str(place / "small.yaml"), "-q", *options, "--out", str(place / "run"))
+    assert ended.code == 0, ended.err
+    return place / "run"
+
+
+@pytest.fixture
+def run(with_checkpoints: Path, tmp_path: Path) -> Path:
+    """A copy of it, in `run`."""
+    return shutil.copytree(with_checkpoints, tmp_path / "run")
