@@ -12,7 +12,9 @@ import pytest
 
 from tests.paths import ROOT
 
-PACKAGES = tuple(f"actors/{room}" for room in ("core", "logs", "factory", "oracle", "persistence", "runtime", "runs"))
+PACKAGES = tuple(
+    f"actors/{room}" for room in ("core", "logs", "factory", "oracle", "persistence", "runtime", "metrics", "runs")
+)
 """The packages that are checked."""
 
 RIDDLES = frozenset({"What", "How", "Whether", "Who", "Whose", "Whom", "Where", "Which", "When", "That", "Nobody"})

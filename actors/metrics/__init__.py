@@ -1,1 +1,1 @@
-"""What is seen from outside: snapshots, the exposition, and the HTTP endpoint."""
+"""Metrics of a run, as seen from outside: snapshots, their exposition, and the HTTP endpoint."""

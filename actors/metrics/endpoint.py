@@ -1,6 +1,6 @@
-"""How a run is seen from outside: not at all, or over HTTP, with the address in its directory.
+"""The HTTP endpoint of a run: its metrics, and whether it is alive and ready.
 
-The address is taken before anything is written, so a port in use ends a run before it has begun.
+The port is taken before anything is written, so a port in use ends a run before it has begun.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from prism.config import Config
 
 
 class Endpoint:
-    """Serves a run's metrics and signs of life.
+    """An endpoint that serves a run's metrics and its health.
 
     Args:
-        config: the run's.
+        config: the run's configuration.
 
     Raises:
         MetricsAddressError: the address cannot be listened on.
@@ -45,30 +45,30 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """Where it is, without a path."""
+        """Its address, without a path."""
         return self._server.url
 
     @property
     def address(self) -> Address:
-        """Where the metrics are, for those who read the run's directory."""
+        """Its address, for `metrics.json` in the run's directory."""
         settings = self._config.metrics
         certificate = None if settings.tls_cert is None else str(Path(settings.tls_cert).resolve())
         return Address(url=self.url, username=settings.username, tls_cert=certificate)
 
     @contextmanager
     def observing(self, run_id: str) -> Iterator[Metrics]:
-        """Provide the observer of a run, and show what it is told, until the block ends.
+        """Provide the observer of a run, whose metrics are served from then on.
 
         Args:
             run_id: the run's name, a label of every metric.
         """
         metrics = Metrics(_labels(self._config, run_id))
-        self._exposition.show(metrics)
+        self._exposition.add_run(metrics)
         self._metrics = metrics
         yield metrics
 
     def close(self) -> None:
-        """Serve no longer."""
+        """Stop serving."""
         self._server.close()
         self._exposition.close()
 

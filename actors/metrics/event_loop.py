@@ -1,7 +1,7 @@
-"""Measures of the event loop: how late it is, and how many tasks it has.
+"""Measures of the event loop: its lag, and the number of its tasks.
 
-The lag: a task asks to be woken at a moment, and looks how much later it was. These beats are also the sign of life
-behind `/healthz`: a loop that is blocked does not beat, and other threads see it.
+For the lag, a task asks to be woken at a certain time, and measures how much later it was woken. These beats also
+answer `/healthz`: a blocked loop has no beats, which other threads can see.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import msgspec
 
 PERIOD_S = 0.25
 WINDOW_S = 60.0
-"""How far back the longest lag is looked for: at least one scrape of a usual interval falls into it."""
+"""The time over which the longest lag is reported: with a usual interval, at least one scrape falls into it."""
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """One beat, never changed, so that any thread may read it.
+    """One beat. It never changes, so any thread may read it.
 
     Args:
-        lag_s: how late it was; `lag_s_max`: the longest of the last minute.
-        at: when it was, and `due`: when the next one should be, on the clock of `LoopLag`.
+        lag_s: its lag; `lag_s_max`: the longest lag of the last minute.
+        at: its time; `due`: the time of the next beat. Both are on the clock of `LoopLag`.
     """
 
     lag_s: float
@@ -34,7 +34,7 @@ class Beat(msgspec.Struct, frozen=True):
 
 
 class LoopLag:
-    """Measures the loop it runs on.
+    """A task that measures the lag of the event loop that it runs on.
 
     Args:
         clock: monotonic seconds; the same for every thread.
@@ -43,7 +43,7 @@ class LoopLag:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lags: deque[tuple[float, float]] = deque()
-        """`(when, lag)`, with falling lags: whatever a later and longer one hides is dropped."""
+        """`(time, lag)`, with descending lags: a lag before a longer one is dropped."""
         self._beat: Beat | None = None
 
     async def run(self, on_beat: Callable[[], None] = lambda: None) -> None:
@@ -54,12 +54,12 @@ class LoopLag:
         """
         due = self._clock()
         while True:
-            due = self._note(due)
+            due = self._record_beat(due)
             on_beat()
             await anyio.sleep(PERIOD_S)
 
     def now(self) -> Beat | None:
-        """The latest beat, from any thread, None before the first. One that is overdue counts as a lag already."""
+        """Return the latest beat, for any thread; None before the first. A beat that is overdue counts as a lag."""
         beat = self._beat
         if beat is None:
             return None
@@ -70,12 +70,12 @@ class LoopLag:
 
     @property
     def age_s(self) -> float | None:
-        """How long ago the latest beat was, from any thread; None before the first."""
+        """Seconds since the latest beat, for any thread; None before the first."""
         beat = self._beat
         return None if beat is None else self._clock() - beat.at
 
-    def _note(self, due: float) -> float:
-        """Note a beat that was due then, and say when the next one is."""
+    def _record_beat(self, due: float) -> float:
+        """Record a beat that was due at this time, and return the time of the next."""
         now = self._clock()
         lag = max(0.0, now - due)
         while self._lags and self._lags[-1][1] <= lag:
@@ -89,13 +89,13 @@ class LoopLag:
 
 COUNT_PERIOD_S = 5.0
 AGENTS_MAX = 100_000
-"""Beyond this many agents a count would hold up the loop for more than about 25 ms."""
+"""The most agents with which tasks are counted: with more, a count holds up the loop for more than about 25 ms."""
 
 
 class TaskCount:
-    """Counts the tasks of the loop it is called on: one for each agent, a dozen more, and whatever leaks.
+    """A count of the tasks of the event loop: one for each agent, a dozen more, and any that leak.
 
-    They can only be counted by listing them, which takes 0.3 us each and holds up the loop. So they are counted
+    Tasks can only be counted by listing them, which takes 0.3 us each and holds up the loop. So they are counted
     seldom, and in a run of very many agents not at all.
 
     Args:
@@ -104,12 +104,12 @@ class TaskCount:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.latest: int | None = None
-        """None before the first count."""
+        """The latest count; None before the first."""
         self._clock = clock
         self._due = float("-inf")
 
-    def look(self, agents: int) -> None:
-        """Count them, if the last count is a while ago and there are not too many agents."""
+    def update(self, agents: int) -> None:
+        """Count the tasks, if the last count is COUNT_PERIOD_S ago and there are not too many agents."""
         if agents > AGENTS_MAX or self._clock() < self._due:
             return
         self.latest = len(asyncio.all_tasks())

@@ -1,4 +1,4 @@
-"""A run's snapshot in the Prometheus format, and in OpenMetrics for those who ask for it."""
+"""The snapshot of a run as text for Prometheus, or as OpenMetrics for readers that ask for it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Exposition:
-    """Everything that is shown of a run, its process and its interpreter.
+    """The metrics of a run, of its process and of its interpreter, as text.
 
     Args:
-        registry: one of its own, not the client's global one.
+        registry: a registry of its own, not the client's global one.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -34,15 +34,15 @@ class Exposition:
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
 
-    def show(self, metrics: Metrics) -> None:
-        """Show this run too."""
+    def add_run(self, metrics: Metrics) -> None:
+        """Add the metrics of a run."""
         self._registry.register(_RunCollector(metrics))
 
     def render(self, accept: str = "") -> tuple[str, bytes]:
-        """Content type and text.
+        """Return the content type and the text.
 
         Args:
-            accept: what the reader wants, as in the HTTP header; only OpenMetrics has exemplars.
+            accept: the HTTP header `Accept`. Only OpenMetrics has exemplars.
         """
         wanted = {kind.split(";")[0].strip().lower() for kind in accept.split(",")}
         if "application/openmetrics-text" in wanted:
@@ -51,37 +51,37 @@ class Exposition:
         return TEXT, generate_latest(self._registry)
 
     def close(self) -> None:
-        """Let go of what it holds of the process."""
+        """Close the files of the process metrics."""
         self._process.close()
 
 
 class _RunCollector(Collector):
-    """Renders the latest snapshot at each scrape.
+    """A collector that renders the latest snapshot at each scrape.
 
     Args:
-        metrics: who publishes it.
+        metrics: publishes the snapshot.
     """
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
 
     def describe(self) -> Sequence[Metric]:
-        """Nothing: the registry would render a snapshot just to learn the names."""
+        """Return nothing: otherwise the registry would render a snapshot only to learn the names."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric of the run; none before there is a simulation."""
+        """Yield every metric of the run; none before there is a simulation."""
         now = self._metrics.snapshot
         if now is None:
             return
-        for each in INSTRUMENTS:
-            yield _family(each.name, each.kind, each.help, each.labels, each.series(now))
+        for metric in INSTRUMENTS:
+            yield _family(metric.name, metric.kind, metric.help, metric.labels, metric.series(now))
         for timing in TIMINGS:
             yield _histogram(timing.name, timing.help, timing.labels, now.timings[timing.name])
-        yield from _measured(now.measures)
+        yield from _measure_families(now.measures)
         beat = self._metrics.lag.now()
         latest, longest = (0.0, 0.0) if beat is None else (beat.lag_s, beat.lag_s_max)
-        yield GaugeMetricFamily("prism_event_loop_lag_seconds", "How late the event loop is.", latest)
+        yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)
         yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
 
 
@@ -101,26 +101,26 @@ def _histogram(name: str, text: str, labels: Sequence[str], series: Mapping[tupl
 
 
 def _buckets(counts: Counts) -> list[tuple[str, float] | tuple[str, float, Exemplar]]:
-    """Accumulated buckets, as the format wants them."""
-    seen = 0
+    """Return the buckets with accumulated counts, as the format requires."""
+    total = 0
     buckets: list[tuple[str, float] | tuple[str, float, Exemplar]] = []
     for bound, count, example in zip((*counts.bounds, math.inf), counts.counts, counts.examples, strict=True):
-        seen += count
+        total += count
         le = "+Inf" if math.isinf(bound) else repr(bound)
         if example is None:
-            buckets.append((le, float(seen)))
+            buckets.append((le, float(total)))
         else:
             tick = Exemplar({"tick": str(example.tick)}, example.value, example.timestamp_s)
-            buckets.append((le, float(seen), tick))
+            buckets.append((le, float(total), tick))
     return buckets
 
 
-def _measured(measures: Sequence[Measure]) -> Iterator[Metric]:
-    """A world's measures, those of one name together."""
+def _measure_families(measures: Sequence[Measure]) -> Iterator[Metric]:
+    """Yield a world's measures as metrics, one for each name."""
     by_name: dict[str, list[Measure]] = {}
     for measure in measures:
         by_name.setdefault(measure.name, []).append(measure)
     for name, group in by_name.items():
         first = group[0]
-        series = {tuple(each.labels[label] for label in first.labels): each.value for each in group}
+        series = {tuple(measure.labels[label] for label in first.labels): measure.value for measure in group}
         yield _family(name, first.kind, first.help, tuple(first.labels), series)

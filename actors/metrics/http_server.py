@@ -1,7 +1,7 @@
-"""The HTTP endpoint of a run: `/metrics`, `/healthz` and `/readyz`, served by threads of their own.
+"""The HTTP server of a run's pages `/metrics`, `/healthz` and `/readyz`, in threads of its own.
 
-None of them touches the event loop: one that is blocked blocks no scrape, and `/healthz` says that it is. Connections
-are few, short and bounded, because whoever can reach the port can open them.
+No thread uses the event loop: a blocked loop does not block a scrape, and `/healthz` reports it. Connections are
+limited in number and time, because anyone who can reach the port can open them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TEXT = "text/plain; charset=utf-8"
 
 
 class Page(NamedTuple):
-    """What a path answers with."""
+    """The answer to a request for a path."""
 
     status: HTTPStatus
     body: bytes
@@ -39,32 +39,32 @@ class Page(NamedTuple):
 
 
 Render = Callable[[str], Page]
-"""A page, from the Accept header."""
+"""A function that returns a page, given the `Accept` header."""
 
 
 def plain(status: HTTPStatus, line: str) -> Page:
-    """A page of one line."""
+    """Return a page of one line."""
     return Page(status, f"{line}\n".encode())
 
 
 log = structlog.get_logger(__name__)
 
-PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not what is in it
+PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not its value
 CONNECTIONS_MAX = 32
-PATIENCE_S = 10.0
-"""A connection that says nothing for so long is closed."""
+SILENCE_MAX_S = 10.0
+"""The time after which a connection that sends nothing is closed."""
 
-LONGEST_S = 30.0
-"""A connection is cut off after so long, or a byte now and then would keep a place for ever."""
+CONNECTION_MAX_S = 30.0
+"""The time after which any connection is closed: otherwise a byte now and then would keep its place for ever."""
 
 
 class MetricsServer:
-    """Serves pages until it is closed.
+    """A server of pages, until it is closed.
 
     Args:
-        config: where, and to whom.
-        pages: `{path: what it answers}`, called from any thread; `/metrics` is the one that a password is for.
-        environment: where the password is looked up.
+        config: the address, TLS and the user.
+        pages: `{path: function that returns the page}`, called from any thread; a password protects only `/metrics`.
+        environment: the variables with the password.
 
     Raises:
         MetricsAddressError: the address cannot be listened on.
@@ -78,12 +78,12 @@ class MetricsServer:
         credentials = _credentials(config, environment)
         try:
             self._server = _Server(config, pages, credentials, tls)
-        except (OSError, UnicodeError) as error:  # the latter from a host name that no resolver would take
+        except (OSError, UnicodeError) as error:  # the latter for a host name that is not valid
             problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise MetricsAddressError(config.host, config.port, problem) from None
         self.port: int = self._server.server_address[1]
         self.url = f"{'http' if tls is None else 'https'}://{_reachable(config.host)}:{self.port}"
-        """Where it can be reached from this machine."""
+        """Its address for a client on this machine."""
         self._thread = Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="metrics", daemon=True
         )
@@ -97,7 +97,7 @@ class MetricsServer:
 
 
 def _reachable(host: str) -> str:
-    if host in {"0.0.0.0", ""}:  # noqa: S104  # it is compared, not listened on
+    if host in {"0.0.0.0", ""}:  # noqa: S104  # for a comparison only
         return "127.0.0.1"
     if host == "::":
         return "[::1]"
@@ -105,10 +105,10 @@ def _reachable(host: str) -> str:
 
 
 def check_access(config: MetricsConfig, environment: Mapping[str, str] = os.environ) -> None:
-    """Refuse a certificate or a password that cannot be used, without listening.
+    """Check the certificate and the password, without listening.
 
     Raises:
-        ConfigError: as a server of this configuration would.
+        ConfigError: the certificate cannot be used, or a password is missing.
     """
     _tls(config)
     _credentials(config, environment)
@@ -125,7 +125,7 @@ def _tls(config: MetricsConfig) -> ssl.SSLContext | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        # A key with a passphrase must be an error: a prompt would stop a run that nobody sits in front of.
+        # A key with a passphrase must be an error: a prompt would stop a run without a user at the terminal.
         context.load_cert_chain(certificate, key, password="")
     except OSError as error:  # also what OpenSSL raises
         reason = getattr(error, "reason", None) or error.strerror or "not a certificate and its key"
@@ -149,7 +149,7 @@ def _credentials(config: MetricsConfig, environment: Mapping[str, str]) -> bytes
 
 
 class _Server(ThreadingMixIn, TCPServer):
-    """A thread for each connection, and not too many of them."""
+    """A server with a thread for each connection, and a limit on connections."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -163,16 +163,16 @@ class _Server(ThreadingMixIn, TCPServer):
         self.credentials = credentials
         self._places = BoundedSemaphore(CONNECTIONS_MAX)
         self._begun: dict[socket.socket, float] = {}
-        """`{connection: when it was let in}`."""
-        found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        self.address_family, _, _, _, address = found[0]
+        """`{connection: time of its start}`."""
+        addresses = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        self.address_family, _, _, _, address = addresses[0]
         super().__init__((str(address[0]), config.port), _Handler)
         if tls is not None:
-            # The handshake is left to the connection's own thread: one silent client must not stop all others.
+            # Each connection's own thread does the handshake: one silent client must not stop all others.
             self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread of its own, or close it where there are too many."""
+        """Serve a connection in a thread of its own, or close it if there are too many."""
         if not self._places.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -191,35 +191,35 @@ class _Server(ThreadingMixIn, TCPServer):
             self._places.release()
 
     def service_actions(self) -> None:
-        """Cut off whoever has been here for too long. Called several times a second."""
+        """Close connections that have lasted too long. Called several times a second."""
         for request, begun in list(self._begun.items()):
-            if monotonic() - begun > LONGEST_S:
-                with suppress(OSError):  # it has gone meanwhile
-                    socket.socket.shutdown(request, socket.SHUT_RDWR)  # of TLS, without the farewell
+            if monotonic() - begun > CONNECTION_MAX_S:
+                with suppress(OSError):  # it has been closed meanwhile
+                    socket.socket.shutdown(request, socket.SHUT_RDWR)  # without the closing messages of TLS
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  # the signature is theirs
-        """Say what went wrong in the log. A client that hangs up, or speaks no TLS, is nothing to log."""
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  # the base class's signature
+        """Log the error, unless the client has closed the connection or does not use TLS."""
         error = sys.exception()
         if not isinstance(error, OSError):
-            _complain("metrics_request_failed", error)
+            _log_failure("metrics_request_failed", error)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one request, then hangs up."""
+    """A handler that answers one request, then closes the connection."""
 
     server: _Server
-    timeout = PATIENCE_S
+    timeout = SILENCE_MAX_S
     wbufsize = 2**20
-    """An answer leaves in one call: each one lets go of the interpreter, and a busy event loop is slow to return it."""
+    """Enough to send an answer in one call: each call releases the interpreter, and a busy loop returns it late."""
     server_version = "prism"
     sys_version = ""
 
     def do_GET(self) -> None:
-        """The page."""
+        """Answer with the page."""
         self._answer(self._page())
 
     def do_HEAD(self) -> None:
-        """What would stand above the page."""
+        """Answer with the headers of the page."""
         self._answer(self._page())
 
     def _page(self) -> Page:
@@ -232,8 +232,8 @@ class _Handler(BaseHTTPRequestHandler):
             return plain(HTTPStatus.UNAUTHORIZED, "a user name and a password are needed")
         try:
             return render(self.headers.get("Accept", ""))
-        except Exception as error:  # noqa: BLE001  # a reader gets one line, whatever went wrong in here
-            _complain("metrics_page_failed", error)
+        except Exception as error:  # noqa: BLE001  # whatever the error is, the reader gets one line
+            _log_failure("metrics_page_failed", error)
             return plain(HTTPStatus.INTERNAL_SERVER_ERROR, "this page cannot be made; the run's log says why")
 
     def _may_read(self) -> bool:
@@ -261,13 +261,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(page.body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """Answer a request that cannot be understood, or whose method there is not, in one line."""
+        """Answer a request that cannot be parsed, or whose method is not supported, with one line."""
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         self._answer(plain(status, status.phrase.lower()))
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name is theirs
-        """Nothing: a scrape every few seconds is no news."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
+        """Log nothing: there is a scrape every few seconds."""
 
 
-def _complain(event: str, error: BaseException | None) -> None:
+def _log_failure(event: str, error: BaseException | None) -> None:
     log.warning(event, actor="metrics", error=f"{type(error).__name__}: {error}"[:200])

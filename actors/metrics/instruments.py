@@ -1,7 +1,7 @@
-"""Every metric of a run, in one place: name, kind, labels, meaning, and where its numbers come from.
+"""The table of all metrics of a run: name, kind, labels, help text, and the source of the numbers.
 
-Labels are from closed sets, and every series is there from the start, so the number of series does not depend on the
-number of agents. The world's own measures come on top: see `prism.measure`. `docs/metrics.md` says how to read them.
+Labels are from closed sets, and every series exists from the start, so the number of series does not depend on the
+number of agents. The world adds its own measures: see `prism.measure`. `docs/metrics.md` explains all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from actors.oracle.circuit_breaker import BreakerState
 from prism.agents import Source
 
 TIMED = ("engine", "decisions", "oracle")
-"""The mailboxes that everybody sends to."""
+"""The mailboxes with many senders, whose waits are timed."""
 OUTCOMES = ("ok", *FAILURES)
 
 Series = Mapping[tuple[str, ...], float]
@@ -36,19 +36,19 @@ TICK = Timing(
     "prism_tick_duration_seconds",
     (),
     (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
-    "How long ticks took, waiting for late answers included.",
+    "Duration of ticks, with the wait for late answers.",
 )
 COMMIT = Timing(
     "prism_commit_duration_seconds",
     (),
     (0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0),
-    "How long it took to write and sync frames of the journal.",
+    "Duration of writing and syncing frames of the journal.",
 )
 QUEUE_WAIT = Timing(
     "prism_oracle_queue_wait_seconds",
     (),
     (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0),
-    "How long questions waited before they were put to the oracle.",
+    "Wait of questions before they were put to the oracle.",
 )
 CALL = Timing(
     "prism_llm_request_duration_seconds",
@@ -57,13 +57,13 @@ CALL = Timing(
         *(0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0),
         *(3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0),
     ),
-    "How long calls to the oracle took, by how they ended.",
+    "Duration of calls to the oracle, by their outcome.",
 )
 MAILBOX_WAIT = Timing(
     "prism_mailbox_wait_seconds",
     ("mailbox",),
     (0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0),
-    "How long the oldest message of a batch waited for its reader.",
+    "Wait of the oldest message of a batch for its reader.",
 )
 TIMINGS = (TICK, COMMIT, QUEUE_WAIT, CALL, MAILBOX_WAIT)
 
@@ -102,12 +102,12 @@ def _messages(now: Snapshot) -> Series:
         "decided": (decisions.accepted, decisions.refused, decisions.dropped),
     }
     outcomes = ("delivered", "refused", "dropped")
-    return {(kind, outcome): row[at] for kind, row in counts.items() for at, outcome in enumerate(outcomes)}
+    return {(kind, outcome): row[index] for kind, row in counts.items() for index, outcome in enumerate(outcomes)}
 
 
 def _depths(now: Snapshot) -> Series:
     boxes = now.run.mailboxes
-    # What was sent and is not answered waits with the agents; or its answer waits, with the engine.
+    # A trigger without an answer waits in an agent's mailbox, or its answer waits in the engine's.
     answers = boxes["engine"].depth + boxes["engine"].waiting_senders
     return {("agents",): max(0, now.run.unanswered - answers), **{(name,): boxes[name].depth for name in TIMED}}
 
@@ -154,7 +154,7 @@ def _gauge(name: str, series: Callable[[Snapshot], Series], text: str, labels: t
 INSTRUMENTS: tuple[Instrument, ...] = (
     _gauge("prism_build_info", _build, "Always 1.", ("version", "python")),
     _gauge("prism_run_info", _run, "Always 1.", ("run_id", "scenario", "backend", "seed")),
-    _gauge("prism_run_active", _one(lambda now: now.active), "Whether the run is under way."),
+    _gauge("prism_run_active", _one(lambda now: now.active), "1 while the run is under way, else 0."),
     _gauge("prism_population", _one(lambda now: now.run.population), "Agents in the run."),
     _gauge("prism_agents", _each(lambda now: now.run.agents), "Agents in each state.", ("state",)),
     _counter(
@@ -168,9 +168,9 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     _gauge("prism_round", _one(lambda now: now.run.round), "Rounds committed."),
     _counter("prism_messages_total", _messages, "Messages between actors.", ("kind", "outcome")),
     _gauge("prism_mailbox_messages", _depths, "Messages waiting.", ("mailbox",)),
-    _gauge("prism_mailbox_depth_max", _depths_max, "The most messages that ever waited.", ("mailbox",)),
-    _counter("prism_actor_restarts_total", _restarts, "Crashes, by what followed.", ("kind", "reason")),
-    _gauge("prism_agents_quarantined", _one(lambda now: now.run.quarantined), "Agents out for good."),
+    _gauge("prism_mailbox_depth_max", _depths_max, "The most messages that have waited at once.", ("mailbox",)),
+    _counter("prism_actor_restarts_total", _restarts, "Crashes, by their consequence.", ("kind", "reason")),
+    _gauge("prism_agents_quarantined", _one(lambda now: now.run.quarantined), "Quarantined agents."),
     _counter("prism_llm_tokens_total", _tokens, "Tokens read and written by the model.", ("model", "type")),
     _gauge("prism_llm_requests_in_flight", _one(lambda now: now.run.in_flight), "Calls to the oracle under way."),
     _gauge(
@@ -178,17 +178,17 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         _one(lambda now: now.run.concurrency_limit),
         "The most calls that may be under way now.",
     ),
-    _gauge("prism_oracle_queue_depth", _one(lambda now: now.run.waiting), "Questions that wait for their turn."),
+    _gauge("prism_oracle_queue_depth", _one(lambda now: now.run.waiting), "Questions in the queue of the oracle."),
     _counter(
         "prism_decisions_total",
         _each(lambda now: now.run.decisions),
-        "Transitions by what settled them.",
+        "Transitions, by what decided them.",
         ("source",),
     ),
     _counter(
         "prism_fallbacks_total",
         _each(lambda now: now.run.fallbacks),
-        "Decisions that the oracle did not make, by why.",
+        "Decisions that the oracle did not make, by the reason.",
         ("reason",),
     ),
     _gauge("prism_oracle_breaker_state", _breaker, "1 for the state that the circuit breaker is in.", ("state",)),
@@ -198,11 +198,11 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     _gauge(
         "prism_checkpoint_timestamp_seconds",
         _one(lambda now: now.checkpoint_s),
-        "When the latest checkpoint was written, in Unix time; 0 before the first.",
+        "Unix time of the latest checkpoint; 0 before the first.",
     ),
     _gauge(
         "prism_event_loop_tasks",
         _one(lambda now: math.nan if now.tasks is None else now.tasks),
-        "Tasks of the event loop; NaN where nobody has counted.",
+        "Tasks of the event loop; NaN if they are not counted.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Measures of mailboxes: how long messages wait in the few that everybody sends to, and sums over all agents' ones."""
+"""Measures of mailboxes: waits in those with many senders, and totals over all agents' mailboxes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 class TimedMailbox(Mailbox[T]):
-    """A mailbox whose reader takes batches, each of which is timed by its oldest message.
+    """A mailbox that times the wait of the oldest message in each batch.
 
-    A message that waited outside for room counts from when it was let in.
+    The wait of a message whose sender waited for room is counted from its arrival in the mailbox.
 
     Args:
-        name: whose it is, for errors.
-        capacity: most messages waiting.
-        waits: where the oldest message's wait is counted, in seconds, once a batch.
+        name: its name in errors.
+        capacity: the most messages it holds.
+        waits: counts the wait of the oldest message, in seconds, once a batch.
         clock: seconds, from any start.
     """
 
@@ -33,29 +33,29 @@ class TimedMailbox(Mailbox[T]):
         self._oldest = 0.0
 
     def put(self, message: T) -> bool:
-        """True once the message is in; False, at once, when there is no room or somebody waits for room."""
+        """Put a message in and return True; return False at once when there is no room or a sender waits for room."""
         if not self.pending:
             self._oldest = self._clock()
         return super().put(message)
 
     def take_all(self) -> list[T]:
-        """Every message, oldest first; empty when there is none."""
+        """Remove and return every message, oldest first; empty when there is none."""
         messages = super().take_all()
         if messages:
             now = self._clock()
             self._waits.observe(now - self._oldest)
-            self._oldest = now  # that of the messages that have been let in meanwhile, if any were
+            self._oldest = now  # the arrival of messages whose senders waited for room, if any
         return messages
 
 
-SHARE = 1_000
-"""Mailboxes looked at in one step, which takes less than a millisecond."""
+STEP_MAILBOXES = 1_000
+"""Mailboxes that one step reads, which takes less than a millisecond."""
 
 
 class MailboxTotals:
-    """Figures of many mailboxes, as old as the step in which each was last looked at.
+    """Totals over many mailboxes, which are read in steps.
 
-    Up to 1,000 mailboxes they are exact; of a million, which take 1,000 steps, they are minutes old.
+    Up to 1,000 mailboxes the totals are exact; those of a million, which take 1,000 steps, are minutes old.
 
     Args:
         mailboxes: all of them.
@@ -66,13 +66,13 @@ class MailboxTotals:
         self._next = 0
         self._refused = self._dropped = 0
         self.depth_max = 0
-        """The most messages that ever waited in one of them."""
+        """The most messages that have waited in one of them."""
         self.refused = self.dropped = 0
-        """Messages refused and dropped by all of them, at the end of the latest sweep."""
+        """Messages refused and dropped by all of them, after the latest complete pass."""
 
     def step(self) -> None:
-        """Look at the next share of them."""
-        end = min(self._next + SHARE, len(self._mailboxes))
+        """Read the next mailboxes."""
+        end = min(self._next + STEP_MAILBOXES, len(self._mailboxes))
         for mailbox in self._mailboxes[self._next : end]:
             counts = mailbox.statistics()
             self.depth_max = max(self.depth_max, counts.depth_max)

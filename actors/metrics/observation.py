@@ -1,4 +1,4 @@
-"""Decides whether a run is observed over HTTP, as its configuration says."""
+"""The observation of a run: over HTTP or not at all, as its configuration says."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from prism.config import Config
 
 
 class Observation(Protocol):
-    """How a run is observed, and where."""
+    """An observation of a run."""
 
     @property
     def address(self) -> Address | None:
-        """Where the run's metrics are; None where it has none."""
+        """The address of the run's metrics; None if there are none."""
 
     def observing(self, run_id: str) -> AbstractContextManager[Observer]:
         """Provide the observer of a run while it is under way."""
 
 
 class Unobserved:
-    """A run without metrics."""
+    """The observation of a run without metrics."""
 
     address = None
 
@@ -33,7 +33,7 @@ class Unobserved:
 
 @contextmanager
 def observation(config: Config) -> Iterator[Observation]:
-    """Provide the observation of a run. Its address is taken at once.
+    """Provide the observation of a run. It listens on its address at once.
 
     Raises:
         MetricsAddressError: the address cannot be listened on.

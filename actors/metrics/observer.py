@@ -1,7 +1,7 @@
-"""Listens to a run, and publishes snapshots of it for other threads to read.
+"""The observer that publishes snapshots of a run, for other threads to read.
 
-There is one after a tick or a beat of the event loop, every quarter of a second at most, and it is all that a scrape
-looks at. So a scrape waits for nothing that the run does, and the states of agents always add up to the population.
+It takes one after a tick or a beat of the event loop, at most four a second, and a scrape reads only the latest. So a
+scrape does not wait for the run, and the numbers of agents by state always add up to the population.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ log = structlog.get_logger(__name__)
 
 
 class Metrics(Observer):
-    """Listens to a run and publishes snapshots of it.
+    """An observer of a run that publishes snapshots of it.
 
     Args:
-        labels: what stays the same for the whole run.
+        labels: the labels of the run.
         clock: monotonic seconds; the same for every thread.
     """
 
     def __init__(self, labels: Labels, clock: Callable[[], float] = time.monotonic) -> None:
         self.lag = LoopLag(clock)
         self.snapshot: Snapshot | None = None
-        """The latest one, for any thread; None until there is a simulation."""
+        """The latest snapshot, for any thread; None until there is a simulation."""
         self.is_under_way = False
-        """Whether the run has committed a tick and not ended; for any thread."""
+        """True while the run has committed a tick and not ended; for any thread."""
         self._labels = labels
         self._clock = clock
         self._tasks = TaskCount(clock)
@@ -52,49 +52,52 @@ class Metrics(Observer):
         self._active = False
         self._run: RunView | None = None
         self._measures: tuple[Measure, ...] = ()
-        self._sweep = MailboxTotals(())
+        self._totals = MailboxTotals(())
         self._mailboxes: dict[str, Mailbox[bytes]] = {}
         self._journal_bytes = self._journal_ticks = 0
         self._checkpoint_s = 0.0
-        self._tick, self._commit, self._queue_wait = (Histogram(each.bounds_s) for each in (TICK, COMMIT, QUEUE_WAIT))
+        self._tick, self._commit, self._queue_wait = (
+            Histogram(timing.bounds_s) for timing in (TICK, COMMIT, QUEUE_WAIT)
+        )
         self._calls = {outcome: Histogram(CALL.bounds_s) for outcome in OUTCOMES}
         self._waits = {name: Histogram(MAILBOX_WAIT.bounds_s) for name in TIMED}
 
     def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
-        """A mailbox whose batches are timed."""
-        self._mailboxes[name] = made = TimedMailbox[bytes](name, capacity, self._waits[name])
-        return made
+        """Return a new mailbox whose batches are timed."""
+        mailbox = TimedMailbox[bytes](name, capacity, self._waits[name])
+        self._mailboxes[name] = mailbox
+        return mailbox
 
     def run_built(self, run: RunView) -> None:
-        """Publish what there is to see of it before it runs."""
+        """Publish a snapshot of a run before its first tick."""
         self._run = run
-        self._sweep = MailboxTotals(run.mailboxes)
+        self._totals = MailboxTotals(run.mailboxes)
         self._publish(at_tick_end=True)
 
     async def run(self) -> None:
         """Beat and publish until cancelled."""
         self._active = True
         self._count_tasks()
-        self._publish(at_tick_end=True)  # a resumed run is further than when it was made
+        self._publish(at_tick_end=True)  # a resumed run is not at tick 0, as it was when it was built
         try:
-            await self.lag.run(self._beaten)
+            await self.lag.run(self._on_beat)
         finally:
             self._active = self.is_under_way = False
             self._publish(at_tick_end=True)
 
     def tick_ended(self, duration_s: float) -> None:
-        """Count a tick, and publish if the world was last measured a while ago: only here is it between two ticks."""
+        """Count a tick, and publish if the last measures are old: the world may only be measured between two ticks."""
         self._tick.observe(duration_s)
         self.is_under_way = True
         if self._clock() - self._measured_at >= PERIOD_S:
             self._publish(at_tick_end=True)
 
     def asked(self, waited_s: float) -> None:
-        """Count how long a question has waited."""
+        """Count the wait of a question."""
         self._queue_wait.observe(waited_s)
 
     def answered(self, reason: str, duration_s: float, tick: int) -> None:
-        """Count a call; a reason from outside of the closed set counts as `error`."""
+        """Count a call; a reason that is not in the closed set counts as `error`."""
         outcome = reason or "ok"
         self._calls[outcome if outcome in self._calls else "error"].observe(duration_s, tick)
 
@@ -105,22 +108,22 @@ class Metrics(Observer):
         self._journal_ticks += ticks
 
     def resumed(self, size: int, ticks: int) -> None:
-        """Count the frames that were there before."""
+        """Count the frames of an earlier process."""
         self._journal_bytes, self._journal_ticks = size, ticks
 
     def checkpointed(self) -> None:
-        """Note when the latest checkpoint was written."""
+        """Note the time of the latest checkpoint."""
         self._checkpoint_s = time.time()
 
-    def _beaten(self) -> None:
-        """Publish also in a tick that takes long: what the oracle does then is what one wants to see."""
+    def _on_beat(self) -> None:
+        """Publish within a long tick too: then the oracle's numbers are of interest."""
         self._count_tasks()
         if self._clock() - self._published_at >= PERIOD_S / 2:
             self._publish(at_tick_end=False)
 
     def _count_tasks(self) -> None:
         if self._run is not None:
-            self._tasks.look(len(self._run.mailboxes))
+            self._tasks.update(len(self._run.mailboxes))
 
     def _publish(self, *, at_tick_end: bool) -> None:
         run = self._run
@@ -129,22 +132,22 @@ class Metrics(Observer):
         if at_tick_end:
             self._measure(run)
             self._measured_at = self._clock()
-        self._sweep.step()
+        self._totals.step()
         self._published_at = self._clock()
         try:
-            self.snapshot = self._look(run)
-        except Exception as error:  # noqa: BLE001  # likewise: the oracle that is asked for its tokens is foreign, too
-            _complain("snapshot_failed", error)
+            self.snapshot = self._take_snapshot(run)
+        except Exception as error:  # noqa: BLE001  # the oracle, which gives its tokens, is foreign code: an error there must not end the run
+            _log_failure("snapshot_failed", error)
 
-    def _look(self, run: RunView) -> Snapshot:
+    def _take_snapshot(self, run: RunView) -> Snapshot:
         return Snapshot(
             labels=self._labels,
             active=self._active,
             run=run.snapshot({name: mailbox.statistics() for name, mailbox in self._mailboxes.items()}),
             measures=self._measures,
-            triggers_refused=self._sweep.refused,
-            triggers_dropped=self._sweep.dropped,
-            agents_depth_max=self._sweep.depth_max,
+            triggers_refused=self._totals.refused,
+            triggers_dropped=self._totals.dropped,
+            agents_depth_max=self._totals.depth_max,
             journal_bytes=self._journal_bytes,
             journal_ticks=self._journal_ticks,
             checkpoint_s=self._checkpoint_s,
@@ -153,17 +156,17 @@ class Metrics(Observer):
                 TICK.name: {(): self._tick.counts()},
                 COMMIT.name: {(): self._commit.counts()},
                 QUEUE_WAIT.name: {(): self._queue_wait.counts()},
-                CALL.name: {(self._labels.model, name): each.counts() for name, each in self._calls.items()},
-                MAILBOX_WAIT.name: {(name,): each.counts() for name, each in self._waits.items()},
+                CALL.name: {(self._labels.model, outcome): calls.counts() for outcome, calls in self._calls.items()},
+                MAILBOX_WAIT.name: {(name,): waits.counts() for name, waits in self._waits.items()},
             },
         )
 
     def _measure(self, run: RunView) -> None:
         try:
             self._measures = tuple(run.measures())
-        except Exception as error:  # noqa: BLE001  # a domain is foreign code, and a run must not end over what it shows
-            _complain("measures_failed", error)
+        except Exception as error:  # noqa: BLE001  # a domain is foreign code: an error there must not end the run
+            _log_failure("measures_failed", error)
 
 
-def _complain(event: str, error: Exception) -> None:
+def _log_failure(event: str, error: Exception) -> None:
     log.warning(event, actor="metrics", error=f"{type(error).__name__}: {error}"[:200])

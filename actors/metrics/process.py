@@ -1,8 +1,8 @@
-"""Memory, CPU time and descriptors of this process, under the names that every Prometheus client uses.
+"""Metrics of this process: memory, CPU time and descriptors, under the names that every Prometheus client uses.
 
-The client's own collector reads three files and lists a directory, and each of some forty system calls lets go of the
-interpreter. In a process whose event loop is busy each of them then waits 5 ms to get it back: measured, a scrape took
-0.3 s. Here it is two calls.
+The client's own collector reads three files and lists a directory. Each of its about forty system calls releases the
+interpreter, and in a process with a busy event loop waits 5 ms to get it back: measured, a scrape took 0.3 s. This
+collector needs two calls.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _DESCRIPTORS = Path("/proc/self/fd")
 
 
 class ProcessMetrics(Collector):
-    """The `process_*` metrics; nothing where there is no /proc."""
+    """A collector of the `process_*` metrics; of none where there is no /proc."""
 
     def __init__(self) -> None:
-        self._fixed = [each for each in ProcessCollector(registry=None).collect() if each.name in _FIXED]
+        self._fixed = [metric for metric in ProcessCollector(registry=None).collect() if metric.name in _FIXED]
         self._page = resource.getpagesize()
         self._memory = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC) if self._fixed else None
 
     def describe(self) -> list[Metric]:
-        """Nothing: the registry would collect just to learn the names."""
+        """Return nothing: otherwise the registry would collect only to learn the names."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """The numbers now."""
+        """Yield the metrics now."""
         if self._memory is None:
             return
         yield from self._fixed
@@ -45,12 +45,12 @@ class ProcessMetrics(Collector):
         yield GaugeMetricFamily("process_open_fds", "Open file descriptors.", _open_descriptors())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._memory is not None:
             os.close(self._memory)
             self._memory = None
 
 
 def _open_descriptors() -> int:
-    """Linux says it in the size of the directory from 6.2 on; before, its entries have to be counted."""
-    return _DESCRIPTORS.stat().st_size or len(os.listdir(_DESCRIPTORS))  # noqa: PTH208  # names are all that is needed
+    """Return the number of descriptors: from Linux 6.2 on the size of the directory, before that its entries."""
+    return _DESCRIPTORS.stat().st_size or len(os.listdir(_DESCRIPTORS))  # noqa: PTH208  # only the number of names is needed

@@ -1,4 +1,4 @@
-"""What a scrape is made of."""
+"""The content of a scrape: labels and a snapshot."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from prism.measure import Measure
 
 
 class Labels(msgspec.Struct, frozen=True, kw_only=True):
-    """What stays the same for a whole run.
+    """Values that stay the same for a whole run.
 
     Args:
         run_id: the name of the run's directory.
         scenario: the domain.
-        model: who the oracle asks; `embedded` where it asks nobody.
+        model: the model that the oracle asks; `embedded` if it asks none.
     """
 
     run_id: str
@@ -30,14 +30,14 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a scrape is made of, the event loop's lag aside. Nothing in it ever changes.
+    """The content of a scrape, without the event loop's lag. It never changes.
 
     Args:
         active: whether the run is under way.
-        measures: the world's, as of the end of a tick.
-        triggers_refused, triggers_dropped, agents_depth_max: of agents' mailboxes.
-        journal_bytes, journal_ticks: what is on disk.
-        checkpoint_s: when the latest checkpoint was written, in Unix time; 0 before the first.
+        measures: the world's measures at the end of a tick.
+        triggers_refused, triggers_dropped, agents_depth_max: totals over the agents' mailboxes.
+        journal_bytes, journal_ticks: the size of the journal on disk.
+        checkpoint_s: Unix time of the latest checkpoint; 0 before the first.
         timings: `{metric: {label values: counts}}`.
     """
 

@@ -40,7 +40,7 @@ class Watched:
             domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
         self.simulation = Simulation(config, domain, oracle, observer=self.metrics)
         self.exposition = Exposition(CollectorRegistry())
-        self.exposition.show(self.metrics)
+        self.exposition.add_run(self.metrics)
 
     def text(self, accept: str = "") -> str:
         """What a scrape gets."""

@@ -6,7 +6,7 @@ import anyio
 
 from actors.core.mailbox import Mailbox
 from actors.metrics.histogram import Histogram
-from actors.metrics.mailboxes import SHARE, MailboxTotals, TimedMailbox
+from actors.metrics.mailboxes import STEP_MAILBOXES, MailboxTotals, TimedMailbox
 
 
 class Clock:
@@ -74,7 +74,7 @@ def test_a_refused_message_does_not_make_the_waiting_ones_younger() -> None:
 
 
 def test_a_sweep_sums_up_all_mailboxes_a_share_at_a_time() -> None:
-    boxes = [Mailbox[bytes](f"box {number}", 1) for number in range(2 * SHARE + 1)]
+    boxes = [Mailbox[bytes](f"box {number}", 1) for number in range(2 * STEP_MAILBOXES + 1)]
     for box in (boxes[0], boxes[-1]):
         box.put(b"in")
         box.put(b"too many")

@@ -161,7 +161,7 @@ def test_a_world_is_measured_at_the_end_of_long_ticks_too() -> None:
         shown = sum(measure.value for measure in snapshot.measures if measure.name == "prism_likes_total")
         likes.append((shown, watched.simulation.domain.world.totals()["likes"]))
         now_s += 0.9
-        watched.metrics._beaten()  # the heartbeat publishes in the middle of a tick that takes a second
+        watched.metrics._on_beat()  # the heartbeat publishes in the middle of a tick that takes a second
         now_s += 0.1
 
     run_scheduled(0, partial(watched.simulation.run, look))

@@ -38,7 +38,7 @@ def test_too_many_clients_are_turned_away_until_one_leaves(serve: Serve) -> None
 def test_a_client_that_takes_its_time_does_not_keep_its_place(
     request_bytes: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.metrics.http_server.LONGEST_S", 0.2)
+    monkeypatch.setattr("actors.metrics.http_server.CONNECTION_MAX_S", 0.2)
     server = serve()
     with ExitStack() as clients:
         slow = [
