@@ -1,10 +1,12 @@
-"""Values that are refused, each by itself and together."""
+"""Refusals: values and keys, texts of the wrong shape, and the source that a refusal names."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.config.refusals import refusal
+from prism.config import load_config
+from prism.errors import ConfigError
+from tests.config.refusals import FEED, GRAPH, TOP, refusal
 
 EPOCH = "expected date and time with UTC offset"
 
@@ -144,3 +146,130 @@ def test_a_bad_value_is_refused_with_its_place_and_what_was_expected(text: str, 
 @pytest.mark.parametrize(("text", "message"), TOGETHER.values(), ids=TOGETHER.keys())
 def test_settings_that_cannot_hold_together_are_refused(text: str, message: str) -> None:
     assert refusal(text) == f"c.yaml:{message}"
+
+
+POPULATION = (
+    "size, profiles, topics, interests_per_person, engagement_threshold, threshold_spread, ambiguity, "
+    "posts_per_session, activity, graph"
+)
+
+KEYS = {
+    "misspelt section": ("popluation: {}", "1: popluation: unknown key; did you mean population?"),
+    "misspelt key": ("population:\n  sise: 3", "2: population.sise: unknown key; did you mean population.size?"),
+    "misspelt inner key": (
+        "population:\n  graph:\n    kinds: x",
+        "3: population.graph.kinds: unknown key; did you mean population.graph.kind?",
+    ),
+    "key of a section at the top": ("seed: 3", "1: seed: unknown key; did you mean simulation.seed or llm.seed?"),
+    "key of two sections": ("size: 3", "1: size: unknown key; did you mean population.size or feed.size?"),
+    "dotted key": (
+        "population: {graph.path: x}",
+        "1: population.graph.path: unknown key; did you mean population.graph?",
+    ),
+    "unknown section": ("zzz: 1", f"1: zzz: unknown key; the top has: {TOP}"),
+    "unknown key": ("feed: {zzz: 1}", f"1: feed.zzz: unknown key; feed has: {FEED}"),
+    "empty key": ('"": 1', f"1: '': unknown key; the top has: {TOP}"),
+    "key of two lines": ('"a\\nb": 1', f"1: a\\nb: unknown key; the top has: {TOP}"),
+    "merge key": ("<<: {a: 1}", f"1: <<: unknown key; the top has: {TOP}"),
+    "twice": ("population:\n  size: 1\n  size: 2", "3: population.size: stands twice, first in line 2"),
+    "section twice": ("feed: {}\nrun: {}\nfeed: {}", "3: feed: stands twice, first in line 1"),
+    "int as key": ("population: {1: 2}", "1: population: expected a name as key, got 1"),
+    "null as key": ("null: 2", "1: expected a name as key, got null"),
+    "list as key": ("? [a]\n: b", "1: expected a name as key, got ['a']"),
+}
+
+SHAPES = {
+    "number for section": ("population: 3", f"1: population: expected a section with keys ({POPULATION}), got 3"),
+    "list for inner section": (
+        "population:\n  graph: [a]",
+        f"2: population.graph: expected a section with keys ({GRAPH}), got ['a']",
+    ),
+    "list at the top": ("- a", "1: expected sections at the top, got ['a']"),
+    "text at the top": ("# x\nhello", "2: expected sections at the top, got 'hello'"),
+    "two documents": (
+        "feed: {}\n---\nrun: {}",
+        "2: not valid YAML: expected a single document in the stream, but found another document",
+    ),
+    "lost colon": (
+        "feed:\n  size: 3\n  pool\n",
+        "4: not valid YAML: while scanning a simple key, could not find expected ':'",
+    ),
+    "tab": (
+        "feed:\n\tsize: 3",
+        "2: not valid YAML: while scanning for the next token, found character '\\t' that cannot start any token",
+    ),
+    "control character": ("feed: {}\n\x07", "2: not valid YAML: the character '\\x07' is not allowed"),
+    "tag": ("feed: !!python/object:os.system x", "1: !!python/object:os.system: YAML tags are not supported"),
+    "alias": ("feed: &x {}\nrun: *x", "2: *x: YAML aliases are not supported"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), KEYS.values(), ids=KEYS.keys())
+def test_a_bad_key_is_refused_with_a_hint(text: str, message: str) -> None:
+    assert refusal(text) == f"c.yaml:{message}"
+
+
+@pytest.mark.parametrize(("text", "message"), SHAPES.values(), ids=SHAPES.keys())
+def test_a_text_of_the_wrong_shape_is_refused_with_its_line(text: str, message: str) -> None:
+    assert refusal(text) == f"c.yaml:{message}"
+
+
+UNCLOSED = "while parsing a flow sequence, expected ',' or ']', but got '<stream end>'"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("feed.size", "expected key=value, got 'feed.size'"),
+        ("=3", f"'': unknown key; the top has: {TOP}"),
+        ("feed.size=0", "feed.size: expected int 1 to 1000, got 0"),
+        ("feed.size=", "feed.size: expected int 1 to 1000, got null"),
+        ("feed.size=\n\n0", "feed.size: expected int 1 to 1000, got 0"),
+        ("seed=7", "seed: unknown key; did you mean simulation.seed or llm.seed?"),
+        ("feed..size=1", "feed.''.size: unknown key; feed has: " + FEED),
+        ("FEED.size=1", f"FEED.size: unknown key; the top has: {TOP}"),
+        ("population.graph=x", f"population.graph: expected one key of this section: {GRAPH}"),
+        ("feed.size.x=1", "feed.size.x: unknown key; feed.size is a setting and has no keys of its own"),
+        ("feed.size=*x", "feed.size: *x: YAML aliases are not supported"),
+        (
+            "population.topics=[a",
+            f"population.topics: not valid YAML: {UNCLOSED}",
+        ),
+    ],
+)
+def test_a_bad_override_is_refused_in_the_name_of_set(override: str, message: str) -> None:
+    assert refusal("feed: {size: 7}", {"PRISM_FEED__SIZE": "8"}, override) == f"--set: {message}"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("PRISM_FEED__SIZE", "five", "feed.size: expected int 1 to 1000, got 'five'"),
+        ("PRISM_FEED__SISE", "5", "feed.sise: unknown key; did you mean feed.size?"),
+        ("PRISM_FEED", "5", f"feed: expected one key of this section: {FEED}"),
+        ("PRISM_POPULATION__GRAPH", "5", f"population.graph: expected one key of this section: {GRAPH}"),
+        ("PRISM_A__B", "5", f"a.b: unknown key; the top has: {TOP}"),
+        ("PRISM___X", "5", f"''.x: unknown key; the top has: {TOP}"),
+    ],
+)
+def test_a_bad_variable_is_refused_in_its_own_name(variable: str, value: str, message: str) -> None:
+    assert refusal("feed: {size: 7}", {variable: value}) == f"{variable}: {message}"
+
+
+def test_a_conflict_is_blamed_on_the_setting_that_was_set_last() -> None:
+    text = "population: {interests_per_person: 2, topics: [a, b]}"
+    problem = "expected interests_per_person <= the number of topics, got"
+    assert refusal(text, {"PRISM_POPULATION__TOPICS": "[a]"}) == (
+        f"PRISM_POPULATION__TOPICS: population.topics: {problem} 2 and 1"
+    )
+    assert refusal(text, {}, "population.interests_per_person=3") == (
+        f"--set: population.interests_per_person: {problem} 3 and 2"
+    )
+
+
+def test_an_error_keeps_the_facts_apart() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config("\nfeed:\n  size: 0", "a/b.yaml", environment={}, overrides=())
+    error = caught.value
+    assert (error.source, error.line, error.key) == ("a/b.yaml", 3, "feed.size")
+    assert error.problem == "expected int 1 to 1000, got 0"

@@ -1,4 +1,4 @@
-"""Both adapters against the double over real sockets, and against real servers where the environment names some."""
+"""Both adapters against the scripted server over real sockets, and against real servers if they are configured."""
 
 from __future__ import annotations
 
@@ -11,9 +11,27 @@ import anyio
 import httpx
 import pytest
 
-from actors.testing import Dialect, Latency, ModelServer, ServerSettings, SystemOne
+from actors.testing import Dialect, Fault, Latency, ModelServer, ServerSettings, SystemOne
+from prism.errors import OracleUnavailableError
 from prism.llm import LanguageModel, LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
-from tests.llm.support import BACKENDS, CHOICE, OPTIONS, SCHEMA, asking, config_for, serving, until
+from tests.llm.support import (
+    ADDRESS_IN_USE_BY_NOBODY,
+    BACKENDS,
+    CHOICE,
+    DECISION_REASONS,
+    KEY,
+    OPTIONS,
+    REASONS,
+    SCHEMA,
+    asking,
+    canned,
+    config_for,
+    failing,
+    serving,
+    timeout_s,
+    unavailable,
+    until,
+)
 from tests.patience import HANG_S
 
 pytestmark = pytest.mark.network
@@ -169,3 +187,133 @@ async def test_an_unknown_model_is_a_failure_of_a_choice_and_not_a_missing_offer
         with pytest.raises(LLMFailureException, match="model 'qwen3' not found") as caught:
             await model.choose(CHOICE)
         assert caught.value.status_code == 404
+
+
+STATUSES = {Fault.BUSY: 503, Fault.ERROR: 500, Fault.STRING_ERROR: 500}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fault", REASONS)
+async def test_a_fault_of_the_server_has_a_reason_and_leaves_no_connection(fault: Fault, backend: str) -> None:
+    async with serving(backend, failing(fault), timeout_s=timeout_s(fault)) as (server, model):
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking())
+        assert (caught.value.reason, caught.value.attempts) == (REASONS[fault], 1)
+        assert (caught.value.component, caught.value.status_code) == (backend, STATUSES.get(fault))
+        assert 0 < caught.value.latency_s < HANG_S
+        assert (await model.complete(asking())).text
+        await until(lambda: server.statistics().in_flight == 0)
+        assert server.statistics().open_connections <= 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.WRONG_STATE])
+async def test_an_answer_outside_the_schema_is_for_whoever_asked_to_judge(fault: Fault, backend: str) -> None:
+    async with serving(backend, failing(fault)) as (_, model):
+        assert (await model.complete(asking())).text
+
+
+@pytest.mark.parametrize("fault", DECISION_REASONS)
+async def test_a_faulty_choice_has_a_reason_too(fault: Fault) -> None:
+    async with serving("ollama", failing(fault), timeout_s=timeout_s(fault)) as (_, model):
+        with pytest.raises(LLMFailureException) as caught:
+            await model.choose(CHOICE)
+        assert caught.value.reason == DECISION_REASONS[fault]
+        assert await model.choose(CHOICE) is not None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_request_may_have_a_shorter_deadline(backend: str) -> None:
+    async with serving(backend, failing(Fault.HANG), timeout_s=HANG_S) as (_, model):
+        with pytest.raises(LLMFailureException, match=r"timeout .*: no whole answer within 0\.05 s"):
+            await model.complete(asking(deadline_s=0.05))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_cut_answer_is_an_error_that_says_what_to_raise(backend: str) -> None:
+    async with serving(backend, num_predict=2) as (_, model):
+        with pytest.raises(LLMFailureException, match=r"the answer was cut at 2 tokens; raise llm.num_predict$"):
+            await model.complete(asking())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (429, {"error": "slow down"}, "overloaded"),
+        (403, {"error": "no"}, "client_error"),
+        (302, b"", "client_error"),
+        (502, b"<html>bad gateway</html>", "server_error"),
+        (200, [], "invalid_response"),
+        (200, "text", "invalid_response"),
+        (200, {}, "invalid_response"),
+        (200, {"choices": [], "message": {}, "done": True}, "invalid_response"),
+        (200, b"\xff\xfe", "invalid_response"),
+        (200, b"[" * 100_000, "invalid_response"),
+    ],
+)
+async def test_any_status_and_any_body_has_a_reason(backend: str, status: int, body: Any, reason: str) -> None:
+    async with canned(status, body) as seen:
+        model = BACKENDS[backend](LLMConfig(host=seen[0].decode(), timeout_s=HANG_S), {})
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking())
+        await model.aclose()
+    assert caught.value.reason == reason
+    assert caught.value.status_code == (None if status == 200 else status)
+    assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("host", "problem"),
+    [
+        ("http://ada:secret@127.0.0.1:1", "llm.host must not carry a user or password"),
+        ("ftp://127.0.0.1", "llm.host is not an address"),
+        ("http://127.0.0.1:99999", "llm.host is not an address"),
+        ("http://[::1", "llm.host is not an address"),
+        ("http://", "llm.host is not an address"),
+    ],
+)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_host_that_is_no_address_is_refused(backend: str, host: str, problem: str) -> None:
+    with pytest.raises(OracleUnavailableError, match=problem) as caught:
+        BACKENDS[backend](LLMConfig(host=host), {})
+    assert "ada:secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["sk-\nx", "sk-é", "sk-\x00"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_key_that_no_header_can_carry_is_refused_unseen(backend: str, key: str) -> None:
+    with pytest.raises(OracleUnavailableError, match=r"the key in \$PRISM_LLM_API_KEY has characters") as caught:
+        BACKENDS[backend](LLMConfig(), {"PRISM_LLM_API_KEY": key})
+    assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_the_key_is_sent_and_never_shown(backend: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    async with canned(401, {"error": {"message": f"Incorrect API key provided: {KEY}"}}) as seen:
+        model = BACKENDS[backend](LLMConfig(host=seen[0].decode()), {"PRISM_LLM_API_KEY": KEY})
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking())
+        said = await unavailable(model)
+    assert f"authorization: bearer {KEY}".encode() in seen[1].lower()
+    assert "Incorrect API key provided: ***" in str(caught.value)
+    shown = [caplog.text, said, str(caught.value), repr(caught.value), repr(model), model.name, repr(model.identity)]
+    assert KEY not in "".join(shown)
+
+
+async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", ADDRESS_IN_USE_BY_NOBODY)
+    monkeypatch.setenv("ALL_PROXY", ADDRESS_IN_USE_BY_NOBODY)
+    for backend in BACKENDS:
+        async with serving(backend) as (_, model):
+            assert (await model.complete(asking())).text
+
+
+@pytest.mark.parametrize("host", ["{url}/", "{url}/v1", "{url}/v1/"])
+async def test_an_openai_address_may_end_in_v1(host: str) -> None:
+    async with ModelServer() as server:
+        model = OpenAICompatClient(LLMConfig(host=host.format(url=server.url)), {})
+        await model.check()
+        await model.aclose()

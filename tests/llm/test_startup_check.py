@@ -1,4 +1,4 @@
-"""A check finds out what a server can do, or says in one line what is in the way."""
+"""The check of a server at start: it finds what the server can do, or reports the problem in one line."""
 
 from __future__ import annotations
 
