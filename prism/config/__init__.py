@@ -3,20 +3,25 @@
 from prism.config.config import Config
 from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
 from prism.config.document import LENGTH_MAX
-from prism.config.economy import BacktestConfig, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
-from prism.config.llm import LLMConfig
 from prism.config.load import load_config
 from prism.config.model import (
     ActivityConfig,
+    BacktestConfig,
     ChoiceConfig,
+    EconomyConfig,
     FeedConfig,
     GraphConfig,
+    InitialConfig,
+    LLMConfig,
+    MacroConfig,
+    MetricsConfig,
     OracleConfig,
     PopulationConfig,
+    RunConfig,
     SimulationConfig,
     StatechartConfig,
+    TaylorConfig,
 )
-from prism.config.runtime import MetricsConfig, RunConfig
 
 __all__ = [
     "LENGTH_MAX",

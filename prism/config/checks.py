@@ -8,9 +8,14 @@ from itertools import chain
 import msgspec
 
 from prism.clock import SimulatedClock
-from prism.config.economy import EconomyConfig
-from prism.config.model import OracleConfig, PopulationConfig, SimulationConfig, StatechartConfig
-from prism.config.runtime import RunConfig
+from prism.config.model import (
+    EconomyConfig,
+    OracleConfig,
+    PopulationConfig,
+    RunConfig,
+    SimulationConfig,
+    StatechartConfig,
+)
 from prism.quarter import Period, Quarter
 
 SESSION_TICKS = 4

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from prism.config.checks import find_conflict
-from prism.config.economy import EconomyConfig
-from prism.config.llm import LLMConfig
-from prism.config.model import FeedConfig, OracleConfig, PopulationConfig, SimulationConfig, StatechartConfig
-from prism.config.runtime import MetricsConfig, RunConfig
+from prism.config.model import (
+    EconomyConfig,
+    FeedConfig,
+    LLMConfig,
+    MetricsConfig,
+    OracleConfig,
+    PopulationConfig,
+    RunConfig,
+    SimulationConfig,
+    StatechartConfig,
+)
 from prism.config.section import Section
 from prism.errors import SettingError
 

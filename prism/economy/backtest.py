@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from prism.config.economy import EconomyConfig
+from prism.config.model import EconomyConfig
 from prism.economy.macro import output_gap
 from prism.economy.series import Figures, year_inflation
 from prism.economy.taylor import policy_rate, taylor_rate

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from prism.clock import SimulatedClock
 from prism.config import Config
-from prism.config.economy import EconomyConfig, TaylorConfig
+from prism.config.model import EconomyConfig, TaylorConfig
 from prism.economy.action import Action, is_economic
 from prism.economy.components import Components, clock_of
 from prism.economy.macro import output_gap

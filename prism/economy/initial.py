@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prism.config.economy import InitialConfig
+from prism.config.model import InitialConfig
 from prism.economy.series import Figures, year_growth, year_inflation
 from prism.economy.state import GlobalState
 from prism.errors import InputError

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from prism.config.economy import MacroConfig
+from prism.config.model import MacroConfig
 from prism.economy.state import GlobalState
 from prism.rng import WORLD, Draw, normal
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from prism.config.llm import LLMConfig
+from prism.config.model import LLMConfig
 from prism.economy.components import Components
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.errors import OracleError

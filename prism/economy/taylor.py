@@ -11,7 +11,7 @@ his rule does not have, is partial adjustment as in Clarida, Gali & Gertler (200
 
 from __future__ import annotations
 
-from prism.config.economy import TaylorConfig
+from prism.config.model import TaylorConfig
 
 
 def taylor_rate(inflation: float, output_gap: float, rule: TaylorConfig) -> float:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from prism.config.llm import LLMConfig
+from prism.config.model import LLMConfig
 from prism.llm.client import Call, LLMClient
 from prism.llm.failure import REASONS, LLMFailureException, Reason
 from prism.llm.oracle import ModelOracle, SocialModelOracle

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import anyio
 import msgspec
 
-from prism.config.llm import LLMConfig
+from prism.config.model import LLMConfig
 from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, Completion, LanguageModel, Message

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import httpx
 import msgspec
 
-from prism.config.llm import LLMConfig
+from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import LIMITS, bounded_call, checked_host, raise_for_status, read_key

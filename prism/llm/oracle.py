@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from prism.config.llm import LLMConfig
+from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import extract_object
