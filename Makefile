@@ -25,8 +25,8 @@ $(READY): requirements.lock pyproject.toml
 run: $(READY) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
 	$(BIN)/prism run $(CONFIG)
 
-quick: $(READY) ## the tests that need no socket and no other process (about 20 seconds)
-	$(PYTEST) --dist worksteal -m "not slow and not network and not process"
+quick: $(READY) ## the tests that need no socket, no other process and no whole runs (about 20 seconds)
+	$(PYTEST) --dist worksteal -m "not slow and not long and not network and not process"
 
 test: $(READY) ## what has to pass before a push (under 3 minutes on two processors; COVERAGE=1 measures that as well)
 	$(PYTEST) --dist worksteal -m "not slow" $(if $(COVERAGE),$(COVERED))

@@ -2,13 +2,13 @@
 
 | command          | runs                                                                                             |
 |------------------|--------------------------------------------------------------------------------------------------|
-| `make quick`     | what needs neither a socket nor another process                                                  |
+| `make quick`     | what needs neither a socket nor another process, and is not marked `long`                        |
 | `make test`      | all but what is marked `slow`; tests that ask for `size` at their everyday size                  |
 | `make test-slow` | what is marked `slow`, and the tests that ask for `size` once more, at their full size           |
 
-A test is marked explicitly as `slow`, `network` (binds or connects a socket) or `process` (starts another process). One
-that does so without the marker fails, so `make quick` is what it says. The marker `sized` follows from the fixture
-`size` and from `in_schedules`.
+A test is marked explicitly as `slow`, `long`, `network` (binds or connects a socket) or `process` (starts another
+process). A test that uses a socket or a process without the marker fails, so `make quick` is what it says. The marker
+`sized` follows from the fixture `size` and from `in_schedules`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 
 MARKERS = (
     "slow: `make test-slow` only",
+    "long: whole runs, or very many cases; not in `make quick`",
     "network: binds or connects a socket; not in `make quick`",
     "process: starts another process; not in `make quick`",
     "sized: runs in full in `make test-slow`, in part elsewhere; follows from what the test uses",

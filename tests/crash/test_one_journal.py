@@ -17,6 +17,8 @@ from tests.crash.scenes import EMBEDDED, Scene, with_oracle
 from tests.paths import ROOT
 from tests.tiers import Size
 
+pytestmark = pytest.mark.long
+
 PRINT_JOURNAL = "from tests.crash.test_one_journal import fingerprint; print(fingerprint())"
 
 

@@ -26,6 +26,8 @@ from tests.crash.disk import Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, Scene
 from tests.crash.trial import CrashTrial, trials
 
+pytestmark = pytest.mark.long
+
 Plant = Callable[[pytest.MonkeyPatch], type[SimulatedDisk]]
 
 
@@ -163,10 +165,10 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         (EMBEDDED, no_truncation, "every byte of journal.prism belongs to a whole frame"),
         (EMBEDDED, a_frame_twice, "a frame does not follow from the one before it"),
         (EMBEDDED, forgotten_questions, "came out differently than in the journal"),
-        (LIVE, forgotten_decisions, "no answer in the log is asked for again"),
+        pytest.param(LIVE, forgotten_decisions, "no answer in the log is asked for again", marks=pytest.mark.slow),
         (LIVE, no_crc, "every byte of oracle.log belongs to a whole frame"),
         (EMBEDDED, a_checkpoint_ahead, "a frame does not follow from the one before it"),
-        (EMBEDDED, a_hasty_checkpoint, "rounds.csv is that of an undisturbed run"),
+        pytest.param(EMBEDDED, a_hasty_checkpoint, "rounds.csv is that of an undisturbed run", marks=pytest.mark.slow),
         (LIVE, no_sync_of_answers, "oracle.log: has no answer to"),
         (EMBEDDED, no_sync_of_frames, "DamagedError: journal.prism: damaged at byte"),
         (EMBEDDED, no_sync_of_drafts, "DamagedError: journal.prism: damaged at byte 8"),

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from benchmarks.trend import trend
 
+pytestmark = pytest.mark.long
+
 TIMES = np.arange(900.0)
 
 

@@ -13,21 +13,25 @@ from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_tic
 from actors.persistence.oracle_log import ANSWERS
 from tests.command import Prism
 from tests.durability.crashed import Crashed
-from tests.durability.damage import DAMAGES, Damage, Mended, flip, mend, outcomes, resumed
+from tests.durability.damage import DAMAGES, SOME, Damage, Mended, flip, mend, outcomes, resumed
 from tests.durability.memory import MemoryDisk
+from tests.tiers import Size
+
+pytestmark = pytest.mark.long
 
 
 @DAMAGES
 def test_a_journal_damaged_at_any_byte_is_refused_by_name_and_byte_or_cut_back_to_whole_ticks(
-    damage: Damage, crashed_embedded: Crashed, embedded: Path, prism: Prism
+    damage: Damage, crashed_embedded: Crashed, embedded: Path, prism: Prism, size: Size
 ) -> None:
+    every = size(1, everyday=SOME)
     good = crashed_embedded.read(JOURNAL)
     disk = RealDisk(crashed_embedded.path)
     header_end = read_header(disk)[1]
     ends = {header_end, *(frame.end for frame in read_ticks(disk, header_end) if isinstance(frame, TickFrame))}
     mended: dict[Mended, int] = {}
     refused = 0
-    for byte, found in outcomes(crashed_embedded, JOURNAL, damage):
+    for byte, found in outcomes(crashed_embedded, JOURNAL, damage, every):
         if isinstance(found, JournalError):
             assert isinstance(found, DamagedError)
             assert found.file == JOURNAL
@@ -38,8 +42,8 @@ def test_a_journal_damaged_at_any_byte_is_refused_by_name_and_byte_or_cut_back_t
             assert good.startswith(found.journal)
             assert len(found.journal) <= byte or found.journal == good
             mended.setdefault(found, byte)
-    assert refused >= header_end
-    for byte in list(mended.values())[::5]:  # each stands for all bytes with the same outcome
+    assert refused * every >= header_end
+    for byte in list(mended.values())[:: 5 * size(1, everyday=2)]:  # each stands for all bytes with the same outcome
         (embedded / JOURNAL).write_bytes(damage(good, byte))
         assert resumed(prism).code == 0, byte
         assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole, byte
@@ -68,10 +72,10 @@ def test_damage_that_no_crash_explains_is_cut_off_with_force_and_run_again(
 
 
 @DAMAGES
-def test_a_checkpoint_damaged_at_any_byte_is_passed_over(damage: Damage, crashed_embedded: Crashed) -> None:
+def test_a_checkpoint_damaged_at_any_byte_is_passed_over(damage: Damage, crashed_embedded: Crashed, size: Size) -> None:
     newest, before, *_ = checkpoint_names(RealDisk(crashed_embedded.path))
     whole = crashed_embedded.read(JOURNAL)
-    for byte, found in outcomes(crashed_embedded, newest, damage):
+    for byte, found in outcomes(crashed_embedded, newest, damage, size(1, everyday=SOME)):
         assert found == Mended(whole, crashed_embedded.read(ANSWERS), before), byte
 
 

@@ -17,22 +17,24 @@ from actors.testing import ModelServer
 from tests.actors.persistence.files import frames_in
 from tests.command import Prism
 from tests.durability.crashed import Crashed
-from tests.durability.damage import DAMAGES, Damage, cut, outcomes, resumed
+from tests.durability.damage import DAMAGES, SOME, Damage, cut, outcomes, resumed
+from tests.tiers import Size
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.long]
 
 
 @DAMAGES
 @pytest.mark.parametrize("has_checkpoints", [True, False])
 def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to_whole_ones(
-    has_checkpoints: bool, damage: Damage, crashed_live: Crashed
+    has_checkpoints: bool, damage: Damage, crashed_live: Crashed, size: Size
 ) -> None:
     good, kept, refused = crashed_live.read(ANSWERS), set(), 0
+    every = size(1, everyday=SOME)
     frames = list(frames_in(good[len(ANSWERS_MAGIC) :], len(ANSWERS_MAGIC)))
     starts = {len(ANSWERS_MAGIC), *(frame.end for frame in frames if isinstance(frame, Frame))} - {len(good)}
     assert len(starts) > 3
     without = () if has_checkpoints else checkpoint_names(RealDisk(crashed_live.path))
-    for byte, found in outcomes(crashed_live, ANSWERS, damage, without):
+    for byte, found in outcomes(crashed_live, ANSWERS, damage, every, without):
         if isinstance(found, JournalError):
             assert isinstance(found, DamagedError)
             assert found.file == ANSWERS
@@ -43,11 +45,11 @@ def test_answers_damaged_at_any_byte_are_refused_by_name_and_byte_or_cut_back_to
             assert good.startswith(found.answers)
             assert found.journal == crashed_live.read(JOURNAL)
             kept.add(len(found.answers))
-    assert refused >= len(ANSWERS_MAGIC)
+    assert refused * every >= len(ANSWERS_MAGIC)
     if damage is cut or not has_checkpoints:
         assert kept == starts, "cut back to the last whole answer, wherever it was damaged"
     else:
-        assert refused == len(good), "a checkpoint knows that all of it had been there"
+        assert refused == len(range(0, len(good), every)), "a checkpoint knows that all of it had been there"
 
 
 @DAMAGES

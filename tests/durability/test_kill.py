@@ -21,6 +21,8 @@ from tests.durability.process_runs import differences, ends
 from tests.durability.process_runs import prism as process
 from tests.patience import HANG_S
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.process
 @pytest.mark.slow

@@ -17,6 +17,8 @@ from actors.cli.sparkline import Sparklines, blocks
 from tests.command import Ended, run_prism
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.long
+
 INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
 
 Prism = Callable[..., Ended]

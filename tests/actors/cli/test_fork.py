@@ -15,6 +15,8 @@ from actors.runs.directory import MANIFEST, SUMMARY
 from actors.testing import ModelServer
 from tests.command import Prism
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:

@@ -11,6 +11,8 @@ from prism.statechart import AgentState
 from tests.command import Prism
 from tests.paths import DATA, ROOT
 
+pytestmark = pytest.mark.long
+
 GRAPH, PROFILES = DATA / "snap-ego-facebook.txt.gz", DATA / "oasis-reddit-users-36.json"
 
 

@@ -16,6 +16,8 @@ from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_tic
 from actors.runs.directory import SUMMARY
 from tests.command import Prism
 
+pytestmark = pytest.mark.long
+
 Answer = list[Any]
 TO_STATE, SOURCE = 5, 6
 """Places in an update, behind its tag."""

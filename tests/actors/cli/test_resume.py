@@ -12,6 +12,8 @@ from actors.persistence.journal import JOURNAL
 from actors.runs.directory import CONFIG, MANIFEST, SUMMARY
 from tests.command import Prism
 
+pytestmark = pytest.mark.long
+
 CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95")
 
 

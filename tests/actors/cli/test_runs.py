@@ -19,6 +19,8 @@ from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Prism
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.long
+
 TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
 
 

@@ -21,6 +21,8 @@ from tests.paths import ROOT
 from tests.schedules import run_scheduled
 from tests.tiers import Size
 
+pytestmark = pytest.mark.long
+
 PRINT_DIGEST = "from tests.actors.social_runs import digest_of; print(digest_of())"
 
 

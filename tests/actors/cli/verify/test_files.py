@@ -28,6 +28,8 @@ from tests.actors.cli.verify.kinds import (
 )
 from tests.command import Prism
 
+pytestmark = pytest.mark.long
+
 
 def test_whole_files_are_ok_and_stay_as_they_are(run: Path, prism: Prism) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
