@@ -25,7 +25,10 @@ TICKS = 60
 
 
 class ModuleObserver(Observer):
-    """Notes the files whose functions are called between the end of the first tick and the end of the last."""
+    """Notes the files whose functions are called from the end of the first tick to the end of the last.
+
+    Threads write what the ticks have left, so they are listened to until they end.
+    """
 
     def __init__(self) -> None:
         self.files: set[str] = set()
@@ -33,22 +36,19 @@ class ModuleObserver(Observer):
 
     def tick_ended(self, duration_s: float) -> None:
         self.ticks += 1
-        if self.ticks == 1:
-            sys.setprofile(self._note)
-            threading.setprofile(self._note)  # for the thread that writes, which is started later
-        elif self.ticks == TICKS:
-            sys.setprofile(None)
-            threading.setprofile(None)
 
-    def _note(self, frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
+    def note(self, frame: FrameType, event: str, _: object) -> None:
+        is_in_loop = threading.current_thread() is threading.main_thread()
+        if event == "call" and self.ticks >= 1 and (self.ticks < TICKS or not is_in_loop):
             self.files.add(frame.f_code.co_filename)
 
 
 @pytest.fixture
 def observer() -> Iterator[ModuleObserver]:
-    before = sys.getprofile()
-    yield ModuleObserver()
+    observer, before = ModuleObserver(), sys.getprofile()
+    sys.setprofile(observer.note)
+    threading.setprofile(observer.note)
+    yield observer
     sys.setprofile(before)
     threading.setprofile(None)
 
