@@ -1,7 +1,9 @@
-# Everything runs inside .venv, which the first target that needs it creates from requirements.lock.
+# Everything runs inside .venv. `make run` creates it from requirements.lock, which has what a run needs; the targets for
+# development add requirements-dev.lock.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+RUNS   := $(VENV)/.runs
 READY  := $(VENV)/.ready
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
@@ -14,16 +16,32 @@ COVERED := --cov --cov-report=term:skip-covered
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
-$(READY): requirements.lock pyproject.toml
+# Both locks name every package with its hashes, so nothing is left to resolve. Modules are compiled when they are first
+# imported: a run imports few of all that are installed.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
+PACKAGES = $$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/\1/p' $(1) | sort -u | wc -l | tr -d ' ')
+
+$(RUNS): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "PRISM needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "PRISM needs Python's venv; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@echo "prism: creating the environment $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "prism: installing the $(call PACKAGES,requirements.lock) packages that a run needs"
+	@$(INSTALL) --require-hashes --requirement requirements.lock
+	@echo "prism: installing prism itself"
+	@$(INSTALL) --no-build-isolation --editable .
 	@touch $@
 
-run: $(READY) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
-	$(BIN)/prism run $(CONFIG)
+$(READY): $(RUNS) requirements-dev.lock
+	@echo "prism: installing the $(call PACKAGES,requirements-dev.lock) packages that development needs besides"
+	@$(INSTALL) --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
+	@echo "prism: running $(CONFIG)"
+	@$(BIN)/prism run $(CONFIG)
 
 quick: $(READY) ## the tests that need no socket, no other process and no whole runs (about 20 seconds)
 	$(PYTEST) --dist worksteal -m "not slow and not long and not network and not process"
@@ -67,9 +85,13 @@ soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILL
 	$(BIN)/python -m benchmarks.soak_kill --kills $(or $(KILLS),300)
 	$(BIN)/python -m benchmarks.soak_kill --kills 30 --live
 
-lock: ## resolve requirements.lock anew from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra dev --universal --generate-hashes --python-version 3.11 \
-	  --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
+LOCK := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
+  --no-header --no-annotate --quiet
+
+lock: ## resolve both locks anew from pyproject.toml (needs uv)
+	$(LOCK) --upgrade --extra build --output-file requirements.lock
+	$(LOCK) --upgrade --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock \
+	  $$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock)
 
 clean: ## remove the virtual environment, caches and runs
 	rm -rf $(VENV) runs dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
