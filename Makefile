@@ -18,25 +18,32 @@ help: ## list the targets
 
 # Both locks name every package with its hashes, so nothing is left to resolve. Modules are compiled when they are first
 # imported: a run imports few of all that are installed.
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
-PACKAGES = $$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/\1/p' $(1) | sort -u | wc -l | tr -d ' ')
+PIP = install --quiet --disable-pip-version-check --no-compile --no-deps
+# Installs $(1) in two processes, each with every other package of it: most of pip's time goes into reading long indexes.
+INSTALL = awk -v part=$(VENV)/part- '/^[^ ]/ { odd = !odd } { print > (part odd) }' $(1) \
+  && echo $(VENV)/part-0 $(VENV)/part-1 | xargs -P 2 -n 1 $(BIN)/python -m pip $(PIP) --require-hashes --requirement
+COUNT = $$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/\1/p' $(1) | sort -u | wc -l | tr -d ' ')
 
-$(RUNS): requirements.lock pyproject.toml
+$(BIN)/pip: # of the version in the lock; ensurepip, where there is no other pip, takes three seconds longer
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "PRISM needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
-	  || { echo "PRISM needs Python's venv; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@echo "prism: creating the environment $(VENV) with $$($(PYTHON) --version)"
-	@$(PYTHON) -m venv $(VENV)
-	@echo "prism: installing the $(call PACKAGES,requirements.lock) packages that a run needs"
-	@$(INSTALL) --require-hashes --requirement requirements.lock
+	@$(PYTHON) -m venv --without-pip $(VENV)
+	@awk '/^[^ ]/ { found = /^pip==/ } found' requirements.lock > $(VENV)/pip.lock
+	@$(PYTHON) -m pip --python $(BIN)/python $(PIP) --require-hashes --requirement $(VENV)/pip.lock 2>$(VENV)/pip.log \
+	  || $(BIN)/python -m ensurepip --default-pip >>$(VENV)/pip.log 2>&1 \
+	  || { echo "PRISM needs pip or ensurepip; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(RUNS): requirements.lock pyproject.toml | $(BIN)/pip
+	@echo "prism: installing the $(call COUNT,requirements.lock) packages that a run needs"
+	@$(call INSTALL,requirements.lock)
 	@echo "prism: installing prism itself"
-	@$(INSTALL) --no-build-isolation --editable .
+	@$(BIN)/python -m pip $(PIP) --no-build-isolation --editable .
 	@touch $@
 
 $(READY): $(RUNS) requirements-dev.lock
-	@echo "prism: installing the $(call PACKAGES,requirements-dev.lock) packages that development needs besides"
-	@$(INSTALL) --require-hashes --requirement requirements-dev.lock
+	@echo "prism: installing the $(call COUNT,requirements-dev.lock) packages that development needs besides"
+	@$(call INSTALL,requirements-dev.lock)
 	@touch $@
 
 run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
