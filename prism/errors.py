@@ -9,6 +9,8 @@
     |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
     |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
     |       +-- OracleFailedError   no answer, and no fallback is possible    (exit 5)
+    |       +-- OracleOutageError   a server that stays away                  (exit 5)
+    |       +-- OracleRefusedError  a question that the server refuses        (exit 5)
     +-- (actors.core.errors) ActorError  what goes wrong between running actors
 
 Fields hold the facts; the class writes the message.
@@ -128,4 +130,46 @@ class OracleFailedError(OracleUnavailableError):
         super().__init__(
             f"agent {agent} got no answer to {trigger!r} in tick {tick}: {reason}{f' ({detail})' if detail else ''}; "
             f"{rest or 'nothing was run'}"
+        )
+
+
+class OracleOutageError(OracleUnavailableError):
+    """A server that was away for longer than the run waits: no choice was made in its place.
+
+    Args:
+        waited_s: the seconds since the first of the calls that failed in a row.
+        reason: the reason of the latest failure in one word; `detail` says more.
+    """
+
+    def __init__(self, waited_s: float, reason: str, detail: str = "") -> None:
+        self.waited_s = waited_s
+        self.failure = reason
+        self.detail = detail
+        super().__init__(
+            f"the oracle has not answered for {waited_s:.0f} s: {reason}{f' ({detail})' if detail else ''}; "
+            "the run ends with its whole ticks, and no choice was made for anybody; "
+            "once the oracle is back, `prism resume` goes on and asks the open questions"
+        )
+
+
+class OracleRefusedError(OracleUnavailableError):
+    """A question that the server refuses, and would refuse again.
+
+    Args:
+        agent: the agent that asked.
+        tick: the tick of the question.
+        trigger: the trigger that the question is about.
+        reason: the reason in one word; `detail` says more.
+    """
+
+    def __init__(self, agent: int, tick: int, trigger: str, reason: str, detail: str = "") -> None:
+        self.agent = agent
+        self.tick = tick
+        self.trigger = trigger
+        self.failure = reason
+        self.detail = detail
+        super().__init__(
+            f"the server refuses the question of agent {agent} about {trigger!r} in tick {tick}: {reason}"
+            f"{f' ({detail})' if detail else ''}; the run ends with its whole ticks; "
+            "once that is mended, `prism resume` goes on and asks it again"
         )

@@ -21,14 +21,14 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
-from actors.oracle.admission import Admission
+from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, call_oracle
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.statistics import OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig
-from prism.errors import OracleFailedError, OracleUnavailableError
-from prism.statechart import Oracle
+from prism.errors import OracleFailedError, OracleRefusedError, OracleUnavailableError
+from prism.statechart import ATTEMPT, Oracle
 
 
 class OracleActor:
@@ -184,40 +184,75 @@ class OracleActor:
         """Start every call that may start now, and set a timer for the next one."""
         now, admission = anyio.current_time(), self.admission
         waited = admission.take_rate_wait()
-        while (waiting := self._waiting.first()) is not None and self._calling < admission.limit.limit:
+        while (waiting := self._waiting.first()) is not None:
+            if (delay := admission.room_delay(waiting, self._calling, now)) > 0.0:
+                self._wake_after(delay, calls)
+                break
             if (refusal := admission.refusal(waiting, now)) is not None:
                 calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
                 continue
             if (delay := admission.delay(now)) > 0.0:
-                self._wake_after(min(delay, admission.expires(waiting, now) - now), calls)
+                self._wake_after(admission.wake_s(waiting, delay, now), calls)
+                admission.note_rate_wait()
                 break
             self._waiting.pop()
-            admission.begun(now, waited=waited)
-            waited = False
             self._calling += 1
+            call = admission.begin(waiting, self._calling, now, waited=waited)
+            waited = False
             self.statistics.count_call(waiting.name)
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
-            calls.start_soon(self._call, waiting, calls)
+            calls.start_soon(self._call, waiting, call, calls)
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
 
     def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(delay_s, self._start_calls, calls)
-        self.admission.note_rate_wait()
+        if delay_s < math.inf:  # else the end of a call comes first
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self._start_calls, calls)
 
-    async def _call(self, waiting: WaitingQuestion, calls: anyio.abc.TaskGroup) -> None:
+    async def _call(self, waiting: WaitingQuestion, call: Call, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and report the call to the limits and the observer."""
-        begun, under_way = anyio.current_time(), self._calling
-        within_s = self.admission.expires(waiting, begun) - begun
-        self._observer.asked(begun - waiting.arrived)
-        answer = await call_oracle(self.oracle, self._asker(waiting.question), waiting.question, within_s)
+        question = waiting.question
+        self._observer.asked(call.begun - waiting.arrived)
+        ATTEMPT.set(waiting.tries)  # of this task alone
+        answer = await call_oracle(self.oracle, self._asker(question), question, call.within_s)
         now = anyio.current_time()
-        self._observer.answered(answer.reason, now - begun, waiting.question.tick)
+        self._observer.answered(answer.reason, now - call.begun, question.tick)
         self._calling -= 1
-        self.admission.ended(answer, within_s, under_way, now)
+        self.admission.ended(call, answer, now)
+        if not answer.reason:
+            await self._deliver(waiting, answer, calls)
+            return
+        waiting = self.admission.counted(waiting, answer)
+        pause_s = self.admission.retry_pause_s(waiting, answer, now)
+        if pause_s is None:
+            await self._give_up(waiting, answer, calls)
+        else:
+            await self._retry(waiting, answer, pause_s, calls)
+
+    async def _give_up(self, waiting: WaitingQuestion, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
+        """Deliver a fallback, unless the run waits for the server and no wait can help."""
+        if self.admission.must_stop(answer):
+            await self._forget(waiting, answer)
+            raise OracleRefusedError(*waiting.name, answer.reason, answer.detail)
         await self._deliver(waiting, answer, calls)
+
+    async def _retry(
+        self, waiting: WaitingQuestion, answer: Answer, pause_s: float, calls: anyio.abc.TaskGroup
+    ) -> None:
+        """Put a question back into the queue after a pause. Its key and those that wait for its answer stay."""
+        self.statistics.retries[answer.reason] += 1
+        await self._forget(waiting, answer)
+        self._start_calls(calls)
+        await anyio.sleep(pause_s)
+        put = self._waiting.put_first if answer.reason == "overloaded" else self._waiting.put
+        put(waiting, self._priority)
+        self._start_calls(calls)
+
+    async def _forget(self, waiting: WaitingQuestion, answer: Answer) -> None:
+        question = waiting.question
+        await self.oracle.before_retry(self._asker(question), question.trigger, question.context, answer.reason)
 
     async def _deliver(self, waiting: WaitingQuestion, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
         """Record and send the answer to a question and to those identical to it, and start further calls."""

@@ -1,23 +1,46 @@
-"""Admission of questions to the oracle, and the fallback of a question that is refused.
+"""Admission of questions to the oracle: whether one is refused, when it may start, and what follows from its call.
 
-A question is refused past its deadline, while the breaker is open, and once the spend cap is reached. Otherwise it
-waits until concurrency and rate let it start.
+A question is refused past its deadline, and once the spend cap is reached. While the server is away it is held, and its
+deadline stops; or it is refused, where the configuration wants that. Otherwise it waits until concurrency and rate let
+it start.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from actors.oracle import retry
 from actors.oracle.call import Answer, fallback
-from actors.oracle.circuit_breaker import CircuitBreaker
+from actors.oracle.circuit_breaker import WAITED, CircuitBreaker
 from actors.oracle.concurrency_limit import AdaptiveLimit, ConcurrencyLimit, FixedLimit
+from actors.oracle.outage import Outages
 from actors.oracle.queue import WaitingQuestion
-from actors.oracle.rate_limit import TokenBucket
+from actors.oracle.rate_limit import LearnedRate, TokenBucket
 from prism.agents import Source
 from prism.config import OracleConfig
+from prism.errors import OracleOutageError
 from prism.statechart import Oracle
+
+LEAST_FAILURES, MOST_FAILURES = 3, 5
+"""The failures in a row that open a breaker that holds: as many as calls go at once, within these."""
+
+
+class Call(NamedTuple):
+    """A call to the oracle that has started.
+
+    Args:
+        begun: its time.
+        within_s: the time that it may take.
+        under_way: calls under way then, itself included.
+        is_probe: True if it is to find out whether the server is back.
+    """
+
+    begun: float
+    within_s: float
+    under_way: int
+    is_probe: bool = False
 
 
 class Admission:
@@ -37,10 +60,14 @@ class Admission:
         used: Callable[[], tuple[int, int]],
         on_spent: Callable[[], None],
     ) -> None:
-        self.breaker = CircuitBreaker()
         most = config.max_concurrency
+        self.holds = config.mode == "pace" and config.on_outage != "fallback" and oracle.waits
+        """True if questions are held while the server is away."""
+        self.breaker = CircuitBreaker(min(max(most, LEAST_FAILURES), MOST_FAILURES) if self.holds else None)
         self.limit: ConcurrencyLimit = AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)
+        self.outages = Outages()
         self._config = config
+        self._attempts = retry.attempts_of(config, oracle)
         self._counts_waiting = oracle.falls_back
         """True if waiting counts towards the deadline. It does not for an oracle without fallbacks: it must answer."""
         self._deadline_s = config.deadline_s if oracle.waits else math.inf
@@ -48,6 +75,7 @@ class Admission:
         self._on_spent = on_spent
         self._is_spent = False
         self._bucket = TokenBucket(config.rate_per_s)
+        self.learned_rate = LearnedRate()
         self._has_waited = False
         """True if the next call has waited for the rate, and for nothing else."""
 
@@ -55,7 +83,7 @@ class Admission:
         """Return the fallback of a question that is refused: deadline, breaker or spend cap; None if it is admitted."""
         if self.expires(waiting, now) <= now:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
-        if not self.breaker.allows(now):
+        if not self.holds and not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
         if not self._has_reached_cap():
             return None
@@ -65,12 +93,44 @@ class Admission:
         return fallback(waiting.question, Source.FALLBACK, "spent")
 
     def expires(self, waiting: WaitingQuestion, now: float) -> float:
-        """Return the time at which a question becomes a fallback."""
-        return (waiting.arrived if self._counts_waiting else now) + self._deadline_s
+        """Return the time at which a question becomes a fallback, if an outage does not go on until then."""
+        if not self._counts_waiting:
+            return now + self._deadline_s
+        lost_s = self.outages.seconds(waiting.arrived, now, is_open=not self.breaker.is_closed) if self.holds else 0.0
+        return waiting.arrived + self._deadline_s + lost_s
+
+    @property
+    def is_holding(self) -> bool:
+        """True while questions are held, because the server is away."""
+        return self.holds and not self.breaker.is_closed
+
+    def outage_s(self, now: float) -> float | None:
+        """Return the seconds for which questions have been held by now; None if the server is not away."""
+        since = self.outages.since if self.is_holding else None
+        return None if since is None else now - since
+
+    def room_delay(self, waiting: WaitingQuestion, calls: int, now: float) -> float:
+        """Return the seconds until one more call may be under way; infinite if one has to end first.
+
+        A question does not expire for an adaptive limit that is smaller than the configured one: in the second half
+        of its time it goes beyond it.
+        """
+        if calls < self.limit.limit:
+            return 0.0
+        if calls >= self._config.max_concurrency:
+            return math.inf
+        return max(0.0, self.expires(waiting, now) - self._config.deadline_s / 2 - now)
 
     def delay(self, now: float) -> float:
-        """Return the seconds until the rate lets a call start; 0 when it may start now."""
-        return self._bucket.delay(now)
+        """Return the seconds until rate and breaker let a call start; 0 when it may start now."""
+        delay_s = max(self._bucket.delay(now), self.learned_rate.delay(now))
+        return max(delay_s, self.breaker.delay(now)) if self.holds else delay_s
+
+    def wake_s(self, waiting: WaitingQuestion, delay_s: float, now: float) -> float:
+        """Return the seconds until a question that has to wait must be looked at again."""
+        if self.holds and self.outages.goes_on(now, is_open=not self.breaker.is_closed):
+            return delay_s  # its deadline stands still
+        return min(delay_s, self.expires(waiting, now) - now)
 
     def note_rate_wait(self) -> None:
         """Note that the next call waits for the rate."""
@@ -81,27 +141,90 @@ class Admission:
         waited, self._has_waited = self._has_waited, False
         return waited
 
-    def begun(self, now: float, *, waited: bool) -> None:
-        """Note that a call starts.
+    def begin(self, waiting: WaitingQuestion, under_way: int, now: float, *, waited: bool) -> Call:
+        """Return the call that starts now.
 
         Args:
+            under_way: calls under way, itself included.
             waited: True if it waited for the rate, and for nothing else.
         """
         self._bucket.take(now, waited=waited)
-        self.breaker.begun()
+        self.learned_rate.take(now, waited=waited)
+        within_s = self.expires(waiting, now) - now
+        is_probe = self.breaker.begun()
+        if is_probe and self.holds:  # what is left to this question says nothing of what the server needs
+            within_s = max(within_s, self._deadline_s)
+        return Call(now, within_s, under_way, is_probe)
 
-    def ended(self, answer: Answer, within_s: float, under_way: int, now: float) -> None:
+    def ended(self, call: Call, answer: Answer, now: float) -> None:
         """Note that a call has ended.
 
-        Args:
-            within_s: the time it was given.
-            under_way: calls under way when it started, itself included.
+        Raises:
+            OracleOutageError: the server has been away for longer than the run waits.
         """
         failure = answer.reason or None
-        if failure == "deadline" and within_s < self._deadline_s / 2:
-            failure = "waited"  # most of its time went into waiting, so the backend is not to blame
-        self.breaker.ended(failure, now)
-        self.limit.ended(failure, under_way, now)
+        if failure == "deadline" and call.within_s < self._deadline_s / 2:
+            failure = WAITED
+        self.breaker.ended(failure, now, is_probe=call.is_probe)
+        self.limit.ended(failure, call.under_way, now)
+        if self.holds and failure != WAITED:
+            self._note(call, answer, now)
+
+    def counted(self, waiting: WaitingQuestion, answer: Answer) -> WaitingQuestion:
+        """Return a question with one more try; it counts as an attempt if the question may be to blame."""
+        counts = answer.reason in retry.COUNTED and not self.is_holding
+        return waiting._replace(tries=waiting.tries + 1, attempts=waiting.attempts + counts)
+
+    def retry_pause_s(self, waiting: WaitingQuestion, answer: Answer, now: float) -> float | None:
+        """Return the seconds after which a question that failed is asked again; None if its fallback stands.
+
+        Args:
+            waiting: the question, with this try `counted`.
+        """
+        if not self._may_retry(waiting, answer):
+            return None
+        left_s = self.expires(waiting, now) - now
+        if answer.reason == "deadline" and left_s < self._deadline_s / 2:
+            return None  # others were answered meanwhile
+        if self.is_holding:
+            return 0.0 if left_s > 0.0 else None
+        tries = 1 if answer.reason == "overloaded" else waiting.tries  # for those, the rate is learned
+        pause_s = retry.pause_s(waiting.question, tries)
+        return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
+
+    def _may_retry(self, waiting: WaitingQuestion, answer: Answer) -> bool:
+        if answer.reason in retry.COUNTED:
+            return self.is_holding or waiting.attempts < self._attempts
+        return answer.reason in retry.NOT_COUNTED and (self.holds or self._attempts > 1)
+
+    def _asked_pause_s(self, answer: Answer) -> float:
+        """Return the pause that the server asks for, as far as patience goes."""
+        return min(answer.retry_after_s, self._config.outage_patience_s)
+
+    def must_stop(self, answer: Answer) -> bool:
+        """Return whether a failure ends the run: no retry can mend it, and the run is to wait rather than fall back."""
+        return answer.reason == retry.REFUSED and self.holds and self._counts_waiting
+
+    def _note(self, call: Call, answer: Answer, now: float) -> None:
+        """Follow a call that ended, where questions are held."""
+        pause_s = self._asked_pause_s(answer)
+        if not answer.reason:
+            self.learned_rate.answered(now)
+            if self.breaker.is_closed:
+                self.outages.answered(now, was_open=call.is_probe)
+            return
+        self.learned_rate.pause(now, pause_s)
+        if answer.is_rate_limited:
+            self.learned_rate.refused(call.begun, now)
+        self.outages.failed(call.begun, now, answer.reason, answer.detail, pause_s)
+        if self.breaker.is_closed:
+            return
+        self.outages.opened()
+        waited_s = self.outage_s(now) or 0.0
+        left_s = 0.0 if self._config.on_outage == "stop" else self._config.outage_patience_s - waited_s
+        if left_s <= 0.0:
+            raise OracleOutageError(waited_s, answer.reason, answer.detail)
+        self.breaker.probe_by(now + left_s)
 
     def _has_reached_cap(self) -> bool:
         """Return whether a further call would exceed the spend cap. A call's tokens are counted only after its end."""

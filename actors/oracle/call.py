@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import anyio
 
 from prism.agents import Question, Source, StatefulAgent
 from prism.errors import OracleError, OracleUnavailableError
+from prism.llm import LLMFailureException
 from prism.statechart import Oracle
 
 
@@ -21,6 +23,8 @@ class Answer(NamedTuple):
         reason: why it is a fallback, a word from a closed set; empty for an answer of the oracle.
         detail: what happened, in words, for the log.
         content: what the oracle answered besides the option.
+        retry_after_s: the pause that the server asked for.
+        is_rate_limited: True if the server said that there were too many calls in a time.
     """
 
     state: str
@@ -28,6 +32,8 @@ class Answer(NamedTuple):
     reason: str = ""
     detail: str = ""
     content: str = ""
+    retry_after_s: float = 0.0
+    is_rate_limited: bool = False
 
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
@@ -55,11 +61,20 @@ async def call_oracle(
         except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code, and may raise anything
             if _is_cancelled(error):
                 raise
-            return fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
+            return _failed(question, error)
         if state in options:
             return Answer(state, oracle.source, content=content)
         return fallback(question, Source.FALLBACK, "not_an_option", repr(state))
     return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
+
+
+def _failed(question: Question[Any], error: BaseException) -> Answer:
+    """Return the fallback for an error of the oracle, with what the server said of its limits."""
+    failed = fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
+    if not isinstance(error, LLMFailureException):
+        return failed
+    is_limited = error.status_code == HTTPStatus.TOO_MANY_REQUESTS
+    return failed._replace(retry_after_s=error.retry_after_s, is_rate_limited=is_limited)
 
 
 def _is_cancelled(error: BaseException) -> bool:

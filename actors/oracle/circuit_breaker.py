@@ -1,11 +1,12 @@
 """A circuit breaker: while a backend is down, it is not asked, and probed now and then.
 
 Only signs that the backend is down count: timeouts, connection errors and server errors. An answer that cannot be
-parsed is the model's fault and does not open the breaker.
+parsed is the model's fault; it opens the breaker only if the breaker holds questions and nothing else comes for long.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from enum import StrEnum, unique
 
@@ -13,11 +14,17 @@ WINDOW = 20
 """The number of latest outcomes that count."""
 OPENS_AT = 0.5
 """The share of failures in a full window that opens the breaker."""
-FIRST_PAUSE_S = 5.0
-LONGEST_PAUSE_S = 60.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
+"""The pauses where questions become fallbacks meanwhile."""
+FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 30.0
+"""The pauses where questions are held: a run stands still until the server is found to be back."""
+FAILURES_IN_A_ROW = 10
+"""Failures of any kind in a row that open a breaker that holds."""
 
 FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "server_error"})
 """The reasons that count against the backend."""
+WAITED = "waited"
+"""A deadline that passed during a call, after most of it was spent in the queue: the backend is not to blame."""
 
 
 @unique
@@ -32,50 +39,92 @@ class BreakerState(StrEnum):
 class CircuitBreaker:
     """A circuit breaker of one backend.
 
-    It opens when half of the last 20 outcomes are failures. After a pause of 5 s, doubled at each failed probe up to
-    60 s, one call is let through: its success closes the breaker, its failure opens it again.
+    It opens when half of the last 20 outcomes are failures. After a pause, doubled at each failed probe, one call is
+    let through: its success closes the breaker, its failure opens it again. If it holds questions, it opens sooner,
+    its pauses are shorter, and only an answer closes it.
 
     Source: Nygard, "Release It!" (2007).
+
+    Args:
+        holds_after: the failures in a row, of the kinds that count against the backend, at which a breaker that holds
+            questions opens; None for a breaker whose questions become fallbacks.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, holds_after: int | None = None) -> None:
         self.state = BreakerState.CLOSED
         self.opened = 0
         """The number of times it has opened."""
+        self._holds_after = holds_after
+        is_held = holds_after is not None
+        self._first_s, self._longest_s = (FIRST_HOLD_S, LONGEST_HOLD_S) if is_held else (FIRST_PAUSE_S, LONGEST_PAUSE_S)
         self._outcomes: deque[bool] = deque(maxlen=WINDOW)
-        self._pause_s = FIRST_PAUSE_S
+        self._down_in_a_row = self._failed_in_a_row = 0
+        self._pause_s = self._first_s
         self._until = 0.0
+
+    @property
+    def is_closed(self) -> bool:
+        """True if every call is let through."""
+        return self.state is BreakerState.CLOSED
 
     def allows(self, now: float) -> bool:
         """Return whether a call may start. After a pause one call may, until it has `begun`."""
-        return self.state is BreakerState.CLOSED or (self.state is BreakerState.OPEN and now >= self._until)
+        return self.delay(now) == 0.0
 
-    def begun(self) -> None:
-        """Note that a call has started. In an open breaker it is the probe: no other may start before it ends."""
-        if self.state is BreakerState.OPEN:
-            self.state = BreakerState.HALF_OPEN
+    def delay(self, now: float) -> float:
+        """Return the seconds until a call may start; infinite while a probe is under way."""
+        if self.state is BreakerState.HALF_OPEN:
+            return math.inf
+        return 0.0 if self.is_closed else max(0.0, self._until - now)
+
+    def begun(self) -> bool:
+        """Note that a call has started; return whether it is the probe: no other may start before the probe ends."""
+        if self.state is not BreakerState.OPEN:
+            return False
+        self.state = BreakerState.HALF_OPEN
+        return True
 
     def abandoned(self) -> None:
         """Note that the calls under way were lost in a crash. If one was the probe, the next call is the probe."""
         if self.state is BreakerState.HALF_OPEN:
             self.state = BreakerState.OPEN
 
-    def ended(self, reason: str | None, now: float) -> None:
-        """Note that a call ended.
+    def ended(self, reason: str | None, now: float, *, is_probe: bool = False) -> None:
+        """Note that a call ended. A call from before the breaker opened changes nothing any more.
 
         Args:
             reason: why it failed; None for an answer.
+            is_probe: True if it was the probe.
         """
-        failed = reason in FAILURES
-        if self.state is BreakerState.HALF_OPEN:
-            if failed:
-                self._open(now, min(LONGEST_PAUSE_S, 2 * self._pause_s))
+        if is_probe:
+            if self._probe_failed(reason):
+                self._open(now, min(self._longest_s, 2 * self._pause_s))
             else:
                 self._close()
-        elif self.state is BreakerState.CLOSED:
-            self._outcomes.append(failed)
-            if len(self._outcomes) == WINDOW and sum(self._outcomes) >= OPENS_AT * WINDOW:
-                self._open(now, FIRST_PAUSE_S)
+        elif self.is_closed:
+            self._count(reason)
+            if self._is_down():
+                self._open(now, self._first_s)
+
+    def probe_by(self, latest: float) -> None:
+        """Let the next probe start no later than this."""
+        self._until = min(self._until, latest)
+
+    def _probe_failed(self, reason: str | None) -> bool:
+        return reason in FAILURES if self._holds_after is None else reason is not None
+
+    def _count(self, reason: str | None) -> None:
+        self._outcomes.append(reason in FAILURES)
+        if reason != WAITED:
+            self._down_in_a_row = self._down_in_a_row + 1 if reason in FAILURES else 0
+            self._failed_in_a_row = 0 if reason is None else self._failed_in_a_row + 1
+
+    def _is_down(self) -> bool:
+        if len(self._outcomes) == WINDOW and sum(self._outcomes) >= OPENS_AT * WINDOW:
+            return True
+        return self._holds_after is not None and (
+            self._down_in_a_row >= self._holds_after or self._failed_in_a_row >= FAILURES_IN_A_ROW
+        )
 
     def _open(self, now: float, pause_s: float) -> None:
         self.state = BreakerState.OPEN
@@ -85,5 +134,6 @@ class CircuitBreaker:
 
     def _close(self) -> None:
         self.state = BreakerState.CLOSED
-        self._pause_s = FIRST_PAUSE_S
+        self._pause_s = self._first_s
         self._outcomes.clear()
+        self._down_in_a_row = self._failed_in_a_row = 0

@@ -6,6 +6,7 @@ Model servers queue without limit, so their refusals do not show the right numbe
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Protocol
 
 OVERLOADED = frozenset({"timeout", "deadline", "overloaded"})
@@ -49,8 +50,8 @@ class AdaptiveLimit:
     It measures goodput over windows of calls, changes the limit by a quarter, and compares. A step up is kept, and
     another tried, if goodput grows by the factor UP_GAIN; a step down if it grows by DOWN_GAIN. Where goodput is flat,
     chance alone brings DOWN_GAIN now and then, so the limit falls there, and latency with it. A step that is not kept
-    is undone, and after a pause the other direction is tried. A timeout, a 503 or a 429 multiplies the limit by
-    BACKOFF.
+    is undone, and after a pause the other direction is tried. Timeouts, 503s and 429s multiply the limit by BACKOFF,
+    unless they are isolated.
 
     Source: hill climbing on throughput, Heiss & Wagner, "Adaptive load control in transaction processing systems"
     (1991); multiplicative decrease, Jacobson, "Congestion avoidance and control" (1988).
@@ -66,6 +67,9 @@ class AdaptiveLimit:
     BACKOFF = 0.7
     SAMPLES = 40
     """The fewest answers in a window. It is at least twice the limit too, so every slot is used about twice."""
+    LATEST, SIGNS, IN_A_ROW = 20, 5, 3
+    """It backs off at 5 signs of overload in the latest 20 calls, or at 3 in a row. Where one call in ten hangs at any
+    number of calls, 3 in 20 would come by chance at every third look, and the limit would fall to 1."""
     PAUSE_WINDOWS = 3
     """Windows between a step that was undone and the next one."""
 
@@ -79,6 +83,8 @@ class AdaptiveLimit:
         """Windows left of the pause after a step that was undone."""
         self._grace = 0
         """Calls under way at the last back-off that have not ended: their failures come from the same overload."""
+        self._latest: deque[bool] = deque(maxlen=self.LATEST)
+        """True for each of the latest calls that was a sign of overload."""
         self._answers = 0
         self._saturated = 0
         self._begun: float | None = None
@@ -95,8 +101,11 @@ class AdaptiveLimit:
         self._grace = max(0, self._grace - 1)
         if reason in OVERLOADED:
             if not self._grace:
-                self._back_off(in_flight, now)
+                self._latest.append(True)
+                if self._is_overloaded():
+                    self._back_off(in_flight, now)
             return
+        self._latest.append(False)
         self._answers += reason is None
         self._saturated += in_flight >= self.limit
         if self._answers >= max(self.SAMPLES, 2 * self.limit) and now > self._begun:
@@ -104,6 +113,10 @@ class AdaptiveLimit:
             if 2 * self._saturated >= self._answers:
                 self._move(self._answers / (now - self._begun))
             self._open_window(now)
+
+    def _is_overloaded(self) -> bool:
+        latest = list(self._latest)
+        return sum(latest) >= self.SIGNS or (len(latest) >= self.IN_A_ROW and all(latest[-self.IN_A_ROW :]))
 
     def _move(self, goodput: float) -> None:
         if self._pause > 0:
@@ -132,6 +145,7 @@ class AdaptiveLimit:
     def _back_off(self, in_flight: int, now: float) -> None:
         self._level = max(1.0, self._level * self.BACKOFF)
         self._grace = in_flight
+        self._latest.clear()
         self._before, self._pause, self._upwards = None, self.PAUSE_WINDOWS, True
         self._open_window(now)
 

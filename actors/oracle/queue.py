@@ -12,12 +12,20 @@ from prism.agents import Question
 
 
 class WaitingQuestion(NamedTuple):
-    """A question that has arrived, the key that identical questions share, and its answer while that is being sent."""
+    """A question that has arrived, and where it is on its way to an answer.
+
+    Args:
+        key: the key that identical questions share.
+        decided: its answer, while that is being sent.
+        tries: the times that it was asked; `attempts`: those of them that count.
+    """
 
     question: Question[Any]
     arrived: float
     key: Hashable | None = None
     decided: Decided | None = None
+    tries: int = 0
+    attempts: int = 0
 
     @property
     def name(self) -> QuestionName:
@@ -59,6 +67,11 @@ class FairQueue(Generic[T]):
     def put(self, item: T, priority: int = 0) -> None:
         """Add an item behind those of its priority."""
         self._lanes.setdefault(priority, deque()).append(item)
+        self._size += 1
+
+    def put_first(self, item: T, priority: int = 0) -> None:
+        """Add an item before those of its priority."""
+        self._lanes.setdefault(priority, deque()).appendleft(item)
         self._size += 1
 
     def first(self) -> T | None:

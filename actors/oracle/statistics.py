@@ -32,6 +32,8 @@ class OracleCounters:
         """Questions that shared the answer of an identical one."""
         self.fallbacks: Counter[str] = Counter()
         """`{reason: count}`."""
+        self.retries: Counter[str] = Counter()
+        """`{reason: times that a question was asked again after it}`."""
         self.tokens_before = 0
         """Tokens used by earlier processes of the run."""
         self.concurrency_max = 0

@@ -163,6 +163,21 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         int, Meta(ge=0, le=1000, description="ticks a person deliberates; 0 waits for the answer in the same tick")
     ] = 4
     deadline_s: Annotated[float, Meta(gt=0.0, description="an answer later than this is a recorded fallback")] = 30.0
+    on_outage: Annotated[
+        Literal["wait", "stop", "fallback"],
+        Meta(description="while the server is away, in `pace`: the clock waits, the run stops, or recorded fallbacks"),
+    ] = "wait"
+    outage_patience_s: Annotated[
+        float, Meta(gt=0.0, description="longest wait for a server that is away; after it the run stops")
+    ] = 900.0
+    max_attempts: Annotated[
+        int,
+        Meta(ge=1, le=100, description="times a question is asked when its answer fails in a way that may pass"),
+    ] = 3
+    max_fallback_share: Annotated[
+        Share | None,
+        Meta(description="of the last 1,000 choices; with more fallbacks the run stops, except `on_outage: fallback`"),
+    ] = 0.05
     rate_per_s: Annotated[
         Annotated[float, Meta(ge=0.001, le=100_000.0)] | None,
         Meta(description="most calls started a second; none is no limit"),

@@ -23,9 +23,10 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         status_code: the status of the server's response, if there was one.
         detail: a description, cut to one short line.
         latency_s: the time that the last attempt took.
+        retry_after_s: the pause that the server asked for; 0 if it asked for none.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the facts of one failure
         self,
         reason: Reason,
         attempts: int = 1,
@@ -33,6 +34,8 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         status_code: int | None = None,
         detail: str = "",
         latency_s: float = 0.0,
+        *,
+        retry_after_s: float = 0.0,
     ) -> None:
         self.reason: Reason = reason
         self.attempts = attempts
@@ -40,6 +43,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         self.status_code = status_code
         self.detail = one_line(detail)
         self.latency_s = latency_s
+        self.retry_after_s = retry_after_s
         facts = f"attempts={attempts}" if status_code is None else f"attempts={attempts}, status={status_code}"
         super().__init__(f"{component}: {reason} ({facts})" + (f": {self.detail}" if self.detail else ""))
 

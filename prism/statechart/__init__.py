@@ -1,6 +1,7 @@
 """Flat Harel statecharts: states, rows, choices, and the oracle that decides a choice."""
 
 from prism.statechart.oracle import (
+    ATTEMPT,
     Answer,
     Asker,
     ChatClient,
@@ -17,6 +18,7 @@ from prism.statechart.states import PASSIVITY, STATE_DESCRIPTIONS, AgentState, m
 from prism.statechart.transitions import NEEDS_ORACLE, Action, Choice, Guard, StateTransition, Transition
 
 __all__ = [
+    "ATTEMPT",
     "NEEDS_ORACLE",
     "PASSIVITY",
     "STATE_DESCRIPTIONS",

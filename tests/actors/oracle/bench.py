@@ -21,6 +21,11 @@ def question(agent: int, tick: int = 0) -> Question[int]:
     return Question(tick, agent, "clock", "amber", ("red", "green"), tick)
 
 
+def falling_back(**settings: Any) -> OracleConfig:
+    """A configuration in which no question is asked twice, and a server that is away means fallbacks."""
+    return OracleConfig(on_outage="fallback", max_attempts=1, **settings)
+
+
 class Bench:
     """An oracle actor between its two mailboxes."""
 

@@ -8,7 +8,7 @@ from actors.core.messages import Decided
 from prism.agents import Source
 from prism.config import OracleConfig
 from prism.errors import OracleResponseError, OracleUnavailableError
-from tests.actors.oracle.bench import Bench, question
+from tests.actors.oracle.bench import Bench, falling_back, question
 from tests.actors.oracles import ScriptedOracle, after, failing, never, saying
 from tests.schedules import in_schedules
 
@@ -45,7 +45,7 @@ async def test_calls_start_at_the_configured_rate_and_in_the_order_of_arrival() 
 
 @in_schedules(20)
 async def test_an_oracle_that_never_answers_is_a_timeout_with_the_first_option() -> None:
-    [decided] = await Bench(ScriptedOracle(never), OracleConfig(deadline_s=3.0)).ask(question(0))
+    [decided] = await Bench(ScriptedOracle(never), falling_back(deadline_s=3.0)).ask(question(0))
     assert decided == Decided(0, 0, "clock", "red", Source.TIMEOUT, "deadline", "", 3.0)
 
 
@@ -82,7 +82,7 @@ async def test_a_question_that_is_too_late_for_the_rate_is_not_asked_at_all() ->
 )
 @in_schedules(5)
 async def test_an_oracle_that_raises_is_a_fallback_under_its_reason(error: Exception, reason: str) -> None:
-    bench = Bench(ScriptedOracle(failing(error)))
+    bench = Bench(ScriptedOracle(failing(error)), falling_back())
     [decided] = await bench.ask(question(0))
     assert outcome(decided) == ("red", "fallback", reason)
     assert bench.actor.statistics.fallbacks == {reason: 1}
@@ -91,7 +91,7 @@ async def test_an_oracle_that_raises_is_a_fallback_under_its_reason(error: Excep
 @pytest.mark.parametrize("answer", ["amber", "GREEN", None, 1, [], object()])
 @in_schedules(5)
 async def test_an_answer_that_is_no_option_is_a_fallback(answer: object) -> None:
-    [decided] = await Bench(ScriptedOracle(saying(answer))).ask(question(0))
+    [decided] = await Bench(ScriptedOracle(saying(answer)), falling_back()).ask(question(0))
     assert outcome(decided) == ("red", "fallback", "not_an_option")
 
 
@@ -149,7 +149,7 @@ async def test_past_the_spend_cap_there_are_fallbacks_and_one_stop_if_so_configu
 def test_fallbacks_are_logged_as_one_line_for_many(logged: list[EventDict]) -> None:
     @in_schedules(1)
     async def ask() -> None:
-        await Bench(ScriptedOracle(saying("amber"))).ask(*map(question, range(50)))
+        await Bench(ScriptedOracle(saying("amber")), falling_back()).ask(*map(question, range(50)))
 
     ask()
     assert sum(event["not_an_option"] for event in logged) == 50

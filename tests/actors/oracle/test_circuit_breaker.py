@@ -59,8 +59,8 @@ def test_after_a_pause_it_lets_one_probe_in() -> None:
 
 def test_a_probe_that_is_answered_closes_it_with_a_clean_window() -> None:
     breaker = opened_at(0.0)
-    breaker.begun()
-    breaker.ended(None, 6.0)
+    assert breaker.begun()
+    breaker.ended(None, 6.0, is_probe=True)
     assert breaker.state is BreakerState.CLOSED
     breaker.ended("timeout", 6.0)
     assert breaker.state is BreakerState.CLOSED
@@ -74,7 +74,7 @@ def test_each_failed_probe_doubles_the_pause_up_to_a_minute() -> None:
             now += 0.5
         breaker.begun()
         pauses.append(now - begun)
-        breaker.ended("connection_error", now)
+        breaker.ended("connection_error", now, is_probe=True)
     assert pauses == [5.0, 10.0, 20.0, 40.0, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
 
 

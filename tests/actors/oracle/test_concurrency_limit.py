@@ -82,9 +82,26 @@ def test_an_overload_takes_a_third_off_once_for_all_calls_under_way(reason: str)
 
 def test_a_second_overload_after_those_calls_takes_another_third() -> None:
     limit = AdaptiveLimit(MOST, start=20)
-    for _ in range(21):
+    for _ in range(3 + 19):
+        limit.ended("overloaded", 20, 1.0)
+    assert limit.limit == 14
+    for _ in range(3):
         limit.ended("overloaded", 20, 1.0)
     assert limit.limit == 10
+
+
+def test_an_isolated_timeout_takes_nothing_off() -> None:
+    limit = AdaptiveLimit(MOST, start=20)
+    for number in range(1000):
+        limit.ended("timeout" if number % 10 == 0 else "server_error", 20, float(number))
+    assert limit.limit == 20
+
+
+def test_a_quarter_of_timeouts_takes_a_third_off() -> None:
+    limit = AdaptiveLimit(MOST, start=20)
+    for number in range(20):
+        limit.ended("timeout" if number % 4 == 0 else "server_error", 20, float(number))
+    assert limit.limit == 14
 
 
 def test_it_never_goes_below_one_or_above_the_most() -> None:

@@ -1,0 +1,187 @@
+"""A server that is away, or fails now and then, as the oracle actor sees it: in virtual time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import anyio
+import pytest
+from structlog.typing import EventDict
+
+from actors.core.messages import Decided
+from actors.oracle.outage import KEPT, Outages
+from prism.config import OracleConfig
+from prism.errors import OracleOutageError, OracleRefusedError
+from tests.actors.oracle.bench import Bench, falling_back, question
+from tests.actors.oracle.server import FaultyServer, away, limited
+from tests.schedules import in_schedules
+
+pytestmark = pytest.mark.usefixtures("logged")
+
+LARGEST_PAUSE_S = 30.0
+
+
+def fallbacks(decisions: list[Decided]) -> list[tuple[int, str]]:
+    return [(each.agent, each.reason) for each in decisions if each.reason]
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 64])
+@pytest.mark.parametrize("outage_s", [2.0, 30.0, 120.0])
+@in_schedules(3)
+async def test_no_choice_is_lost_to_a_server_that_is_away(outage_s: float, concurrency: int) -> None:
+    server = FaultyServer(away(0.15, 0.15 + outage_s))
+    bench = Bench(server, OracleConfig(max_concurrency=concurrency))
+    assert fallbacks(await bench.ask(*map(question, range(100)))) == []
+    undisturbed_s = 100 / concurrency * 0.1
+    assert anyio.current_time() <= 0.15 + outage_s + LARGEST_PAUSE_S + undisturbed_s + 1.0
+
+
+@pytest.mark.parametrize("reason", ["timeout", "hang", "overloaded", "server_error", "invalid_response"])
+@in_schedules(3)
+async def test_no_choice_is_lost_however_a_server_is_away(reason: str) -> None:
+    server = FaultyServer(away(0.15, 100.0, reason))
+    decisions = await Bench(server, OracleConfig(max_concurrency=16)).ask(*map(question, range(200)))
+    assert len(fallbacks(decisions)) == 0
+
+
+@in_schedules(5)
+async def test_a_server_that_stays_away_ends_the_actor_after_its_patience_and_a_last_probe() -> None:
+    server = FaultyServer(away(0.0, 1e9))
+    bench = Bench(server, OracleConfig(outage_patience_s=100.0))
+    bench.put(*map(question, range(50)))
+    with pytest.raises(OracleOutageError, match=r"not answered for 100 s: connection_error") as caught:
+        await bench.actor.run(bench.inbox)
+    assert caught.value.waited_s == pytest.approx(100.0, abs=0.1)
+    assert server.asked[-1][0] == pytest.approx(100.0, abs=0.1)
+    assert len(server.asked) < 100
+
+
+@in_schedules(5)
+async def test_on_outage_stop_ends_the_actor_as_soon_as_the_server_is_found_to_be_away() -> None:
+    bench = Bench(FaultyServer(away(0.0, 1e9)), OracleConfig(on_outage="stop", max_concurrency=5))
+    bench.put(*map(question, range(50)))
+    with pytest.raises(OracleOutageError):
+        await bench.actor.run(bench.inbox)
+    assert anyio.current_time() < 1.0
+
+
+@in_schedules(5)
+async def test_on_outage_fallback_answers_at_once_while_the_breaker_is_open() -> None:
+    bench = Bench(FaultyServer(away(0.0, 1e9)), falling_back(max_concurrency=5))
+    reasons = {reason for _, reason in fallbacks(await bench.ask(*map(question, range(50))))}
+    assert reasons == {"connection_error", "breaker_open"}
+    assert anyio.current_time() < 1.0
+
+
+@pytest.mark.parametrize("reason", ["invalid_response", "server_error", "timeout"])
+@in_schedules(5)
+async def test_a_question_is_asked_as_often_as_configured_and_then_falls_back_under_its_last_reason(
+    reason: str,
+) -> None:
+    server = FaultyServer(lambda _, call: reason)
+    bench = Bench(server, OracleConfig(max_attempts=2))
+    assert fallbacks(await bench.ask(question(0))) == [(0, reason)]
+    assert [attempt for _, _, attempt in server.asked] == [0, 1]
+    assert server.forgotten == [(0, reason)]
+    assert bench.actor.statistics.retries == {reason: 1}
+
+
+@in_schedules(5)
+async def test_with_one_attempt_every_failure_stands() -> None:
+    server = FaultyServer(lambda _, call: "invalid_response" if call % 5 == 0 else None)
+    bench = Bench(server, OracleConfig(max_attempts=1))
+    assert len(fallbacks(await bench.ask(*map(question, range(100))))) == 20
+    assert len(server.asked) == 100
+
+
+@pytest.mark.parametrize("reason", ["invalid_response", "server_error", "timeout", "connection_error", "overloaded"])
+@in_schedules(3)
+async def test_a_failure_in_ten_calls_costs_no_choice(reason: str) -> None:
+    server = FaultyServer(lambda _, call: reason if call % 10 == 0 else None)
+    bench = Bench(server, OracleConfig(max_concurrency=16))
+    assert fallbacks(await bench.ask(*map(question, range(300)))) == []
+    assert bench.actor.statistics.retries.keys() == {reason}
+
+
+@in_schedules(5)
+async def test_an_isolated_hang_is_a_timeout_at_the_deadline_and_asked_once() -> None:
+    server = FaultyServer(lambda _, call: "hang" if call == 3 else None, takes_s=1.0)
+    bench = Bench(server, OracleConfig(max_concurrency=2, deadline_s=20.0))
+    decisions = await bench.ask(*map(question, range(15)))
+    assert [reason for _, reason in fallbacks(decisions)] == ["deadline"]
+    assert len(server.asked) == 15
+
+
+@in_schedules(5)
+async def test_a_question_that_the_server_refuses_for_good_ends_the_actor() -> None:
+    server = FaultyServer(lambda _, call: "client_error" if call == 7 else None)
+    bench = Bench(server, OracleConfig(max_concurrency=1))
+    bench.put(*map(question, range(20)))
+    with pytest.raises(OracleRefusedError, match="agent 6 about 'clock' in tick 0: client_error"):
+        await bench.actor.run(bench.inbox)
+    assert server.forgotten == [(6, "client_error")], "a resumed run must ask it again"
+
+
+@in_schedules(5)
+async def test_on_outage_fallback_a_refused_question_falls_back() -> None:
+    server = FaultyServer(lambda _, call: "client_error" if call == 7 else None)
+    decisions = await Bench(server, falling_back(max_concurrency=1)).ask(*map(question, range(20)))
+    assert fallbacks(decisions) == [(6, "client_error")]
+
+
+@in_schedules(5)
+async def test_in_real_time_nothing_is_asked_again() -> None:
+    server = FaultyServer(lambda _, call: "invalid_response" if call == 1 else None)
+    assert fallbacks(await Bench(server, OracleConfig(mode="realtime")).ask(question(0))) == [(0, "invalid_response")]
+
+
+@pytest.mark.parametrize("retry_after_s", [0.0, 1.0])
+@pytest.mark.parametrize("burst", [2, 5])
+@in_schedules(2)
+async def test_a_server_limited_to_five_a_second_is_found_out(retry_after_s: float, burst: int) -> None:
+    server = FaultyServer(limited(5.0, burst))
+    server.retry_after_s = retry_after_s
+    bench = Bench(server, OracleConfig(max_concurrency=16, deadline_s=60.0))
+    assert fallbacks(await bench.ask(*map(question, range(250)))) == []
+    assert 4.0 < 250 / anyio.current_time() < 5.1
+
+
+@in_schedules(5)
+async def test_a_pause_that_the_server_asks_for_does_not_count_towards_the_deadline() -> None:
+    server = FaultyServer(lambda now, _: "overloaded" if now < 100.0 else None)
+    server.retry_after_s = 100.0
+    decisions = await Bench(server, OracleConfig(deadline_s=5.0, max_concurrency=2)).ask(*map(question, range(2)))
+    assert fallbacks(decisions) == []
+    assert anyio.current_time() == pytest.approx(100.0, abs=1.0)
+    assert len(server.asked) == 4, "nothing is asked during the pause"
+
+
+def test_one_line_says_that_an_outage_begins_and_one_that_it_ends(logged: list[EventDict]) -> None:
+    @in_schedules(1)
+    async def ask() -> None:
+        await Bench(FaultyServer(away(0.0, 40.0))).ask(*map(question, range(10)))
+
+    ask()
+    assert [event["event"] for event in logged] == ["oracle_away", "oracle_back"]
+    assert logged[0]["reason"] == "connection_error"
+    assert 40.0 <= logged[1]["away_s"] <= 40.0 + LARGEST_PAUSE_S
+
+
+@pytest.mark.parametrize("concurrency", ["fixed", "adaptive"])
+@in_schedules(2)
+async def test_no_question_expires_for_a_smaller_limit(concurrency: Literal["fixed", "adaptive"]) -> None:
+    server = FaultyServer(lambda _, call: "timeout" if call % 8 == 0 else None, takes_s=1.0)
+    bench = Bench(server, falling_back(max_concurrency=16, concurrency=concurrency, deadline_s=45.0))
+    assert {reason for _, reason in fallbacks(await bench.ask(*map(question, range(200))))} == {"timeout"}
+    assert len(server.asked) == 200
+
+
+def test_outages_add_up_and_stay_few() -> None:
+    outages = Outages()
+    for number in range(3 * KEPT):
+        outages.failed(10.0 * number, 10.0 * number + 1.0, "timeout", "")
+        outages.answered(10.0 * number + 2.0, was_open=True)
+    end = 30.0 * KEPT
+    assert outages.seconds(end - 100.0, end, is_open=False) == pytest.approx(20.0)
+    assert outages.seconds(end - 95.0, end - 89.0, is_open=False) == pytest.approx(1.0)
+    assert len(outages._begins) <= KEPT
