@@ -13,7 +13,8 @@ import pytest
 from tests.paths import ROOT
 
 PACKAGES = tuple(
-    f"actors/{room}" for room in ("core", "logs", "factory", "oracle", "persistence", "runtime", "metrics", "runs")
+    f"actors/{room}"
+    for room in ("core", "logs", "factory", "oracle", "persistence", "runtime", "metrics", "runs", "testing")
 )
 """The packages that are checked."""
 

@@ -277,8 +277,8 @@ def _hint(server: ModelServer) -> str:
     settings = f"--set llm.host={url}" + ("" if model in DEFAULT.models else f" --set llm.model={model}")
     return (
         "try it from another terminal:\n"
-        f"  prism doctor --set oracle.backend=ollama {settings}\n"
-        f"  prism run configs/ollama.yaml {settings}\n"
+        "  prism init --example ollama\n"
+        f"  prism run ollama/prism.yaml {settings}\n"
         "Ctrl-C ends it and prints what it was asked."
     )
 

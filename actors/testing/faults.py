@@ -53,7 +53,7 @@ def evenly(share: float) -> dict[Fault, float]:
 
 
 class FaultPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Which inference calls fail: exact calls first, else by share. Counted from 1, and the same every time.
+    """The inference calls that fail: exact calls first, else by share. Counted from 1, and the same every time.
 
     Args:
         shares: the share of the calls that fail in each way; at most 1 together.

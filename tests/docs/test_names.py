@@ -62,8 +62,11 @@ def test_every_module_and_name_in_it_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_prism_command_is_understood(page: Path) -> None:
     for line in commands(page):
-        words = shlex.split(line, comments=True)[1:]
-        command = cli.get_command(click.Context(cli), words[0])
+        command: click.Command | None = cli
+        words = shlex.split(line, comments=True)
+        while isinstance(command, click.Group):
+            _, *words = words
+            command = command.get_command(click.Context(command), words[0])
         assert command is not None, line
         command.make_context(words[0], words[1:])
 

@@ -20,6 +20,7 @@ from actors.testing import MEANINGS, Fault, FaultPlan, ModelServer
 from tests.actors.testing.support import CHAT
 from tests.command import Prism
 from tests.paths import ROOT
+from tests.patience import HANG_S
 
 
 class Serving:
@@ -33,7 +34,7 @@ class Serving:
     def ask(self, count: int) -> list[int]:
         """The statuses of so many questions, one after the other; 0 where the connection broke."""
         statuses = []
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=20) as client:
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=HANG_S) as client:
             for _ in range(count):
                 try:
                     statuses.append(client.post("/api/chat", json=CHAT).status_code)
@@ -44,8 +45,10 @@ class Serving:
     def end(self, number: signal.Signals) -> str:
         """What it prints once it was told to end."""
         self._process.send_signal(number)
-        out, err = self._process.communicate()
-        assert (self._process.returncode, err) == (0, "")
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        out, err = self._process.stdout.read(), self._process.stderr.read()
+        assert (self._process.wait(), err) == (0, "")
         return out
 
 
@@ -59,6 +62,8 @@ def serving(*options: str) -> Iterator[Serving]:
             process.kill()
 
 
+@pytest.mark.network
+@pytest.mark.process
 def test_it_says_where_it_listens_how_to_try_it_and_at_ctrl_c_what_it_was_asked(tmp_path: Path) -> None:
     log = tmp_path / "requests.log"
     with serving("--fault-at", "2=error", "--fault-at", "3=reset", "--log", str(log)) as server:
@@ -66,8 +71,8 @@ def test_it_says_where_it_listens_how_to_try_it_and_at_ctrl_c_what_it_was_asked(
         said = server.end(signal.SIGINT).splitlines()
     assert said[:5] == [
         "try it from another terminal:",
-        f"  prism doctor --set oracle.backend=ollama --set llm.host={server.url}",
-        f"  prism run configs/ollama.yaml --set llm.host={server.url}",
+        "  prism init --example ollama",
+        f"  prism run ollama/prism.yaml --set llm.host={server.url}",
         "Ctrl-C ends it and prints what it was asked.",
         "",
     ]
@@ -94,6 +99,8 @@ def test_it_says_where_it_listens_how_to_try_it_and_at_ctrl_c_what_it_was_asked(
     assert lines[0]["body"] == CHAT
 
 
+@pytest.mark.network
+@pytest.mark.process
 def test_with_json_the_counts_are_one_line_and_there_is_no_hint() -> None:
     with serving("--json", "--faults", "1", "--fault", "hang=0", "--fault", "drip=0") as server:
         statuses = server.ask(60)
@@ -101,10 +108,11 @@ def test_with_json_the_counts_are_one_line_and_there_is_no_hint() -> None:
     counts = json.loads(line)
     assert counts["calls"] == len(statuses) == 60
     assert sum(counts["faults"].values()) > 40, "ten of the twelve ways are left to these calls"
-    assert set(counts["faults"]) < set(MEANINGS) - {Fault.HANG, Fault.DRIP} | {Fault.BUSY}
-    assert counts["statuses"]["200"] == statuses.count(200)
+    assert set(counts["faults"]) == set(MEANINGS) - {Fault.HANG, Fault.DRIP}
+    assert counts["statuses"]["500"] == statuses.count(500)
 
 
+@pytest.mark.network
 def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism: Prism) -> None:
     made: list[ModelServer] = []
 
@@ -154,6 +162,7 @@ def test_wrong_options_are_one_line_and_exit_code_2(options: str, line: str, pri
     assert ended.err.splitlines()[-1].startswith(f"Error: {line}")
 
 
+@pytest.mark.network
 def test_a_port_that_is_taken_is_one_line_and_exit_code_2(prism: Prism) -> None:
     with ModelServer() as server:
         ended = prism("testing", "serve", "--port", str(server.port))

@@ -4,7 +4,7 @@ import anyio
 import httpx
 import pytest
 
-from actors.testing import Fault, FaultPlan, Latency, ModelServer, ModelServerProcess, ServerSettings
+from actors.testing import Latency, ModelServer, ServerSettings
 from tests.actors.testing.support import CHAT, serving, until
 
 pytestmark = pytest.mark.network
@@ -61,13 +61,3 @@ def test_an_error_in_the_double_itself_is_raised_by_stop() -> None:
         client.post("/api/chat", json=CHAT)
     with pytest.raises(ZeroDivisionError):
         server.stop()
-
-
-@pytest.mark.process
-def test_the_process_serves_and_restarts_on_its_port() -> None:
-    with ModelServerProcess(ServerSettings(models=("qwen3",), faults=FaultPlan(at={1: Fault.ERROR}))) as server:
-        url = server.url
-        assert httpx.post(f"{url}/api/chat", json={**CHAT, "model": "qwen3"}, trust_env=False).status_code == 500
-        server.stop()
-        server.start()
-        assert httpx.get(f"{url}/api/tags", trust_env=False).json()["models"][0]["name"] == "qwen3:latest"
