@@ -1,4 +1,4 @@
-"""The `prism` command, and how its errors become exit codes."""
+"""The `prism` command: its commands, its errors and their exit codes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ COMMANDS = {
         "actors.cli.validate:validate", "Check CONFIG and every file it names, and say what would be run."
     ),
     "run": Named("actors.cli.run:run", "Run the simulation that CONFIG describes."),
-    "resume": Named("actors.cli.resume:resume", "Go on with the run in the directory RUN where its files end."),
+    "resume": Named("actors.cli.resume:resume", "Resume the run in the directory RUN where its files end."),
     "runs": Named("actors.cli.runs:runs", "List the runs in DIR (default: runs), or the one run that DIR is."),
-    "watch": Named("actors.cli.watch:watch", "Watch a run that goes on elsewhere, by its metrics."),
+    "watch": Named("actors.cli.watch:watch", "Show a run that another process executes, by its metrics."),
     "replay": Named(
         "actors.cli.replay:replay",
-        "Do the run in the directory RUN again, without any model, and compare it with its journal tick by tick.",
+        "Run the run in the directory RUN again, without a model, and compare it with its journal tick by tick.",
     ),
     "verify": Named(
         "actors.cli.verify:verify",
-        "Check the CRCs and the chain of hashes of every file in the directory RUN, and what one says of another.",
+        "Check the CRCs and the chain of hashes of every file in the directory RUN, and that the files agree.",
     ),
     "fork": Named(
         "actors.cli.fork:fork",
@@ -92,20 +92,20 @@ def main() -> None:
         error.show()
         code = EXIT_USAGE
     except PrismError as error:
-        _complain(str(error))
+        _print_error(str(error))
         code = exit_code(error)
     except OSError as error:
-        _complain(f"{error.filename or 'standard output'}: {error.strerror}")
+        _print_error(f"{error.filename or 'standard output'}: {error.strerror}")
         code = EXIT_FAILED
     sys.exit(code)
 
 
-def _complain(problem: str) -> None:
+def _print_error(problem: str) -> None:
     click.secho(f"prism: {problem}", fg=None if os.environ.get("NO_COLOR") else "red", err=True)
 
 
 def exit_code(error: PrismError) -> int:
-    """The exit code that an error stands for."""
+    """Return the exit code of an error."""
     if isinstance(error, ConfigError):
         return EXIT_CONFIG
     if isinstance(error, RunDirectoryError | MetricsAddressError):

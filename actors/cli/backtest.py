@@ -1,4 +1,4 @@
-"""`prism backtest`: the policy rule against the interest rates of history."""
+"""`prism backtest`: compares the policy rule with the interest rates of history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_PLOT = "prism: no plot: matplotlib is not installed; get it with: pip install
 
 
 def _quarter(_: click.Context, __: click.Parameter, text: str | None) -> Quarter | None:
-    """The quarter that an option names."""
+    """Return the quarter that an option names."""
     try:
         return None if text is None else Quarter.parse(text)
     except ValueError as error:
@@ -81,7 +81,7 @@ def backtest_command(
     directory.write_config(settings)
     directory.write_manifest(manifest_of(settings, {source.name: source.sha256}))
     directory.write("backtest.csv", _csv(asdict(forecast) for forecast in forecasts))
-    directory.write("scores.csv", _csv(asdict(one) for one in scores))
+    directory.write("scores.csv", _csv(asdict(period_score) for period_score in scores))
     plot = draw(forecasts, lag_quarters=settings.economy.backtest.lag_quarters)
     if plot is None:
         click.echo(NO_PLOT, err=True)
@@ -94,7 +94,7 @@ def backtest_command(
 
 
 def _within(forecasts: Sequence[Forecast], first: Quarter | None, last: Quarter | None) -> tuple[Forecast, ...]:
-    """The forecasts from one quarter to another."""
+    """Return the forecasts from one quarter to another."""
     kept = tuple(
         forecast
         for forecast in forecasts
@@ -110,14 +110,14 @@ def _within(forecasts: Sequence[Forecast], first: Quarter | None, last: Quarter 
 
 
 def _scores(forecasts: Sequence[Forecast], settings: Config) -> list[Score]:
-    """The score of all, then of each period that has enough quarters, none twice."""
+    """Return the score of all quarters, then of each period with enough quarters, each period once."""
     scores = [score(forecasts)]
     scores += [score(forecasts, Period.parse(period)) for period in settings.economy.backtest.periods]
-    return list({one.period: one for one in scores if one is not None}.values())
+    return list({found.period: found for found in scores if found is not None}.values())
 
 
 def _csv(rows: Iterable[dict[str, object]]) -> bytes:
-    """Rows as CSV below a header; nothing where a number is not defined."""
+    """Return rows as CSV with a header; a number that is not defined is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for index, row in enumerate(rows):
@@ -128,7 +128,7 @@ def _csv(rows: Iterable[dict[str, object]]) -> bytes:
 
 
 def _report(scores: Sequence[Score], directory: str) -> RenderableType:
-    """The scores as a table, with what they come to."""
+    """Return the scores as a table, with an explanation."""
     table = Table(title="the rule against the 3-month bill rate", title_justify="left", title_style="bold", box=None)
     table.add_column("period", no_wrap=True)
     for name in ("quarters", "RMSE", "no change", "bias", "corr.", "side", "commoner"):

@@ -1,4 +1,4 @@
-"""The plot of a backtest, where matplotlib is installed."""
+"""The plot of a backtest. It needs matplotlib."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ACTUAL, RULE, INK = "#1b1b1b", "#0072b2", "#4d4d4d"
-"""Blue and black stay apart for every kind of colour vision (Okabe & Ito 2008), and in print."""
+"""Colours. Blue and black can be told apart with every kind of colour vision (Okabe & Ito 2008), and in print."""
 SIZE_INCHES, DOTS_PER_INCH = (8.0, 5.2), 200
 
 
 def draw(forecasts: Sequence[Forecast], *, lag_quarters: int) -> bytes | None:
-    """The rates and their difference over time, as a PNG; None without matplotlib."""
+    """Return the rates and their difference over time, as a PNG; None without matplotlib."""
     try:
-        from matplotlib import rc_context  # noqa: PLC0415  # an extra: most runs do without it
+        from matplotlib import rc_context  # noqa: PLC0415  # an optional package, which most runs do not need
         from matplotlib.figure import Figure  # noqa: PLC0415
         from matplotlib.layout_engine import ConstrainedLayoutEngine  # noqa: PLC0415
         from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
@@ -30,7 +30,7 @@ def draw(forecasts: Sequence[Forecast], *, lag_quarters: int) -> bytes | None:
         rates, errors = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
         _draw_rates(rates, forecasts)
         _draw_errors(errors, forecasts)
-        errors.xaxis.set_major_locator(MaxNLocator(integer=True))  # years, even where the sample has but a few
+        errors.xaxis.set_major_locator(MaxNLocator(integer=True))  # years, also for a short sample
         period = f"{forecasts[0].quarter} to {forecasts[-1].quarter}"
         rates.set_title(f"The policy rule and the 3-month Treasury bill rate, {period}", loc="left", weight="bold")
         figure.supxlabel(
@@ -40,7 +40,7 @@ def draw(forecasts: Sequence[Forecast], *, lag_quarters: int) -> bytes | None:
             ha="left",
         )
         picture = io.BytesIO()
-        # No date and no version in the file: equal backtests are equal bytes on one machine.
+        # No date and no version in the file, so that equal backtests have equal bytes on one machine.
         figure.savefig(picture, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
     return picture.getvalue()
 
@@ -65,7 +65,7 @@ def _draw_errors(axes: Axes, forecasts: Sequence[Forecast]) -> None:
 
 
 def _times(forecasts: Sequence[Forecast]) -> list[float]:
-    """The middle of each quarter, in years."""
+    """Return the middle of each quarter, in years."""
     return [one.quarter.year + (one.quarter.number - 0.5) / 4.0 for one in forecasts]
 
 

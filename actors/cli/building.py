@@ -1,4 +1,4 @@
-"""Building a domain with its agents, shown on the terminal where it takes long."""
+"""Building of a domain with its agents; its steps are shown if it takes long."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from actors.factory.input_files import SMALL_BYTES_MAX, locate_input
 from prism.config import Config, PopulationConfig
 
 SHOWN_FROM = 50_000
-"""From so many people on the build takes a second or more."""
+"""The number of people from which the build takes a second or more."""
 
 
-def build_showing(config: Config, *, quiet: bool = False, always: bool = False) -> BuiltDomain:
-    """Build the domain of a configuration, and say what is being done.
+def build_with_progress(config: Config, *, quiet: bool = False, always: bool = False) -> BuiltDomain:
+    """Build the domain of a configuration, and show the steps.
 
     Args:
-        quiet: say nothing.
-        always: say it for small populations too.
+        quiet: show nothing.
+        always: show the steps for small populations too.
 
     Raises:
         ConfigError: the configuration does not fit its inputs, or an input file cannot be used.
     """
     if not quiet and config.simulation.domain == "social" and (always or _is_large(config.population)):
-        with _shown() as tell:
-            return build_domain(config, tell)
+        with _step_display() as show_step:
+            return build_domain(config, show_step)
     return build_domain(config)
 
 
 def _is_large(population: PopulationConfig) -> bool:
-    """Whether the build takes long, as far as the configuration and the size of its files tell."""
+    """Return whether the build is likely to take long, by the configuration and the size of its files."""
     files = [locate_input(name) for name in (population.profiles, population.graph.path) if name is not None]
     if any(path.is_file() and path.stat().st_size > SMALL_BYTES_MAX for path in files):
         return True
@@ -45,8 +45,8 @@ def _is_large(population: PopulationConfig) -> bool:
 
 
 @contextmanager
-def _shown() -> Iterator[Callable[[str], None]]:
-    """Show each step with the time it has taken on a terminal, and as a line of its own elsewhere."""
+def _step_display() -> Iterator[Callable[[str], None]]:
+    """Provide a function that shows a step: on a terminal with its time so far, elsewhere as a line."""
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         yield lambda step: click.echo(f"prism: {step}", err=True)
@@ -57,7 +57,7 @@ def _shown() -> Iterator[Callable[[str], None]]:
 
 
 class _Steps:
-    """The step that is being done, and the time since it began."""
+    """The present step, and the time since it began."""
 
     def __init__(self) -> None:
         self._step = "building"

@@ -1,4 +1,4 @@
-"""`prism doctor`: what is installed, and whether the oracle answers."""
+"""`prism doctor`: shows what is installed, and whether the oracle answers."""
 
 from __future__ import annotations
 
@@ -61,28 +61,28 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
         table.add_row(package, version(package))
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))
     table.add_row("environment", ", ".join(overriding) or "no PRISM_ variables")
-    console = Console(markup=False)  # paths and servers' words may have brackets
+    console = Console(markup=False)  # paths and answers of servers may have brackets
     console.print(table)
     console.print(_oracle(settings))
 
 
 def _oracle(settings: Config) -> Table:
-    """What the oracle says of itself.
+    """Return what is known of the oracle, as a table.
 
     Raises:
         OracleUnavailableError: it does not answer.
     """
     table = Table(show_header=False, box=None)
-    for name, found in _rows(settings):
-        table.add_row(name, found)
+    for name, value in _rows(settings):
+        table.add_row(name, value)
     return table
 
 
 def _rows(settings: Config) -> list[tuple[str, str]]:
     is_economy = settings.simulation.domain == "economy"
     if settings.oracle.backend == "choice":
-        said, latency_s = anyio.run(_propose_embedded if is_economy else _choose_embedded, settings)
-        return [("oracle choice", f"embedded, no server; answered {said!r} in {latency_s * 1e6:.0f} us")]
+        answer, latency_s = anyio.run(_propose_embedded if is_economy else _choose_embedded, settings)
+        return [("oracle choice", f"embedded, no server; answered {answer!r} in {latency_s * 1e6:.0f} us")]
     if settings.oracle.tape == "replay":
         return _check_tape(settings)
     health, proposed = anyio.run(_check_model, settings)
@@ -96,7 +96,7 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         again = ", at the second attempt" if proposed.chain.retry_count else ""
         rows.append(("policy", f"answered {proposed.decision.action!r}"))
         rows.append(("policy latency", f"{proposed.chain.duration_ms / 1000:.3f} s{again}"))
-    elif health.note:  # how people's choices are made, which a policy is not
+    elif health.note:  # about the choices of people; a policy has none
         rows.append(("note", health.note))
     return rows
 
@@ -117,13 +117,13 @@ async def _propose_embedded(settings: Config) -> tuple[str, float]:
 
 
 async def _check_model(settings: Config) -> tuple[Health, Proposed | None]:
-    """What the server says of itself, and in an economy the policy that it proposes."""
+    """Return the health of the server, and in an economy the policy that the model proposes."""
     async with aclosing(make_model(settings)) as model:
         health = await model.check()
         if settings.simulation.domain != "economy":
             return health, None
         try:
-            with _silence():
+            with _prism_logs_off():
                 return health, (await _propose(settings, model))[0]
         except LLMFailureException as error:
             raise OracleUnavailableError(
@@ -133,7 +133,7 @@ async def _check_model(settings: Config) -> tuple[Health, Proposed | None]:
 
 
 async def _propose(settings: Config, model: LanguageModel | None = None) -> tuple[Proposed, float]:
-    """What the first nation proposes where an economy starts without a file, and the seconds until it has.
+    """Return the first nation's proposal in an economy that starts without a file, and the seconds it took.
 
     Raises:
         LLMFailureException: no usable answer, after a second attempt where one could help.
@@ -151,18 +151,18 @@ async def _propose(settings: Config, model: LanguageModel | None = None) -> tupl
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
-    """Meanwhile what `prism` logs goes nowhere: it is all in what the doctor says."""
-    log, nobody = logging.getLogger("prism"), logging.NullHandler()
-    log.addHandler(nobody)
+def _prism_logs_off() -> Iterator[None]:
+    """Discard what `prism` logs in the block: the doctor prints all of it."""
+    log, discarding = logging.getLogger("prism"), logging.NullHandler()
+    log.addHandler(discarding)
     try:
         yield
     finally:
-        log.removeHandler(nobody)
+        log.removeHandler(discarding)
 
 
 def _check_tape(settings: Config) -> list[tuple[str, str]]:
-    """What a replay will answer from, in place of the server.
+    """Return what is known of the tape that a replay reads, instead of the server.
 
     Raises:
         TapeError: the tape cannot be used.
@@ -172,15 +172,15 @@ def _check_tape(settings: Config) -> list[tuple[str, str]]:
     asked = model.identity
     anyio.run(model.aclose)
     with closing(Tape(path, "replay")) as tape:
-        head, held = tape.required_header(), tape.statistics()
-    differences = head.differences(asked)
+        header, counts = tape.required_header(), tape.statistics()
+    differences = header.differences(asked)
     rows = [
         ("oracle", f"tape {path}, replayed: nobody will be asked"),
-        ("tape", f"format {tape.format}; answers {held.answers:,}, failed calls {held.failures:,}"),
-        ("fallbacks", f"{held.fallbacks:,}"),
-        ("recorded from", head.health.server),
-        ("model", head.health.model),
-        ("answered by", head.identity.dialect),
+        ("tape", f"format {tape.format}; answers {counts.answers:,}, failed calls {counts.failures:,}"),
+        ("fallbacks", f"{counts.fallbacks:,}"),
+        ("recorded from", header.health.server),
+        ("model", header.health.model),
+        ("answered by", header.identity.dialect),
     ]
     if differences:
         rows.append(("note", f"recorded with {' and '.join(differences)}: the replay will miss answers"))

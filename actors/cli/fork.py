@@ -1,4 +1,4 @@
-"""`prism fork`: what would have happened if."""
+"""`prism fork`: runs another future of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import anyio
 import click
 
 from actors.cli.options import OUT, QUIET, RUN, SET, TICKS
-from actors.cli.run_command import has_new_ticks, run_and_report, showing
+from actors.cli.run_command import has_new_ticks, run_and_report, with_progress
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
 from actors.runs.lock import locked
@@ -45,11 +45,11 @@ def fork(  # noqa: PLR0913  # one for each option
     parent.manifest()
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
     with locked(child.path):
-        with ExitStack() as unless_made:
-            unless_made.callback(child.discard)
+        with ExitStack() as on_failure:
+            on_failure.callback(child.discard)
             branching = partial(branch_off, parent, child, tick, overrides, ticks)
-            notes = anyio.run(partial(showing, branching, quiet=quiet))
-            unless_made.pop_all()
+            notes = anyio.run(partial(with_progress, branching, quiet=quiet))
+            on_failure.pop_all()
         for note in notes:
             click.echo(f"prism: {note}", err=True)
         if prepare:

@@ -16,7 +16,7 @@ from actors.factory.shipped import FILE_NAME, Example, examples
 @click.option(
     "--domain",
     type=click.Choice(list(TEMPLATES)),
-    help=f"What is simulated. {'; '.join(f'{name}: {each.about}' for name, each in TEMPLATES.items())}."
+    help=f"What is simulated. {'; '.join(f'{name}: {template.about}' for name, template in TEMPLATES.items())}."
     f"  [default: {next(iter(TEMPLATES))}]",
 )
 @click.option("--example", metavar="NAME", help="Write a configuration that comes with PRISM, and its data files.")
@@ -48,12 +48,12 @@ def _example(name: str) -> Example:
     """Return the example of this name.
 
     Raises:
-        click.UsageError: there is none; the message lists those that there are.
+        click.UsageError: there is none; the message lists all examples.
     """
-    found = examples().get(name)
-    if found is None:
+    chosen = examples().get(name)
+    if chosen is None:
         raise click.UsageError(f"no example is called {name!r}; there are:\n{_list()}")
-    return found
+    return chosen
 
 
 def _list() -> str:
@@ -64,14 +64,14 @@ def _list() -> str:
 
 
 def _write(directory: Path, files: dict[Path, bytes]) -> None:
-    """Write all files, or none where one of them exists.
+    """Write all files, or none if one of them exists.
 
     Raises:
         RunDirectoryError: a file exists, or one cannot be written.
     """
-    taken = [path for path in (directory, *files) if path.exists() and not (path == directory and path.is_dir())]
-    if taken:
-        raise RunDirectoryError(f"{taken[0]}: exists already and was left as it is")
+    existing = [path for path in (directory, *files) if path.exists() and not (path == directory and path.is_dir())]
+    if existing:
+        raise RunDirectoryError(f"{existing[0]}: exists already and was left as it is")
     path = directory
     try:
         for path, content in files.items():

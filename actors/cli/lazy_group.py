@@ -12,8 +12,8 @@ class Named(NamedTuple):
     """A command that is not imported yet.
 
     Args:
-        place: `module:attribute` where the command stands.
-        short_help: its line in the help of the group, which a test compares with what the command says of itself.
+        place: `module:attribute` of the command.
+        short_help: its line in the help of the group; a test compares it with the command's own help.
     """
 
     place: str
@@ -28,16 +28,16 @@ class LazyGroup(click.Group):
     """
 
     def __init__(self, *, named: dict[str, Named], **kwargs: Any) -> None:
-        # Stand-ins, by whose names click makes suggestions for a name that is not there.
+        # Placeholders: click suggests their names for a name that does not exist.
         super().__init__(commands={name: click.Command(name) for name in named}, **kwargs)
         self.named = named
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        """Return the names, as the help lists them."""
+        """Return the names in the order of the help."""
         return list(self.named)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command of this name; none where there is no such command."""
+        """Import and return the command of this name; None if there is none."""
         if cmd_name not in self.named:
             return None
         module, _, attribute = self.named[cmd_name].place.partition(":")

@@ -1,4 +1,4 @@
-"""Where the metrics of a run that goes on elsewhere are, and what they say now."""
+"""A client that reads the metrics of a run in another process."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 class MetricsClient:
-    """Reads a run's metrics, wherever they are now.
+    """A client of a run's metrics.
 
     Args:
-        run: the address, or the run's directory: a run that is resumed may come back at another address.
-        user: who reads; `ca` whose certificates are trusted besides the usual.
+        run: the address, or the run's directory: after a resume, a run may have another address.
+        user: the user name.
+        ca: a file of certificates that are trusted too.
     """
 
     def __init__(self, run: str, user: str | None = None, ca: Path | None = None) -> None:
@@ -42,10 +43,10 @@ class MetricsClient:
             raise click.UsageError(f"{run}: expected an address that begins with http, or the directory of a run")
 
     def read(self) -> Scrape:
-        """The metrics now.
+        """Read the metrics now.
 
         Raises:
-            WatchError: there is nothing to see.
+            WatchError: there are none, or they cannot be read.
         """
         address = self._address()
         url = f"{address.url.rstrip('/').removesuffix('/metrics')}/metrics"
@@ -69,18 +70,18 @@ class MetricsClient:
         return scrape
 
     def interval(self, seconds: float) -> Interval:
-        """Two scrapes, so far apart.
+        """Read the metrics twice, this many seconds apart.
 
         Raises:
-            WatchError: there is nothing to see.
+            WatchError: there are none, or they cannot be read.
         """
         before = self.read()
         time.sleep(seconds)
         return Interval(before, self.read())
 
     @property
-    def ended(self) -> str | None:
-        """How the run in the directory has ended, in words; None while it goes on, and for an address."""
+    def outcome(self) -> str | None:
+        """The end of the run in the directory, in words; None while the run is under way, and for an address."""
         if self._url is not None:
             return None
         if (self._directory / ADDRESS).exists():
@@ -94,8 +95,8 @@ class MetricsClient:
             else f"{self._directory}: {summary.get('status')} after {summary.get('ticks')} ticks"
         )
 
-    def readings(self, every_s: float, window_s: float) -> Iterator[tuple[Interval | None, str]]:
-        """What has happened within the window, or what is wrong, again and again."""
+    def intervals(self, every_s: float, window_s: float) -> Iterator[tuple[Interval | None, str]]:
+        """Yield `(the latest window_s seconds, "")`, or `(None, the problem)`, every `every_s` seconds."""
         scrapes: deque[Scrape] = deque()
         while True:
             try:

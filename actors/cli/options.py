@@ -1,4 +1,4 @@
-"""What several commands share: their options, and reading a configuration with its overrides."""
+"""The options that commands share, and the configuration that they read."""
 
 from __future__ import annotations
 
@@ -39,43 +39,43 @@ CONFIG = click.argument("config", metavar="[CONFIG]", required=False, type=click
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the CONFIG argument and the --set option."""
+    """Return a command with the CONFIG argument and the --set option added."""
     return CONFIG(SET(command))
 
 
 def choose_config(config: Path | None, doing: str, *, default: str = "default", quiet: bool = False) -> Path:
-    """Return the file that is named, or else `prism.yaml` of this directory, or else a shipped configuration.
+    """Return the named file, or else `prism.yaml` of this directory, or else a shipped configuration.
 
     Args:
-        doing: what is done with it, as in "running".
+        doing: the action for the message, as in "running".
         default: the name of the shipped configuration.
-        quiet: do not say which one is taken.
+        quiet: print no message about the choice.
     """
     if config is not None:
         return config
-    here = Path(FILE_NAME)
-    if here.is_file():
-        chosen, told = here, FILE_NAME
+    local = Path(FILE_NAME)
+    if local.is_file():
+        chosen, description = local, FILE_NAME
     else:
         example = examples()[default]
         chosen = example.path
-        told = (
+        description = (
             f"the shipped {'default ' if default == 'default' else ''}configuration ({default}.yaml: {example.about})"
         )
     if not quiet:
-        click.echo(f"prism: no CONFIG given: {doing} {told}", err=True)
+        click.echo(f"prism: no CONFIG given: {doing} {description}", err=True)
     return chosen
 
 
 def run_name(config: Path) -> str:
-    """Return the name after which a run of this file is called: the file's, or its directory's for `prism.yaml`."""
+    """Return the name for runs of this file: the file's, or its directory's for `prism.yaml`."""
     return config.resolve().parent.name or config.stem if config.name == FILE_NAME else config.stem
 
 
 def read_config(path: Path, overrides: Sequence[str]) -> Config:
-    """Return the configuration in a file, with the environment's and the command line's settings on top.
+    """Return the configuration in a file, overridden by settings of the environment and of the command line.
 
-    Input files that are not where it says, but beside it, are named with its directory in what is returned.
+    Input files that exist only beside the configuration are returned with its directory in their paths.
 
     Raises:
         ConfigError: there is no such file, or a setting is wrong.
@@ -87,7 +87,7 @@ def read_config(path: Path, overrides: Sequence[str]) -> Config:
 def _read(path: Path) -> str:
     try:
         with path.open(encoding="utf-8") as file:
-            return file.read(LENGTH_MAX + 1)  # whoever names a data file by mistake need not wait for all of it
+            return file.read(LENGTH_MAX + 1)  # a data file that is named by mistake is not read to its end
     except FileNotFoundError:
         raise ConfigError(str(path), "no such file; write one to start from with: prism init DIR") from None
     except IsADirectoryError:

@@ -1,4 +1,4 @@
-"""What a run shows while it runs: a live table on a terminal that can draw over it, plain lines elsewhere."""
+"""The progress display of a run: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from actors.runtime.simulation import Progress
 REFRESH_S = 0.25
 LINE_EVERY_S = 5.0
 STANDS_AFTER_S = 1.0
-"""A tick that takes longer than this, with questions open, is shown to stand: it waits for the oracle, as a rule."""
+"""The duration of a tick with open questions from which the clock is shown to stand: it probably waits for them."""
 
 
 class Pace:
-    """Turns readings into rates, and into how long the clock has stood.
+    """The pace of a run: its rates, and the time for which its clock has stood.
 
     Args:
-        read: where the run is.
+        read: returns the progress now.
         clock: seconds.
     """
 
@@ -36,11 +36,11 @@ class Pace:
         self._begun = self._moved = clock()
         self._last = (self._begun, 0, 0)
         self._first: int | None = None
-        """The tick at which this process began: a resumed run does not begin at 0."""
+        """The tick at which this process began: a resumed run does not begin at tick 0."""
         self.ticks_per_s = self.transitions_per_s = 0.0
 
     def now(self) -> Progress:
-        """A reading, with the rates since the one before."""
+        """Return the progress now, and update the rates since the call before."""
         progress, moment = self._read(), self._clock()
         since, ticks, transitions = self._last
         if self._first is None:
@@ -59,12 +59,12 @@ class Pace:
         return self._clock() - self._begun
 
     def eta_s(self, progress: Progress) -> float | None:
-        """Seconds to go at the mean pace so far; None before the first tick."""
+        """Return the seconds to go at the mean pace so far; None before the first tick."""
         done = progress.tick - (self._first or 0)
         return self.elapsed_s * (progress.ticks - progress.tick) / done if done else None
 
     def stands_s(self, progress: Progress) -> float | None:
-        """Seconds for which the clock has stood with questions open; None while it goes on, or none is open."""
+        """Return the seconds for which the clock has stood with open questions; None if it moves or none is open."""
         stands_s = self._clock() - self._moved
         is_open = progress.oracle_queue + progress.oracle_in_flight > 0
         return stands_s if is_open and stands_s >= STANDS_AFTER_S else None
@@ -74,8 +74,8 @@ async def show_progress(read: Callable[[], Progress]) -> None:
     """Show progress on standard error until cancelled."""
     console = Console(stderr=True)
     pace = Pace(read)
-    if not console.is_terminal or console.is_dumb_terminal:  # one that cannot draw over what it shows
-        pace.now()  # or the first line would have nothing to compare with
+    if not console.is_terminal or console.is_dumb_terminal:  # a live table needs a terminal that can move the cursor
+        pace.now()  # else the first line would have no rates
         while True:
             await anyio.sleep(LINE_EVERY_S)
             click.echo(line(pace.now(), pace), err=True)
@@ -86,7 +86,7 @@ async def show_progress(read: Callable[[], Progress]) -> None:
 
 
 def line(progress: Progress, pace: Pace) -> str:
-    """A reading as one plain line."""
+    """Return the progress as one plain line."""
     stands_s = pace.stands_s(progress)
     states = " ".join(f"{state}={count}" for state, count in progress.agents_by_state.items() if count)
     return (
@@ -100,7 +100,7 @@ def line(progress: Progress, pace: Pace) -> str:
 
 
 def table(progress: Progress, pace: Pace) -> RenderableType:
-    """A reading as a table: how far, how fast, who is where, and how the oracle does."""
+    """Return the progress as a table: ticks, pace, agents by state, and the oracle."""
     time = Text(f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go", style="dim")
     facts = Text(
         f"{pace.ticks_per_s:,.0f} ticks/s   {pace.transitions_per_s:,.0f} transitions/s   "
@@ -114,20 +114,20 @@ def table(progress: Progress, pace: Pace) -> RenderableType:
         facts.append(
             f"\nthe clock has stood for {duration(stands_s)}, with {questions:,} questions open", style="yellow"
         )
-    head = way(progress.tick, progress.ticks)
-    return Group(head, time, Text(), states(progress.agents_by_state), Text(), facts)
+    head = headline(progress.tick, progress.ticks)
+    return Group(head, time, Text(), states_table(progress.agents_by_state), Text(), facts)
 
 
-def way(tick: int, ticks: int, *more: str) -> RenderableType:
-    """How far a run is of all its ticks, as a bar and in numbers, and what else is to be said on that line."""
+def headline(tick: int, ticks: int, *more: str) -> RenderableType:
+    """Return the ticks done as a bar and in numbers, with further texts on the same line."""
     head = Table.grid(padding=(0, 2))
-    said = ", ".join((f"tick {tick:,} of {ticks:,} ({share(tick, ticks)})", *more))
-    head.add_row(ProgressBar(tick, ticks, style="green"), Text(said, style="bold"))
+    text = ", ".join((f"tick {tick:,} of {ticks:,} ({share(tick, ticks)})", *more))
+    head.add_row(ProgressBar(tick, ticks, style="green"), Text(text, style="bold"))
     return head
 
 
-def states(counts: Mapping[str, float]) -> RenderableType:
-    """How many agents are in each state; the bars are to the fullest one."""
+def states_table(counts: Mapping[str, float]) -> RenderableType:
+    """Return the number of agents in each state, as a table with bars; the longest bar is for the fullest state."""
     table = Table.grid(padding=(0, 2))
     most = max(1.0, *counts.values())
     for state, count in counts.items():
@@ -136,12 +136,12 @@ def states(counts: Mapping[str, float]) -> RenderableType:
 
 
 def share(part: float, whole: float) -> str:
-    """A part in percent; 100% only where it is all of it."""
+    """Return a part in percent, rounded down, so that only the whole is 100%."""
     return f"{math.floor(100 * part / whole)}%"
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds as `1 h 02 min`, `3 min 04 s` or `5 s`; a dash for None."""
+    """Return seconds as `1 h 02 min`, `3 min 04 s` or `5 s`; a dash for None."""
     if seconds is None:
         return "-"
     minutes, rest = divmod(round(seconds), 60)

@@ -1,4 +1,4 @@
-"""A share as a line of a fixed width. What is done and what is not have signs of their own, for want of colour."""
+"""A progress bar of a fixed width. Both of its parts have their own signs, so it can be read without colour."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from rich.segment import Segment
 
 BAR_WIDTH = 40
 SIGNS, ASCII_SIGNS = ("━", "·"), ("=", ".")
-"""For what is done, and for what is not."""
+"""The signs for the part that is done, and for the rest."""
 
 
 class ProgressBar:
-    """A line of signs, the first of them for what is done.
+    """A line of signs, for the part that is done and then for the rest.
 
     Args:
-        part: what is done, of the whole; more than the whole counts as all of it.
-        whole: all there is; above 0.
-        style: of what is done.
+        part: the part that is done; more than the whole counts as the whole.
+        whole: the whole; above 0.
+        style: the style of the part that is done.
         width: signs in all.
-        has_track: whether what is not done is shown; not where the whole is only the longest of several bars.
+        has_track: whether the rest is shown; False if the whole is only the longest of several bars.
     """
 
     def __init__(
@@ -31,10 +31,10 @@ class ProgressBar:
         self._has_track = has_track
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The line, as wide as it is where there is room."""
+        """Yield the line, in its own width or that of the terminal."""
         done, rest = ASCII_SIGNS if options.ascii_only else SIGNS
         width = min(self._width, options.max_width)
-        full = int(self._share * width)  # all of it only where nothing is missing
+        full = int(self._share * width)  # rounded down: full only when nothing is missing
         yield Segment(done * full, console.get_style(self._style))
         if self._has_track:
             yield Segment(rest * (width - full), console.get_style("bright_black"))
@@ -42,6 +42,6 @@ class ProgressBar:
             yield Segment(" " * (width - full))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """As wide as it is, where there is room."""
+        """Return its own width, or that of the terminal."""
         width = min(self._width, options.max_width)
         return Measurement(width, width)

@@ -1,4 +1,4 @@
-"""`prism replay`: whether a run, done again, comes out as its journal says."""
+"""`prism replay`: runs a recorded run again, and compares it with its journal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import anyio
 import click
 
 from actors.cli.options import QUIET, RUN
-from actors.cli.run_command import showing
+from actors.cli.run_command import with_progress
 from actors.runs.directory import RunDirectory
-from actors.runs.replay import replay as replayed
+from actors.runs.replay import replay as run_again
 
 
 @click.command()
@@ -19,12 +19,12 @@ from actors.runs.replay import replay as replayed
 @click.option("--ticks", type=click.IntRange(min=1), metavar="N", help="Replay only the first N ticks.")
 @QUIET
 def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
-    """Do the run in the directory RUN again, without any model, and compare it with its journal tick by tick.
+    """Run the run in the directory RUN again, without a model, and compare it with its journal tick by tick.
 
     The oracle's answers come from oracle.log; those of the embedded oracle are computed again. Nothing is written.
     The first difference ends it with exit code 1 and one line that names the tick, the agent and the field.
     """
-    simulation = anyio.run(partial(showing, partial(replayed, RunDirectory(path), ticks), quiet=quiet))
+    simulation = anyio.run(partial(with_progress, partial(run_again, RunDirectory(path), ticks), quiet=quiet))
     digest = simulation.engine.digest.hexdigest()
     if quiet:
         click.echo(digest)

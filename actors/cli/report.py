@@ -1,4 +1,4 @@
-"""The summary of a run as a person reads it, within 80 columns."""
+"""The summary of a run as text for the terminal, within 80 columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_GROUP = 5
 
 
 def render(summary: Summary, directory: str) -> RenderableType:
-    """What the run came to, and where its files are."""
+    """Return the summary as text and tables, with the directory of its files."""
     status = Text(f"{summary.status}", style="bold green" if summary.status == "done" else "bold yellow")
     length = f"{_plural(summary.rounds, 'round')}, {_plural(summary.ticks, 'tick')}"
     if summary.stopped_by is not None:
@@ -60,7 +60,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:
-    """A titled table of counts with their shares as bars."""
+    """Return a titled table of counts with their shares as bars."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
     table.add_column(min_width=18)
     table.add_column(justify="right", min_width=12)
@@ -74,13 +74,13 @@ def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:
 
 
 def _world(world: Mapping[str, Any]) -> RenderableType:
-    """What the domain adds: a line for each number or group of numbers."""
+    """Return the domain's entries as a table: a line for each number or group of numbers."""
     table = Table(title="world", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
     table.add_column(min_width=18)
     for name, value in world.items():
         if isinstance(value, Mapping):
             if len(value) > LONGEST_GROUP:
-                continue  # a distribution: for summary.json, not for the eye
+                continue  # a distribution, which is too long for a line; summary.json has it
             shown = ", ".join(f"{key.replace('_', ' ')} {number:,}" for key, number in value.items())
         else:
             shown = f"{value:,}"

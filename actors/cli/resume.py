@@ -1,4 +1,4 @@
-"""`prism resume`: go on with a run that was stopped, or killed, or is to go on for longer."""
+"""`prism resume`: continues a run that was stopped or killed, or makes a run longer."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from actors.runs.resume import resume_run
 @click.option(
     "--force",
     is_flag=True,
-    help="Go on although the code, or a setting that cannot change the past, is another; and cut off damage.",
+    help="Resume although the code, or a setting that cannot change the past, has changed; and cut off damage.",
 )
 @QUIET
 def resume(path: Path, ticks: int | None, overrides: Sequence[str], *, force: bool, quiet: bool) -> None:
-    """Go on with the run in the directory RUN where its files end.
+    """Resume the run in the directory RUN where its files end.
 
-    It starts from the latest checkpoint that its journal bears out, does the ticks after it again and compares each
-    with the journal, then goes on. So a killed run ends with the journal of one that was never killed, and no answer
-    of the oracle that had arrived is asked for again. --ticks makes a run longer, also one that is done.
+    It starts from the latest checkpoint that agrees with the journal, runs the ticks after it again and compares each
+    with the journal, then runs the rest. So a killed run ends with the journal of one that was never killed, and no
+    question that has an answer is asked again. --ticks makes a run longer, also one that is done.
 
-    It refuses, with the names of what differs, if settings, input files or code are no longer what the run began with.
+    It refuses, and names the differences, if settings, input files or code are not those that the run began with.
     """
     RunDirectory(path).manifest()
     with locked(path):
@@ -39,7 +39,7 @@ def resume(path: Path, ticks: int | None, overrides: Sequence[str], *, force: bo
         for note in notes:
             click.echo(f"prism: {note}", err=True)
         if run.is_done:
-            told = f"{path}: has all its {run.recorded.ticks:,} ticks; --ticks N makes it longer"
-            click.echo(run.digest if quiet else told)
+            text = f"{path}: has all its {run.recorded.ticks:,} ticks; --ticks N makes it longer"
+            click.echo(run.digest if quiet else text)
         else:
             run_and_report(run, quiet=quiet)

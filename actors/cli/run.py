@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.building import build_showing
+from actors.cli.building import build_with_progress
 from actors.cli.options import OUT, QUIET, TICKS, choose_config, read_config, run_name, with_settings
 from actors.cli.run_command import run_and_report
 from actors.core.errors import ActorError
@@ -29,7 +29,7 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
     Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM.
     Settings come from CONFIG, then from environment variables such as PRISM_SIMULATION__SEED, then from --set; see
     docs/configuration.md. Ctrl-C finishes the tick, writes a checkpoint and the summary and exits with 130; a second
-    one leaves at once. Whatever ends it, even a crash: `prism resume` goes on where it was.
+    one exits at once. `prism resume` continues a run that was stopped in any way, even by a crash.
 
     \b
     Written to the run's directory:
@@ -37,19 +37,19 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
       manifest.json     versions, seed and the SHA-256 of every input file
       journal.prism     every answer of every agent, a frame for each tick
       oracle.log        the oracle's answers as they arrived
-      checkpoint-*.bin  where a resumed run goes on; the latest two
-      metrics.json      while it runs: where it can be watched, with metrics.enabled
+      checkpoint-*.bin  the state that a resume starts from; the latest two
+      metrics.json      while it runs, the address of its metrics, with metrics.enabled
       log.jsonl         warnings and errors, a JSON object a line
-      rounds.csv        how it developed: a row for each round
-      summary.json      what the run came to, with its digest
+      rounds.csv        the course of the run: a row for each round
+      summary.json      the summary, with the digest
       tape.sqlite       the model's answers, with oracle.tape=record
     """
     if ticks is not None:
         overrides = [*overrides, f"simulation.ticks={ticks}"]
     path = choose_config(config, "running", quiet=quiet)
     settings = read_config(path, overrides)
-    built = build_showing(settings, quiet=quiet)
-    with observation(settings) as observed:  # first of all: a port in use must not leave a run's directory behind
+    built = build_with_progress(settings, quiet=quiet)
+    with observation(settings) as observed:  # before all else: a port in use must leave no run directory
         directory = RunDirectory.create(out, run_name(path))
         with locked(directory.path):
             try:

@@ -1,4 +1,4 @@
-"""What `run`, `resume` and `fork` have in common: carrying out a run, and saying how it ended."""
+"""The common part of `run`, `resume`, `fork` and `replay`: they execute a run with a display, and report its end."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 
 class Terminal(Display):
-    """Shows a run on the terminal."""
+    """A display of a run on the terminal."""
 
     def begin(self, run: Run, oracle: str) -> None:
-        """Say what is run."""
+        """Print what is run."""
         again = run.recorded.ticks - run.recorded.tick
         where = f", from tick {run.recorded.ticks:,}" if run.recorded.ticks else ""
         where += f" ({again:,} ticks are done again first)" if again else ""
@@ -45,29 +45,29 @@ class Terminal(Display):
         )
 
     async def show(self, progress: Callable[[], Progress]) -> None:
-        """Show progress."""
+        """Show progress until cancelled."""
         await show_progress(progress)
 
 
 def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None) -> None:
-    """Run, write the summary, show it, and exit as its end demands. The caller holds the run's lock.
+    """Run, write and show the summary, and exit with the code of the run's end. The caller holds the run's lock.
 
     Args:
-        observed: how it is observed, where its address was taken before; by default as the configuration says.
+        observed: the observation, if it is listening already; by default that of the configuration.
     """
     directory = run.directory
-    with ExitStack() as around:
-        observed = observed or around.enter_context(observation(run.config))
+    with ExitStack() as stack:
+        observed = observed or stack.enter_context(observation(run.config))
         if observed.address is not None and not quiet:
             click.echo(f"prism: metrics at {observed.address.url}/metrics", err=True)
-        logs = around.enter_context(logging_to(directory.log))
-        observer = around.enter_context(observed.observing(directory.path.resolve().name))
-        around.enter_context(directory.publishing(observed.address))
+        logs = stack.enter_context(logging_to(directory.log))
+        observer = stack.enter_context(observed.observing(directory.path.resolve().name))
+        stack.enter_context(directory.publishing(observed.address))
         try:
             summary = anyio.run(execute, run, Display() if quiet else Terminal(), observer, logs)
         except OracleFailedError as error:
             if error.failure == "spent":
-                with suppress(ActorError):  # on a full disk it looks like a crash, and goes on all the same
+                with suppress(ActorError):  # on a full disk the run looks crashed, and can be resumed all the same
                     directory.record_spent(error.tick)
             raise
     try:
@@ -78,7 +78,7 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
         click.echo(summary.digest)
     else:
         Console().print(render(summary, str(directory.path)))
-        _say_how_to_go_on(summary, directory.path)
+        _print_resume_command(summary, directory.path)
     if summary.stopped_by == SPEND_CAP:
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
@@ -86,35 +86,36 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
 
 
 def has_new_ticks(run: Run) -> bool:
-    """Whether the journal has more than it had when the run was opened."""
+    """Return whether the journal has grown since the run was opened."""
     return RealDisk(run.directory.path).size(JOURNAL) > run.recorded.end
 
 
-def _say_how_to_go_on(summary: Summary, path: Path) -> None:
+def _print_resume_command(summary: Summary, path: Path) -> None:
     if summary.status == "stopped":
         raised = " --force --set oracle.max_calls=..." if summary.stopped_by == SPEND_CAP else ""
         click.echo(f"prism: stopped with a checkpoint; go on with: prism resume {path}{raised}", err=True)
 
 
-async def showing(do: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool) -> T:
-    """What a function returns that runs simulations, one after the other, with the progress of each on the terminal.
+async def with_progress(function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool) -> T:
+    """Call a function that runs simulations, one after the other, show their progress, and return its result.
 
     Args:
-        do: calls its argument with every simulation that begins.
+        function: calls its argument with every simulation that begins.
 
     Raises:
-        PrismError: the function did.
+        PrismError: the function raised it.
     """
-    begun: list[Simulation] = []
+    simulations: list[Simulation] = []
     try:
         async with anyio.create_task_group() as tasks:
 
-            def begins(simulation: Simulation) -> None:
-                begun.append(simulation)
-                if len(begun) == 1 and not quiet:
-                    tasks.start_soon(show_progress, lambda: begun[-1].progress())  # noqa: PLW0108  # more may follow
+            def on_begin(simulation: Simulation) -> None:
+                simulations.append(simulation)
+                if len(simulations) == 1 and not quiet:
+                    # A lambda, because further simulations may begin.
+                    tasks.start_soon(show_progress, lambda: simulations[-1].progress())  # noqa: PLW0108
 
-            result = await do(begins)
+            result = await function(on_begin)
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         if (error := first_error(group, PrismError)) is not None:

@@ -1,4 +1,4 @@
-"""`prism runs`: the runs there are, and how they stand."""
+"""`prism runs`: lists runs with their status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from actors.core.errors import RunDirectoryError
 from actors.runs.listing import ListedRun, runs_in
 
 WIDEST = 10_000
-"""Columns that a table may take where nobody reads it on a terminal."""
+"""Columns that a table may have if it is not shown on a terminal."""
 
 
 @click.command()
@@ -21,11 +21,11 @@ def runs(root: Path) -> None:
     """List the runs in DIR (default: runs), or the one run that DIR is.
 
     \b
-    running   a process is at work in it
+    running   a process works on it
     done      it has all its ticks
-    stopped   it ended early with a checkpoint; `prism resume` goes on
-    crashed   it ended otherwise; `prism resume` goes on
-    damaged   its journal or configuration cannot be read; `prism verify` says why
+    stopped   it ended early with a checkpoint; `prism resume` continues it
+    crashed   it ended otherwise; `prism resume` continues it
+    damaged   its journal or configuration cannot be read; `prism verify` shows why
     """
     try:
         lines = runs_in(root)
@@ -44,7 +44,7 @@ def runs(root: Path) -> None:
 
 
 def _table(lines: list[ListedRun]) -> Table:
-    """A row for each run; nothing in it is shortened."""
+    """Return a table with a row for each run; no cell is shortened."""
     table = Table(box=None, pad_edge=False)
     for title in ("run", "state", "resumable", "ticks", "of", "agents", "digest", "note"):
         table.add_column(title, justify="right" if title in {"ticks", "of", "agents"} else "left", no_wrap=True)
@@ -63,7 +63,7 @@ def _table(lines: list[ListedRun]) -> Table:
 
 
 def _block(line: ListedRun) -> str:
-    """The same of one run, where a row would not fit."""
+    """Return one run as lines, for a terminal that is too narrow for a row."""
     rows = [
         str(line.path),
         f"  {line.status.value}, {'resumable' if line.is_resumable else 'not resumable'}",
@@ -75,6 +75,6 @@ def _block(line: ListedRun) -> str:
 
 
 def _note(line: ListedRun) -> str:
-    """Who is at work in it, and where it comes from."""
+    """Return the process that works on a run, and the run that it branched off."""
     notes = [line.holder, f"fork of {line.parent}" if line.parent else None]
     return ", ".join(filter(None, notes))

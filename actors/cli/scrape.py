@@ -1,4 +1,4 @@
-"""Numbers read back from a page of metrics, and what follows from two of them."""
+"""Scrapes: the numbers on a page of metrics, and the changes between two of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Key = tuple[str, frozenset[tuple[str, str]]]
 
 
 class Scrape(msgspec.Struct, frozen=True):
-    """One page.
+    """The numbers of one page.
 
     Args:
-        moment_s: when it was read, on the reader's own clock.
+        moment_s: the time of reading, on the reader's clock.
         samples: `{(name, labels): value}`, in the order of the page.
     """
 
@@ -24,7 +24,7 @@ class Scrape(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str, moment_s: float) -> Scrape:
-        """The numbers on a page in the Prometheus text format.
+        """Return the numbers on a page in the Prometheus text format.
 
         Raises:
             ValueError: it is not in that format.
@@ -32,49 +32,49 @@ class Scrape(msgspec.Struct, frozen=True):
         samples: dict[Key, float] = {}
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
-                # What a server says goes to a terminal, where control characters do things.
+                # A server's text goes to a terminal, which would act on control characters.
                 labels = frozenset((name, _printable(value)) for name, value in sample.labels.items())
                 samples[sample.name, labels] = sample.value
         return cls(moment_s, samples)
 
     def value(self, name: str, **labels: str) -> float:
-        """The sum of the samples of that name and with at least these labels; 0 for none."""
+        """Return the sum of the samples of that name with at least these labels; 0 for none."""
         wanted = labels.items()
-        return sum(value for (each, has), value in self.samples.items() if each == name and wanted <= has)
+        return sum(value for (key, has), value in self.samples.items() if key == name and wanted <= has)
 
     def by(self, name: str, label: str) -> dict[str, float]:
-        """`{label value: sum}` of the samples of that name, in the order of the page."""
+        """Return `{label value: sum}` of the samples of that name, in the order of the page."""
         sums: dict[str, float] = {}
-        for (each, has), value in self.samples.items():
-            if each == name:
-                key = dict(has).get(label, "")
-                sums[key] = sums.get(key, 0.0) + value
+        for (key, has), value in self.samples.items():
+            if key == name:
+                label_value = dict(has).get(label, "")
+                sums[label_value] = sums.get(label_value, 0.0) + value
         return sums
 
     def labels(self, name: str) -> dict[str, str]:
-        """The labels of the first sample of that name; none where there is no such sample."""
-        return next((dict(has) for each, has in self.samples if each == name), {})
+        """Return the labels of the first sample of that name; none if there is no such sample."""
+        return next((dict(has) for key, has in self.samples if key == name), {})
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """What happened between two scrapes. Counters that fell belong to a process that started anew in between."""
+    """The changes between two scrapes. A counter falls if the process was started again between them."""
 
     before: Scrape
     after: Scrape
 
     def growth(self, read: Callable[[Scrape], float]) -> float:
-        """By how much a counter grew."""
+        """Return the growth of a counter."""
         return max(0.0, read(self.after) - read(self.before))
 
     def rate(self, read: Callable[[Scrape], float]) -> float:
-        """By how much a counter grew a second."""
+        """Return the growth of a counter a second."""
         elapsed_s = self.after.moment_s - self.before.moment_s
         return self.growth(read) / elapsed_s if elapsed_s > 0 else 0.0
 
     def quantile(self, share: float, name: str, **labels: str) -> float | None:
-        """A quantile of the observations that a histogram counted in between, or of all if there were none.
+        """Return a quantile of a histogram's observations in the interval, or of all if there were none in it.
 
-        It is interpolated within its bucket, as Prometheus does it; None where nothing was ever observed.
+        It is interpolated within its bucket, as in Prometheus; None if there are no observations at all.
         """
         return _quantile(share, self._buckets(name, labels)) or _quantile(share, _buckets(self.after, name, labels))
 
@@ -84,10 +84,10 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 def _buckets(scrape: Scrape, name: str, labels: Mapping[str, str]) -> dict[float, float]:
-    """`{upper bound: observations up to it}`, ascending."""
+    """Return `{upper bound: observations up to it}`, ascending."""
     sums: dict[float, float] = {}
-    for (each, has), value in scrape.samples.items():
-        if each == f"{name}_bucket" and labels.items() <= has:
+    for (key, has), value in scrape.samples.items():
+        if key == f"{name}_bucket" and labels.items() <= has:
             bound = float(dict(has)["le"])
             sums[bound] = sums.get(bound, 0.0) + value
     return dict(sorted(sums.items()))
@@ -101,7 +101,7 @@ def _quantile(share: float, buckets: Mapping[float, float]) -> float | None:
     for bound, count in buckets.items():
         if count >= share * total and count > below:
             if math.isinf(bound):
-                return lower  # no more is known than that it is above
+                return lower  # the last bucket has no upper bound
             return lower + (bound - lower) * (share * total - below) / (count - below)
         lower, below = bound, count
     return lower

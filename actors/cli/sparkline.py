@@ -1,4 +1,4 @@
-"""How the numbers of a world moved over a run: a line of blocks for each, from `rounds.csv`."""
+"""Sparklines of the numbers of a world over a run: a line of blocks for each, from `rounds.csv`."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
 BLOCKS = "▁▂▃▄▅▆▇█"
-BESIDES = 60
-"""Columns of the terminal that everything but the blocks takes."""
+OTHER_COLUMNS = 60
+"""Columns of the terminal beside the blocks."""
 WIDTHS = (10, 60)
-"""The fewest and the most blocks in a line; where there are more rounds, each block is the mean of several."""
+"""The fewest and the most blocks in a line; with more rounds, each block is the mean of several."""
 
 
 def read_paths(series: Path, names: Iterable[str]) -> dict[str, list[float]]:
-    """`{column: its numbers, a row each}` of those columns that the series has; nothing where there is no series."""
+    """Return `{column: its numbers by row}` of the columns that the file has; nothing if there is no file."""
     if not series.is_file():
         return {}
     with series.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     try:
         return {name: [float(row[name]) for row in rows] for name in names if rows and name in rows[0]}
-    except (TypeError, ValueError):  # a damaged row; what the run came to is shown all the same
+    except (TypeError, ValueError):  # a damaged row; the rest of the summary is shown all the same
         return {}
 
 
 class Sparklines:
-    """A table: each number after the first round and after the last, its extremes, and how it moved between them.
+    """A table of numbers: the first, the last, the lowest and the highest value of each, and its sparkline.
 
     Args:
         paths: `{name: its numbers}`, each at least one.
@@ -40,21 +40,21 @@ class Sparklines:
         self._paths = paths
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table, as wide as the terminal lets it be."""
+        """Yield the table, at most as wide as the terminal."""
         least, most = WIDTHS
-        width = min(max(options.max_width - BESIDES, least), most)
+        width = min(max(options.max_width - OTHER_COLUMNS, least), most)
         table = Table(title="path over the rounds", title_justify="left", title_style="bold", box=None, padding=(0, 1))
         table.add_column("", min_width=18, no_wrap=True)
         for name in ("first", "", "last", "lowest", "highest"):
             table.add_column(name, justify="right" if name else "left", no_wrap=True)
         for name, values in self._paths.items():
-            first, *others = map(_shown, (values[0], values[-1], min(values), max(values)))
+            first, *others = map(_format, (values[0], values[-1], min(values), max(values)))
             table.add_row(name.replace("_", " "), first, blocks(values, width), *others)
         yield table
 
 
 def blocks(values: Sequence[float], width: int) -> str:
-    """The values as at most `width` blocks between their lowest and their highest; level ones stand in the middle."""
+    """Return the values as at most `width` blocks from the lowest to the highest; equal values are in the middle."""
     count = min(width, len(values))
     edges = [index * len(values) // count for index in range(count + 1)]
     means = [sum(values[start:end]) / (end - start) for start, end in pairwise(edges)]
@@ -62,5 +62,5 @@ def blocks(values: Sequence[float], width: int) -> str:
     return "".join(BLOCKS[round((mean - low) / span * top) if span else top // 2] for mean in means)
 
 
-def _shown(number: float) -> str:
+def _format(number: float) -> str:
     return f"{number:,.2f}" if abs(number) < 1000 else f"{number:,.0f}"

@@ -1,4 +1,4 @@
-"""Configurations to start from, one for each domain: every setting that it has, explained."""
+"""Templates of configurations, one for each domain: every setting that it has, explained."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LINE = re.compile(r"( *)(\w+):(?: (.*))?")
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """How the file for a domain differs from the file with all settings at their defaults.
+    """A template: the differences of a domain's file from the file with all settings at their defaults.
 
     Args:
         about: what is simulated, in words.
-        head: the comment at the top; none keeps the usual one.
-        values: `{setting: (its value, why not the default)}`.
-        without: sections that mean nothing in this domain.
+        head: the comment at the top; None keeps the usual one.
+        values: `{setting: (its value, the reason for it)}`.
+        without: sections that have no meaning in this domain.
     """
 
     about: str
@@ -28,7 +28,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     without: frozenset[str] = frozenset()
 
     def text(self) -> str:
-        """The file."""
+        """Return the file's text."""
         head, *sections = starter_yaml().rstrip("\n").split("\n\n")
         return "\n\n".join([self.head or head, *self._kept(sections)]) + "\n"
 
@@ -36,8 +36,8 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
         path: list[str] = []
         for section in sections:
             lines = section.split("\n")
-            opened = next(found for line in lines if (found := LINE.fullmatch(line)))
-            path = [*path[: len(opened[1]) // 2], opened[2]]
+            header = next(match for line in lines if (match := LINE.fullmatch(line)))
+            path = [*path[: len(header[1]) // 2], header[2]]
             if not any(".".join(path[:depth]) in self.without for depth in range(1, len(path) + 1)):
                 yield "\n".join(self._set(line, ".".join(path)) for line in lines)
 
@@ -74,4 +74,4 @@ TEMPLATES = {
         without=frozenset({"population", "feed", "statechart", "oracle.choice"}),
     ),
 }
-"""`{domain: its file}`."""
+"""`{domain: its template}`."""

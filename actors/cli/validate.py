@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.building import build_showing
+from actors.cli.building import build_with_progress
 from actors.cli.options import choose_config, read_config, with_settings
 from actors.factory.checks import Checked, check_domain
 from actors.factory.oracle_backends import check_oracle
@@ -22,8 +22,8 @@ from prism.config import Config
 def validate(config: Path | None, overrides: Sequence[str], *, build: bool) -> None:
     """Check CONFIG and every file it names, and say what would be run.
 
-    Takes less than a second, whatever the size: people are not made, and of a file of more than a megabyte it is only
-    looked whether it can be opened. The last lines name what was not checked; --build checks that too.
+    Takes less than a second, whatever the size: people are not made, and a file of more than a megabyte is only opened.
+    The last lines name what was not checked; --build checks that too.
 
     Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
     line, and what was expected; the exit code is then 3.
@@ -44,15 +44,15 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool) -> N
     )
     for name, sha256 in checked.inputs.items():
         click.echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
-    _say_what_was_not_checked(checked)
+    _print_unchecked(checked)
 
 
 def _build(config: Config) -> Checked:
-    domain, inputs = build_showing(config, always=True)
+    domain, inputs = build_with_progress(config, always=True)
     return Checked(domain.size, dict(inputs), "")
 
 
-def _say_what_was_not_checked(checked: Checked) -> None:
+def _print_unchecked(checked: Checked) -> None:
     unread = [name for name, sha256 in checked.inputs.items() if sha256 is None]
     if unread:
         click.echo(f"not read: {', '.join(unread)}; --build reads every file")

@@ -1,25 +1,27 @@
-"""`prism watch`: look at a run that goes on elsewhere."""
+"""`prism watch`: shows a run that another process executes, by its metrics."""
 
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from actors.cli.progress import LINE_EVERY_S
+from actors.cli.metrics_client import MetricsClient
+from actors.cli.progress import LINE_EVERY_S, duration, headline, share, states_table
+from actors.cli.scrape import Interval
 from actors.core.errors import WatchError
-
-if TYPE_CHECKING:
-    from actors.cli.metrics_client import MetricsClient
 
 EVERY_S = 1.0
 WINDOW_S = 10.0
 """Rates are over the latest scrapes of this time."""
+
+TICKS, PLANNED, CALLS = "prism_ticks_total", "prism_ticks_planned", "prism_llm_request_duration_seconds"
 
 
 @click.command()
@@ -30,47 +32,124 @@ WINDOW_S = 10.0
     "--ca", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE", help="Certificates to trust."
 )
 def watch(run: str, *, once: bool, user: str | None, ca: Path | None) -> None:
-    """Watch a run that goes on elsewhere, by its metrics.
+    """Show a run that another process executes, by its metrics.
 
     URL_OR_RUN is the address of its metrics, such as http://127.0.0.1:9464, or its directory. The run must have been
-    started with metrics.enabled=true. Ctrl-C ends the watch, not the run.
+    started with metrics.enabled=true. Ctrl-C ends this command, not the run.
     """
-    # Imported here, because an HTTP client takes 0.2 s to import and every command comes by this module.
-    from actors.cli.metrics_client import MetricsClient  # noqa: PLC0415
-    from actors.cli.watch_view import view  # noqa: PLC0415
-
-    reader = MetricsClient(run, user, ca)
+    client = MetricsClient(run, user, ca)
     if once:
         try:
-            Console().print(view(reader.interval(EVERY_S)))
+            Console().print(view(client.interval(EVERY_S)))
         except WatchError:
-            if (ended := reader.ended) is None:
+            if (outcome := client.outcome) is None:
                 raise
-            click.echo(f"prism: {ended}", err=True)
+            click.echo(f"prism: {outcome}", err=True)
             sys.exit(1)
         return
     try:
-        _live(reader)
+        _show(client)
     except KeyboardInterrupt:
         return
 
 
-def _live(reader: MetricsClient) -> None:
-    from actors.cli.watch_view import line, view  # noqa: PLC0415
-
+def _show(client: MetricsClient) -> None:
+    """Show the run until it ends: a live table on a terminal, plain lines elsewhere."""
     console = Console()
     if not console.is_terminal or console.is_dumb_terminal:
-        for interval, problem in reader.readings(LINE_EVERY_S, WINDOW_S):
-            if problem and (ended := reader.ended) is not None:
-                click.echo(ended)
+        for interval, problem in client.intervals(LINE_EVERY_S, WINDOW_S):
+            if problem and (outcome := client.outcome) is not None:
+                click.echo(outcome)
                 return
             click.echo(line(interval) if interval else f"prism: {problem}", err=interval is None)
         return
     with Live(Text("..."), console=console, auto_refresh=False) as live:
-        seen: RenderableType = Text("nothing seen yet")
-        for interval, problem in reader.readings(EVERY_S, WINDOW_S):
-            seen = view(interval) if interval else seen
-            if problem and (ended := reader.ended) is not None:
-                live.update(Group(seen, Text(ended)), refresh=True)
+        latest: RenderableType = Text("nothing seen yet")
+        for interval, problem in client.intervals(EVERY_S, WINDOW_S):
+            latest = view(interval) if interval else latest
+            if problem and (outcome := client.outcome) is not None:
+                live.update(Group(latest, Text(outcome)), refresh=True)
                 return
-            live.update(Group(seen, Text(f"{problem}; trying again", style="red")) if problem else seen, refresh=True)
+            content = Group(latest, Text(f"{problem}; trying again", style="red")) if problem else latest
+            live.update(content, refresh=True)
+
+
+def line(interval: Interval) -> str:
+    """Return an interval as one plain line."""
+    now = interval.after
+    agents = " ".join(f"{state}={count:.0f}" for state, count in now.by("prism_agents", "state").items() if count)
+    planned = now.value(PLANNED)
+    where = f"/{planned:.0f} ({share(now.value(TICKS), planned)}) eta {duration(_left_s(interval))}" if planned else ""
+    return (
+        f"tick {now.value(TICKS):.0f}{where} | round {now.value('prism_round'):.0f} | {_pace(interval)}"
+        f" | oracle waiting={now.value('prism_oracle_queue_depth'):.0f}"
+        f" asked={now.value('prism_llm_requests_in_flight'):.0f} fallbacks={now.value('prism_fallbacks_total'):.0f}"
+        f" | {agents}"
+    )
+
+
+def view(interval: Interval) -> RenderableType:
+    """Return an interval as a table: the run, its ticks, its pace, agents by state, the oracle and the journal."""
+    agents = interval.after.by("prism_agents", "state")
+    return Group(*_head(interval), Text(), states_table(agents), Text(), *map(Text, _facts(interval)))
+
+
+def _head(interval: Interval) -> Iterator[RenderableType]:
+    now = interval.after
+    run = now.labels("prism_run_info")
+    ended = "" if now.value("prism_run_active") else ", not under way"
+    yield Text(
+        f"{run.get('run_id', '?')} ({run.get('scenario')}, {run.get('backend')}, seed {run.get('seed')}){ended}",
+        style="bold",
+    )
+    done, planned, rounds = now.value(TICKS), now.value(PLANNED), f"round {now.value('prism_round'):,.0f}"
+    if not planned:  # a version of PRISM without this metric
+        yield Text(f"tick {done:,.0f}, {rounds}", style="bold")
+        return
+    yield headline(int(done), int(planned), rounds)
+    if not ended:
+        yield Text(f"{duration(_left_s(interval))} to go", style="dim")
+
+
+def _left_s(interval: Interval) -> float | None:
+    """Return the seconds to go at the pace of the interval; None if no tick was committed in it."""
+    pace = interval.rate(lambda scrape: scrape.value(TICKS))
+    left = interval.after.value(PLANNED) - interval.after.value(TICKS)
+    return max(0.0, left) / pace if pace else None
+
+
+def _facts(interval: Interval) -> Iterator[str]:
+    now = interval.after
+    yield (
+        f"{_pace(interval)}   quarantined {now.value('prism_agents_quarantined'):.0f}   "
+        f"restarts {now.value('prism_actor_restarts_total', reason='crash'):.0f}"
+    )
+    breaker = next((state for state, on in now.by("prism_oracle_breaker_state", "state").items() if on), "unknown")
+    p50, p95 = (interval.quantile(share, CALLS, outcome="ok") for share in (0.5, 0.95))
+    yield (
+        f"oracle: {now.value('prism_oracle_queue_depth'):,.0f} waiting, "
+        f"{now.value('prism_llm_requests_in_flight'):,.0f} of {now.value('prism_llm_concurrency_limit'):,.0f} being "
+        f"asked, p50 {_seconds(p50)}, p95 {_seconds(p95)}, breaker {breaker}"
+    )
+    reasons = {reason: count for reason, count in now.by("prism_fallbacks_total", "reason").items() if count}
+    why = f" ({', '.join(f'{reason} {count:,.0f}' for reason, count in reasons.items())})" if reasons else ""
+    yield f"{sum(reasons.values()):,.0f} fallbacks{why}, {now.value('prism_llm_tokens_total'):,.0f} tokens"
+    written = now.value("prism_checkpoint_timestamp_seconds")
+    checkpoint = f"{duration(max(0.0, time.time() - written))} ago" if written else "none"
+    yield (
+        f"journal: {now.value('prism_journal_ticks_total'):,.0f} ticks, "
+        f"{now.value('prism_journal_bytes_total') / 1e6:,.1f} MB; latest checkpoint: {checkpoint}"
+    )
+    lag, longest = now.value("prism_event_loop_lag_seconds"), now.value("prism_event_loop_lag_seconds_max")
+    memory = now.value("process_resident_memory_bytes") / 1e6
+    yield f"event loop late by {lag:.3f} s, at most {longest:.3f} s in the last minute; memory {memory:,.0f} MB"
+
+
+def _pace(interval: Interval) -> str:
+    ticks = interval.rate(lambda scrape: scrape.value(TICKS))
+    transitions = interval.rate(lambda scrape: scrape.value("prism_agent_transitions_total"))
+    return f"{ticks:,.1f} ticks/s   {transitions:,.0f} transitions/s"
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f} s"

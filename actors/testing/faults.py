@@ -53,7 +53,7 @@ def evenly(share: float) -> dict[Fault, float]:
 
 
 class FaultPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The inference calls that fail: exact calls first, else by share. Counted from 1, and the same every time.
+    """A plan of the inference calls that fail: by number first, else by share. Calls are counted from 1.
 
     Args:
         shares: the share of the calls that fail in each way; at most 1 together.

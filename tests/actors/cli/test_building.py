@@ -8,14 +8,14 @@ import pytest
 from rich.console import Console
 
 from actors.cli import building
-from actors.cli.building import SHOWN_FROM, build_showing
+from actors.cli.building import SHOWN_FROM, build_with_progress
 from prism.config import Config, PopulationConfig, SimulationConfig
 
 SMALL = Config(population=PopulationConfig(size=20))
 
 
 def test_a_small_population_is_built_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    assert build_showing(SMALL).domain.size == 20
+    assert build_with_progress(SMALL).domain.size == 20
     assert capsys.readouterr().err == ""
 
 
@@ -23,14 +23,14 @@ def test_a_large_one_is_announced_and_a_quiet_one_is_not(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(building, "SHOWN_FROM", 20)
-    build_showing(SMALL)
+    build_with_progress(SMALL)
     assert capsys.readouterr().err.startswith("prism: drawing who of 20 people follows whom\n")
-    build_showing(SMALL, quiet=True)
+    build_with_progress(SMALL, quiet=True)
     assert capsys.readouterr().err == ""
 
 
 def test_an_economy_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
-    build_showing(Config(simulation=SimulationConfig(domain="economy")), always=True)
+    build_with_progress(Config(simulation=SimulationConfig(domain="economy")), always=True)
     assert capsys.readouterr().err == ""
 
 
@@ -38,7 +38,7 @@ def test_a_terminal_shows_the_step_and_its_time(monkeypatch: pytest.MonkeyPatch)
     screen = io.StringIO()
     monkeypatch.setattr(building, "Console", lambda **_: Console(file=screen, force_terminal=True, width=80))
     monkeypatch.setenv("TERM", "xterm")
-    build_showing(SMALL, always=True)
+    build_with_progress(SMALL, always=True)
     assert "prism: preparing the world, 0 s" in screen.getvalue()
 
 

@@ -121,7 +121,7 @@ def test_a_reader_goes_on_when_a_run_comes_back_at_another_address(tmp_path: Pat
         (tmp_path / "metrics.json").write_text(json.dumps({"url": server.url}))
         return server
 
-    readings = MetricsClient(str(tmp_path)).readings(0.0, 10.0)
+    readings = MetricsClient(str(tmp_path)).intervals(0.0, 10.0)
     assert next(readings)[1].endswith("the run has ended, or was started without metrics.enabled")
     for _ in range(2):
         with closing(come_back()):
@@ -136,7 +136,7 @@ def test_a_run_whose_process_is_gone_is_not_waited_for(options: tuple[str, ...],
     run.mkdir()
     (run / "metrics.json").write_text('{"url": "http://127.0.0.1:1"}')
     with locked(run):
-        assert MetricsClient(str(run)).ended is None, "somebody is at work there"
+        assert MetricsClient(str(run)).outcome is None, "somebody is at work there"
     ended = prism("watch", str(run), *options)
     told = f"{run}: its process is gone; go on with: prism resume {run}\n"
     assert (ended.code, ended.out, ended.err) == ((1, "", f"prism: {told}") if options else (0, told, ""))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from actors.cli.scrape import Interval, Scrape
-from actors.cli.watch_view import line, view
+from actors.cli.watch import line, view
 from tests.actors.cli.pages import PAGE
 from tests.actors.metrics.support import Watched
 from tests.schedules import run_scheduled
