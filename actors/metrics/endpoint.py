@@ -1,4 +1,4 @@
-"""The HTTP endpoint of a run: its metrics, and whether it is alive and ready.
+"""The HTTP endpoint of a run and its pages: `/metrics`, `/healthz` (is it alive?) and `/readyz` (is it ready?).
 
 The port is taken before anything is written, so a port in use ends a run before it has begun.
 """

@@ -1,4 +1,4 @@
-"""The HTTP server of a run's pages `/metrics`, `/healthz` and `/readyz`, in threads of its own.
+"""The HTTP server under the endpoint: connections, TLS and the password, in threads of its own.
 
 No thread uses the event loop: a blocked loop does not block a scrape, and `/healthz` reports it. Connections are
 limited in number and time, because anyone who can reach the port can open them.
