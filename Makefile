@@ -24,17 +24,23 @@ INSTALL = awk -v part=$(VENV)/part- '/^[^ ]/ { odd = !odd } { print > (part odd)
   && echo $(VENV)/part-0 $(VENV)/part-1 | xargs -P 2 -n 1 $(BIN)/python -m pip $(PIP) --require-hashes --requirement
 COUNT = $$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/\1/p' $(1) | sort -u | wc -l | tr -d ' ')
 
-$(BIN)/pip: # of the version in the lock; ensurepip, where there is no other pip, takes three seconds longer
+# pip of the version in the lock, installed by whatever pip there is; ensurepip takes three seconds longer.
+$(BIN)/pip: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "PRISM needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys, venv; from importlib.util import find_spec; \
+	    sys.exit(not (find_spec("pip") or find_spec("ensurepip")))' 2>/dev/null \
+	  || { echo "PRISM needs Python's venv and pip; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@echo "prism: creating the environment $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv --without-pip $(VENV)
-	@awk '/^[^ ]/ { found = /^pip==/ } found' requirements.lock > $(VENV)/pip.lock
-	@$(PYTHON) -m pip --python $(BIN)/python $(PIP) --require-hashes --requirement $(VENV)/pip.lock 2>$(VENV)/pip.log \
-	  || $(BIN)/python -m ensurepip --default-pip >>$(VENV)/pip.log 2>&1 \
-	  || { echo "PRISM needs pip or ensurepip; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@awk '/^[^ ]/ { found = /^pip==/ } found' $< > $(VENV)/pip.lock
+	@{ $(PYTHON) -m pip --python $(BIN)/python $(PIP) --require-hashes --requirement $(VENV)/pip.lock || { \
+	     $(BIN)/python -m ensurepip \
+	     && $(BIN)/python -m pip $(PIP) --require-hashes --requirement $(VENV)/pip.lock; } } >$(VENV)/pip.log 2>&1 \
+	  || { cat $(VENV)/pip.log >&2; echo "prism: pip cannot be installed" >&2; exit 1; }
+	@touch $@
 
-$(RUNS): requirements.lock pyproject.toml | $(BIN)/pip
+$(RUNS): $(BIN)/pip pyproject.toml
 	@echo "prism: installing the $(call COUNT,requirements.lock) packages that a run needs"
 	@$(call INSTALL,requirements.lock)
 	@echo "prism: installing prism itself"
