@@ -1,0 +1,111 @@
+"""The wheel in an environment of its own, outside the project; and what `make` says where it cannot make one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+DEFAULT, ECONOMY = "2019a7be3e8eefbcd2f7bd2e5e476c24", "5e509734a73457ecb4c74da287ad05dc"
+"""Digests of the shipped configurations."""
+
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")
+OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PRISM_", "COVERAGE"))}
+
+
+def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=cwd, env=OUTSIDE if env is None else env, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `prism` of a wheel, installed with the packages of the lock in an environment of its own."""
+    place = tmp_path_factory.mktemp("installed")
+    built = run(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", place, ROOT, cwd=place)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = place.glob("prism_sim-*.whl")
+    run(sys.executable, "-m", "venv", "--without-pip", place / "venv", cwd=place)
+    python = place / "venv" / "bin" / "python"
+    install = (*PIP, "--python", str(python), "install", "--no-deps", "--no-compile")
+    packages = run(*install, "--require-hashes", "-r", ROOT / "requirements.lock", cwd=place)
+    if packages.returncode:
+        pytest.skip(f"pip cannot install here: {packages.stderr.strip().splitlines()[-1]}")
+    assert run(*install, "--no-index", wheel, cwd=place).returncode == 0
+    return python.parent / "prism"
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(installed: Path, tmp_path: Path) -> None:
+    def prism(*arguments: str) -> subprocess.CompletedProcess[str]:
+        ended = run(installed, *arguments, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        return ended
+
+    assert prism("--version").stdout.startswith("prism, version ")
+    default = prism("run")
+    assert "no CONFIG given: running the shipped default configuration (default.yaml: 1,000 " in default.stderr
+    assert f"digest {DEFAULT}" in default.stdout
+    assert (tmp_path / "runs" / "default-001" / "journal.prism").exists()
+
+    assert prism("init", "--example", "economy").stdout.endswith("next: prism run economy/prism.yaml\n")
+    assert prism("run", "economy/prism.yaml", "--quiet").stdout == f"{ECONOMY}\n"
+    assert prism("backtest", "--quiet").stdout == "runs/economy-backtest-001\n"
+    assert [line.split()[0] for line in prism("init", "--list").stdout.splitlines()] == shipped()
+    for name in shipped():
+        prism("init", f"all/{name}", "--example", name)
+        prism("validate", f"all/{name}/prism.yaml")
+
+
+def shipped() -> list[str]:
+    names = sorted(path.stem for path in (ROOT / "configs").glob("*.yaml"))
+    return ["default", *(name for name in names if name != "default")]
+
+
+def stand_in(directory: Path, refuses: str) -> Path:
+    """A `python3` that fails where it is asked about this, and is fine otherwise."""
+    path = directory / "python3"
+    path.write_text(f'#!/bin/sh\ncase "$*" in *{refuses}*) exit 1;; esac\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("refuses", "told"),
+    [
+        ("version_info", "PRISM needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3 ..."),
+        ("ensurepip", "PRISM needs Python's venv and pip; on Debian and Ubuntu: apt install python3-venv"),
+    ],
+)
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_says_in_a_line_what_is_missing(refuses: str, told: str, tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    ended = run("make", "run", f"PYTHON={stand_in(tmp_path, refuses)}", cwd=tmp_path)
+    assert ended.returncode != 0
+    assert ended.stderr.splitlines()[0] == told
+    assert ended.stdout == ""
+    assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_a_run_installs_what_a_run_needs_and_a_test_adds_the_rest(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+
+    def steps(*targets: str) -> list[str]:
+        planned = run("make", "--dry-run", *targets, cwd=tmp_path).stdout
+        return [lock for lock in ("requirements.lock", "requirements-dev.lock") if f"' {lock}" in planned]
+
+    assert steps("run") == ["requirements.lock"]
+    assert steps("test") == ["requirements.lock", "requirements-dev.lock"]
