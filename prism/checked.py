@@ -1,6 +1,6 @@
-"""Records whose constructor converts and refuses what decoding would, so that a value of theirs can be trusted.
+"""Records whose constructor converts and refuses values as decoding does, so that any value of theirs can be trusted.
 
-msgspec checks a value where it decodes one, and not where a record is constructed: `Record(size=-5)` would be taken.
+msgspec checks a value when it decodes one, but not when a record is constructed: `Record(size=-5)` would be accepted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLAIN_CLASSES: dict[type[inspect.Type], type] = {
 }
 
 _MSGSPEC_ERROR = re.compile(r"(?P<problem>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
-"""How msgspec words an error: the problem, and the place within the value, such as `[3].name`."""
+"""The form of an error of msgspec: the problem, and the place within the value, such as `[3].name`."""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class _Fields:
         self._unchecked = msgspec.defstruct(record.__name__, list(types.items()), array_like=True, gc=False)
 
     def are_held(self, values: tuple[Any, ...]) -> bool:
-        """Return whether the record holds these values just as they are; False also where that takes a closer look."""
+        """Return whether the record holds these values without change; False also if only a closer look could tell."""
         if not all(map(contains, self._classes, map(type, values))) or not _are_finite(values):
             return False
         try:
@@ -113,7 +113,7 @@ _fields = cache(_Fields)
 
 
 def _classes(kind: inspect.Type) -> Iterator[type]:
-    """The classes whose values a field holds without converting them; what is in a collection is looked at as well."""
+    """Yield the classes whose values a field holds without conversion. A collection's items are checked as well."""
     match kind:
         case inspect.Metadata():
             yield from _classes(kind.type)
@@ -132,7 +132,7 @@ def _classes(kind: inspect.Type) -> Iterator[type]:
 
 
 def _item_classes(kind: inspect.Type) -> Iterator[type]:
-    """The classes of what stands in a list, or below the keys of a mapping, as in `_classes`."""
+    """Yield the classes of the items of a list, or of the values of a mapping, as in `_classes`."""
     match kind:
         case inspect.Metadata():
             yield from _item_classes(kind.type)
@@ -160,7 +160,7 @@ def _are_finite(values: Iterable[object]) -> bool:
 
 
 def _plain(value: object) -> object:
-    """A number, text or path as a plain one; a list item by item; anything else as it is."""
+    """Return a number, text or path as a plain one; a list item by item; anything else unchanged."""
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, str):

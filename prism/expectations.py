@@ -1,4 +1,4 @@
-"""What a value was expected to be, and what was found instead: the words of every refusal."""
+"""The words of a refusal: the value that was expected, and the value that was found."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _number_text(kind: inspect.IntType | inspect.FloatType) -> str:
 
 
 def _plain(number: float) -> str:
-    """A bound without needless digits: 0.0 is 0, and a large int keeps all its digits."""
+    """Return a bound without needless digits: 0.0 is 0, and a large int keeps all its digits."""
     return str(number) if isinstance(number, int) else f"{number:g}"
 
 

@@ -1,4 +1,4 @@
-"""What the settings must satisfy together; each one's own type and range stand in the model."""
+"""The checks of settings against each other. Each setting's own type and range are in `prism.config.model`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ SESSION_TICKS = 4
 """The fewest ticks in which a person can come online, see a post, decide and act."""
 
 _CALENDAR = tuple(f"simulation.{name}" for name in ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds"))
-"""What decides when the last tick is."""
+"""The settings that decide the time of the last tick."""
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings that are each well formed and cannot hold together.
+    """Settings that are each valid and contradict each other.
 
     Args:
-        keys: the dotted paths of those involved; which one to blame depends on who set it.
-        problem: what is wrong, in words that fit below any of the keys.
+        keys: the dotted paths of those involved; the error names the one that was set last.
+        problem: the conflict, in words that are right for any of the keys.
     """
 
     keys: tuple[str, ...]
@@ -101,7 +101,7 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
 
 
 def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Iterator[Conflict]:
-    """What a turn of an economy cannot be made with: it is whole within its tick, and has no answer by default."""
+    """Yield the settings that a turn of an economy does not allow: it is complete in its tick and has no fallback."""
     if oracle.mode != "pace":
         yield Conflict(
             keys=("oracle.mode", "simulation.domain"),

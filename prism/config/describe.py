@@ -1,4 +1,4 @@
-"""The settings as data, for `prism init`, for docs/configuration.md and for errors that say what was expected."""
+"""The settings as data, for `prism init` and for docs/configuration.md."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Every setting of a PRISM run, at its default. Delete what you do not change: an 
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that can be set.
+    """One setting.
 
     Args:
-        path: the dotted path, as `--set` takes it.
+        path: the dotted path, as in `--set`.
         type: the type and range in words: `int >= 1`, `one of: a, b`, `text or none`.
-        item_type: the same for one item, where the setting is a list.
+        item_type: the same for one item, if the setting is a list.
         default: the default as YAML text.
-        description: what it means.
-        section_description: what the section it stands in is about.
+        description: the meaning of the setting.
+        section_description: the subject of its section.
     """
 
     path: str
@@ -42,7 +42,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def section(self) -> str:
-        """The dotted path of the section it stands in."""
+        """The dotted path of its section."""
         return self.path.rpartition(".")[0]
 
     @property
@@ -53,12 +53,12 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def settings() -> tuple[Setting, ...]:
-    """Every setting, a section's own before those of the sections inside it."""
+    """Return every setting: a section's own settings first, then those of the sections inside it."""
     return tuple(_settings_of(cast(inspect.StructType, inspect.type_info(Config)), Config(), ""))
 
 
 def starter_yaml() -> str:
-    """A YAML file with every setting at its default, each below a comment that tells its meaning and range."""
+    """Return a YAML file with every setting at its default, below a comment with its meaning and range."""
     lines = _comment(STARTER_HEADER, "")
     opened: tuple[str, ...] = ()
     for section, members in groupby(settings(), key=lambda setting: setting.section):
@@ -77,7 +77,7 @@ def starter_yaml() -> str:
 
 
 def settings_markdown() -> str:
-    """The tables of docs/configuration.md: a heading, a sentence and a table for each section."""
+    """Return the tables of docs/configuration.md: a heading, a sentence and a table for each section."""
     blocks = []
     for section, members in groupby(settings(), key=lambda setting: setting.section):
         listed = tuple(members)
@@ -109,14 +109,14 @@ def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: 
 
 
 def _unwrap(kind: inspect.Type) -> tuple[inspect.Type, str]:
-    """The bare type of a field and the description that its Meta carries."""
+    """Return the bare type of a field, and its description."""
     if not isinstance(kind, inspect.Metadata):
         return kind, ""
     return kind.type, str((kind.extra_json_schema or {}).get("description", ""))
 
 
 def yaml_text(value: object) -> str:
-    """A value as YAML on one line."""
+    """Return a value as YAML on one line."""
     plain = list(value) if isinstance(value, tuple) else value
     text = yaml.safe_dump(plain, default_flow_style=True, width=float("inf"), allow_unicode=True)
     return text.removesuffix("...\n").strip()

@@ -1,7 +1,7 @@
-"""A YAML text as plain values that still know the line they stand on.
+"""A YAML text as plain values, each with its line.
 
-YAML as a configuration needs it, and no more. Numbers, booleans and null are written as YAML 1.2 writes them: the older
-rules turn `no` into false, `0042` into 34 and `12:30` into 750, and leave `1e3` a text, all without a word.
+Only the part of YAML that a configuration needs is read. Numbers, booleans and null are written as in YAML 1.2: the
+older rules turn `no` into false, `0042` into 34 and `12:30` into 750, and leave `1e3` a text, all without a message.
 Tags and aliases are refused: no setting needs them, and with aliases a small file can mean an endless value. Long texts
 and deep nesting are refused too: the time of the library grows with the square of the depth, 12 s for 4 KB of `[`.
 """
@@ -18,16 +18,17 @@ from prism.errors import ConfigError
 from prism.expectations import found
 
 DEPTH_MAX = 32
-"""Collections inside one another; settings need 4."""
+"""The most collections inside one another; settings need 4."""
 LENGTH_MAX = 64 * 1024
-"""Characters of a text. Every setting with its explanation takes 13,000; this many take the library up to a second."""
+"""The most characters of a text. All settings with their comments take 13,000; for this many the library takes up to
+1 s."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands under one key.
+    """The value of one key.
 
     Args:
-        value: the value, or a dict of entries where it is a mapping.
+        value: the value, or a dict of entries if it is a mapping.
         line: the 1-based line of the key.
     """
 
@@ -59,7 +60,7 @@ class _Loader(yaml.SafeLoader):
             raise self._too_deep(self.tokens[-1].start_mark)
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Compose a node with all that is in it."""
+        """Return a node with everything inside it."""
         event = self.peek_event()  # type: ignore[no-untyped-call]
         self._refuse_reference(event)
         is_collection = isinstance(event, yaml.CollectionStartEvent)
@@ -100,14 +101,10 @@ for _tag, _first, _pattern in (
 
 
 def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> dict[str, Entry]:
-    """The sections of a YAML text by name; none where it is empty.
-
-    Args:
-        length_max: characters it may have.
+    """Return the sections of a YAML text by name; none if it is empty.
 
     Raises:
-        ConfigError: it is too long or nested too deeply, is no YAML, has no sections at the top, or a key in it is no
-            text or stands twice.
+        ConfigError: it is not YAML, has no sections at the top, or has a key that is not a text or is there twice.
     """
     top = _read(text, source, length_max)
     if top is None or top.value is None:
@@ -118,10 +115,10 @@ def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> di
 
 
 def read_value(text: str, source: str, key: str) -> object:
-    """The value that a text means by itself, as an environment variable or `--set` gives it; none where it is empty.
+    """Return the value of a single text, from an environment variable or `--set`; none if it is empty.
 
     Raises:
-        ConfigError: it is too long or nested too deeply, or is no YAML.
+        ConfigError: it is not YAML.
     """
     try:
         top = _read(text, source, LENGTH_MAX)
@@ -132,14 +129,14 @@ def read_value(text: str, source: str, key: str) -> object:
 
 
 def without_lines(value: object) -> object:
-    """A value with its entries replaced by what stands in them."""
+    """Return a value with its entries replaced by their values."""
     if isinstance(value, dict):
         return {key: without_lines(entry.value) for key, entry in value.items()}
     return [without_lines(item) for item in value] if isinstance(value, list) else value
 
 
 def _read(text: str, source: str, length_max: int) -> Entry | None:
-    """The whole text as one entry."""
+    """Return the whole text as one entry."""
     if len(text) > length_max:
         raise ConfigError(source, f"is longer than the {length_max:,} characters that a configuration may have")
     try:
@@ -189,7 +186,7 @@ def _scalar(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:
 
 
 def join(path: str, key: str) -> str:
-    """The dotted path of a key; what cannot be printed is escaped, so that an error stays on one line."""
+    """Return the dotted path of a key, with unprintable characters escaped, so that an error stays on one line."""
     shown = (key if key.isprintable() else ascii(key)[1:-1]) or "''"
     return f"{path}.{shown}" if path else shown
 

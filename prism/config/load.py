@@ -1,8 +1,9 @@
-"""Settings from several places become one checked `Config`: defaults, then YAML, then the environment, then `--set`.
+"""The loader: settings from several places become one checked `Config`.
 
-A value remembers where it was set, so that an error points there. Whatever comes later replaces a setting as a whole,
-lists included, and a value that was replaced is not judged: only unknown keys are refused wherever they stand.
-A section without anything below it (`population:`) keeps its defaults, as in a file whose keys are all commented out.
+The order is: defaults, then YAML, then the environment, then `--set`. A later value replaces a setting as a whole,
+lists included. A replaced value is not checked, but an unknown key is an error anywhere. Each value remembers where it
+was set, so that an error can name the place. An empty section (`population:`) keeps its defaults, as in a file whose
+keys are all commented out.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 
 class Leaf(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of one setting and where it was set."""
+    """The value of one setting, and the place where it was set."""
 
     value: object
     source: str
     line: int | None = None
 
     def refuse(self, problem: str, key: str) -> ConfigError:
-        """The error that points at this value."""
+        """Return the error that names this value's place."""
         return ConfigError(self.source, problem, key=key, line=self.line)
 
 
@@ -119,7 +120,7 @@ def _from_overrides(overrides: Sequence[str] | Mapping[str, object]) -> Iterator
 
 
 def _known_path(parts: Sequence[str], source: str) -> str:
-    """The dotted path of a setting, from its parts."""
+    """Return the dotted path of a setting, from its parts."""
     sections = sections_of(Config)
     whole, section = "", ""
     for part in parts:
@@ -136,7 +137,7 @@ def _known_path(parts: Sequence[str], source: str) -> str:
 
 
 def _tree(leaves: Mapping[str, Leaf]) -> dict[str, Any]:
-    """The leaves as nested sections, each value as its section holds it."""
+    """Return the leaves as nested sections, each value as its section holds it."""
     tree: dict[str, Any] = {}
     for path, leaf in leaves.items():
         *outer, name = path.split(".")

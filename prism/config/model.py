@@ -1,6 +1,7 @@
 """Every setting of a run: type, range, default and meaning. `docs/configuration.md` and `prism init` are made from it.
 
-Floats from 0 to 1 are probabilities or shares. Times are in ticks, or in seconds where a name ends in `_s`.
+Floats from 0 to 1 are probabilities or shares. Times are in ticks, or in seconds if a name ends in `_s`. In an economy,
+rates, inflation, growth and unemployment are in percent; a point is a percentage point.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class SimulationConfig(Section, frozen=True, kw_only=True):
-    """What is simulated, for how long, from which seed."""
+    """The domain, the length and the seed of the simulation."""
 
-    domain: Annotated[Literal["social", "economy"], Meta(description="which world is simulated")] = "social"
+    domain: Annotated[Literal["social", "economy"], Meta(description="the domain that is simulated")] = "social"
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it")] = 42
-    rounds: Annotated[int, Meta(ge=1, le=10**9, description="how many rounds to run")] = 50
+    rounds: Annotated[int, Meta(ge=1, le=10**9, description="number of rounds")] = 50
     ticks_per_round: Annotated[
         int,
         Meta(ge=1, le=10**6, description="length of a round: at least 4 for people, who get one trigger a tick"),
@@ -41,45 +42,53 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
 
 
 class ActivityConfig(Section, frozen=True, kw_only=True):
-    """How often people come online: log-normal over people, so a few are there always and most are there rarely."""
+    """The frequency of people's visits: log-normal over people, so a few are often online and most are rarely."""
 
-    mean: Annotated[float, Meta(gt=0.0, le=1.0, description="mean probability of being online in a round")] = 0.35
+    mean: Annotated[float, Meta(gt=0.0, le=1.0, description="mean probability that a person is online in a round")] = (
+        0.35
+    )
     sigma: Annotated[float, Meta(ge=0.0, le=3.0, description="spread of log activity; 0 makes all people alike")] = 0.9
 
 
 class GraphConfig(Section, frozen=True, kw_only=True):
-    """Who follows whom: generated, read from a file, or as the profiles say."""
+    """The follow graph: generated, read from a file, or taken from the profiles."""
 
     kind: Annotated[
         Literal["barabasi_albert", "stochastic_block", "watts_strogatz", "profiles"],
         Meta(description="generator, or `profiles` for the follow lists in the profile file; a path overrides it"),
     ] = "barabasi_albert"
     path: Annotated[
-        str | None, Meta(description="edge list (.txt .csv .tsv) or .graphml, each also .gz; it brings its own people")
+        str | None,
+        Meta(description="edge list (.txt .csv .tsv) or .graphml, each also .gz; its people replace population.size"),
     ] = None
     directed: Annotated[
-        bool, Meta(description="in a file: `a b` means a follows b; otherwise they follow each other")
+        bool, Meta(description="in a file: `a b` means that a follows b; false: they follow each other")
     ] = False
-    degree: Annotated[int, Meta(ge=1, description="people each one follows on average (even for watts_strogatz)")] = 10
+    degree: Annotated[
+        int, Meta(ge=1, description="mean number of people that a person follows; even for watts_strogatz")
+    ] = 10
     blocks: Annotated[int, Meta(ge=1, description="stochastic_block: number of equal communities")] = 5
     mixing: Annotated[Share, Meta(description="stochastic_block: share of ties that leave the community")] = 0.1
     rewiring: Annotated[Share, Meta(description="watts_strogatz: share of ties rewired at random")] = 0.1
 
 
 class PopulationConfig(Section, frozen=True, kw_only=True):
-    """The people: how many, who they are and what moves them."""
+    """The people: their number, their personas and their thresholds."""
 
     size: Annotated[
-        int, Meta(ge=1, le=10**7, description="people in a generated graph; a graph file brings its own")
+        int, Meta(ge=1, le=10**7, description="number of people in a generated graph; a graph file has its own")
     ] = 1000
     profiles: Annotated[
-        str | None, Meta(description="OASIS profiles, .json or .csv, dealt out by seed; none makes synthetic people")
+        str | None,
+        Meta(description="OASIS profiles, .json or .csv, given to people by the seed; none makes synthetic people"),
     ] = None
     topics: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(min_length=1, description="what synthetic people are interested in and post about"),
+        Meta(min_length=1, description="topics of synthetic people's interests and posts"),
     ] = ("politics", "business", "technology", "culture", "sport", "science", "food", "travel")
-    interests_per_person: Annotated[int, Meta(ge=1, description="topics a synthetic person cares about")] = 3
+    interests_per_person: Annotated[
+        int, Meta(ge=1, description="number of topics that a synthetic person is interested in")
+    ] = 3
     engagement_threshold: Annotated[Share, Meta(description="mean relevance at which a person engages")] = 0.5
     threshold_spread: Annotated[
         Share, Meta(description="standard deviation of the engagement threshold over people")
@@ -88,43 +97,48 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Share, Meta(description="width of the band around the threshold in which the oracle is asked")
     ] = 0.1
     posts_per_session: Annotated[
-        Share, Meta(description="probability that a person who comes online posts something of their own")
+        Share, Meta(description="probability that a person who comes online publishes an original post")
     ] = 0.12
     activity: ActivityConfig = ActivityConfig()
     graph: GraphConfig = GraphConfig()
 
 
 class FeedConfig(Section, frozen=True, kw_only=True):
-    """What people are shown. Formulas and sources: docs/feeds.md."""
+    """The feed: the posts that people see. Formulas and sources: docs/feeds.md."""
 
     algorithm: Annotated[
-        Literal["chronological", "hot", "interest", "random"], Meta(description="how candidates are ranked")
+        Literal["chronological", "hot", "interest", "random"], Meta(description="ranking of the candidates")
     ] = "interest"
     size: Annotated[int, Meta(ge=1, le=1000, description="posts shown in one session")] = 5
-    out_of_network: Annotated[Share, Meta(description="share of the feed from people one does not follow")] = 0.2
+    out_of_network: Annotated[
+        Share, Meta(description="share of the feed from people whom the person does not follow")
+    ] = 0.2
     memory: Annotated[
-        int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person, newest first out last")
+        int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person: the newest ones")
     ] = 50
     pool: Annotated[int, Meta(ge=1, le=1000, description="out-of-network candidates sampled for one feed")] = 20
     attention: Annotated[
-        Share, Meta(description="probability that a noticed post is considered, to the power of its place in the feed")
+        Share,
+        Meta(
+            description="this to the power of a post's place in the feed is the probability that the post is considered"
+        ),
     ] = 0.9
-    horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is shown no more")] = 10
+    horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is no longer shown")] = 10
 
 
 class StatechartConfig(Section, frozen=True, kw_only=True):
-    """How people move between states."""
+    """The timing of people's states, and the use of the oracle."""
 
     default_timeout_ticks: Annotated[
-        int, Meta(ge=1, description="ticks after which an idle scroller rests and a stuck person recovers")
+        int, Meta(ge=1, description="ticks after which a scroller without posts rests and a stuck person recovers")
     ] = 5
     rest_ticks: Annotated[int, Meta(ge=1, description="ticks a person rests after an action")] = 2
     max_history_depth: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="transitions each person remembers; none: 50, or 0 for more than 10,000 people"),
+        Meta(description="transitions in each person's history; none: 50, or 0 for more than 10,000 people"),
     ] = None
     oracle_enabled: Annotated[
-        bool, Meta(description="false: an ambiguous choice takes the chart's first row and nobody is asked")
+        bool, Meta(description="false: an ambiguous choice takes the chart's first row, and the oracle is not asked")
     ] = True
 
 
@@ -132,7 +146,12 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
     """Coefficients of the embedded oracle, a multinomial logit. UNCALIBRATED: fit them before you publish."""
 
     scale: Annotated[
-        float, Meta(ge=0.001, le=100.0, description="noise s in P(j) ~ exp(V_j / s); small is decided")
+        float,
+        Meta(
+            ge=0.001,
+            le=100.0,
+            description="noise s in P(j) ~ exp(V_j / s); with a small s the best option nearly always wins",
+        ),
     ] = 0.5
     like: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of liking; scrolling on is 0")] = -1.2
     reshare: Annotated[float, Meta(ge=-100.0, le=100.0, description="constant of resharing")] = -1.9
@@ -144,12 +163,13 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
         float, Meta(ge=-100.0, le=100.0, description="weight of the post's popularity, for liking and resharing")
     ] = 0.5
     fatigue: Annotated[
-        float, Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen; it counts against")
+        float,
+        Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen; it lowers the utility"),
     ] = 0.6
 
 
 class OracleConfig(Section, frozen=True, kw_only=True):
-    """Who answers ambiguous choices, how often they may be asked and how long they may take."""
+    """The oracle that decides ambiguous choices: its backend, its limits and its deadline."""
 
     backend: Annotated[
         Literal["choice", "ollama", "openai"],
@@ -157,7 +177,7 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     ] = "choice"
     mode: Annotated[
         Literal["pace", "realtime"],
-        Meta(description="`pace`: the clock waits for late answers; `realtime`: it does not, they are fallbacks"),
+        Meta(description="`pace`: the clock waits for late answers; `realtime`: late answers become fallbacks"),
     ] = "pace"
     lookahead_ticks: Annotated[
         int, Meta(ge=0, le=1000, description="ticks a person deliberates; 0 waits for the answer in the same tick")
@@ -184,7 +204,7 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     ] = None
     concurrency: Annotated[
         Literal["fixed", "adaptive"],
-        Meta(description="`adaptive`: climb while more calls at once bring more answers a second"),
+        Meta(description="`adaptive`: the limit rises while more calls at once bring more answers a second"),
     ] = "fixed"
     max_concurrency: Annotated[int, Meta(ge=1, le=100_000, description="most calls under way at once")] = 64
     max_calls: Annotated[
@@ -194,17 +214,17 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=0)] | None, Meta(description="spend cap: tokens in and out; checked before each call")
     ] = None
     when_spent: Annotated[
-        Literal["fallback", "stop"], Meta(description="past the cap: recorded fallbacks, or the run stops")
+        Literal["fallback", "stop"], Meta(description="after a cap is reached: recorded fallbacks, or the run stops")
     ] = "fallback"
     tape: Annotated[
         Literal["off", "record", "replay"],
-        Meta(description="`record` keeps every answer; `replay` answers from there and asks nobody"),
+        Meta(description="`record` keeps every answer; `replay` answers from the tape and asks no server"),
     ] = "off"
     tape_path: Annotated[
         str | None, Meta(description="the tape's file; none records to tape.sqlite in the run's directory")
     ] = None
     queue_size: Annotated[
-        int, Meta(ge=1, le=10**7, description="most questions waiting; beyond it the engine holds them")
+        int, Meta(ge=1, le=10**7, description="most questions in the oracle's queue; the engine holds the others")
     ] = 10_000
     choice: ChoiceConfig = ChoiceConfig()
 
@@ -220,7 +240,7 @@ class LLMConfig(Section, frozen=True, kw_only=True):
     ] = "http://127.0.0.1:11434"
     model: Annotated[str, Meta(min_length=1, description="name of the model, as the server lists it")] = "llama3.2"
     temperature: Annotated[
-        float, Meta(ge=0.0, le=2.0, description="spread of the answers; at 0 equal questions have one answer")
+        float, Meta(ge=0.0, le=2.0, description="spread of the answers; at 0 equal questions share one answer")
     ] = 0.7
     seed: Annotated[int, Meta(ge=0, le=2**31 - 1, description="the seeds of all calls follow from it")] = 0
     num_predict: Annotated[int, Meta(ge=1, le=131_072, description="most tokens of an answer")] = 64
@@ -228,9 +248,9 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         int, Meta(ge=256, le=2**20, description="tokens of prompt and answer together; ollama loads the model for it")
     ] = 2048
     keep_alive: Annotated[
-        str, Meta(min_length=1, description="how long ollama keeps the model in memory after a call: 30m, 24h, -1m")
+        str, Meta(min_length=1, description="time that ollama keeps the model in memory after a call: 30m, 24h, -1m")
     ] = "30m"
-    timeout_s: Annotated[float, Meta(gt=0.0, le=3600.0, description="longest a call may take, to its last byte")] = 60.0
+    timeout_s: Annotated[float, Meta(gt=0.0, le=3600.0, description="longest time of a call, to its last byte")] = 60.0
     api_key_env: Annotated[
         str,
         Meta(
@@ -271,16 +291,20 @@ class TaylorConfig(Section, frozen=True, kw_only=True):
     ] = 1.0
     rate_error: Annotated[
         float,
-        Meta(ge=0.01, le=100.0, description="standard error of the rule's rate, in points: how unsure advisers are"),
+        Meta(ge=0.01, le=100.0, description="standard error of the rule's rate, in points: the advisers' uncertainty"),
     ] = 1.7
 
 
 class MacroConfig(Section, frozen=True, kw_only=True):
-    """How the economy answers the interest rate, a quarter a tick. Equations and limits: docs/economy.md."""
+    """The response of the economy to the interest rate, one quarter a tick. Equations and limits: docs/economy.md."""
 
     neutral_rate: Annotated[
         float,
-        Meta(ge=-20.0, le=20.0, description="real rate that moves no output, percent; the rule's own may be mistaken"),
+        Meta(
+            ge=-20.0,
+            le=20.0,
+            description="real rate that leaves output unchanged, percent; the rule's value may differ",
+        ),
     ] = 2.0
     natural_unemployment: Annotated[
         float, Meta(ge=0.1, le=50.0, description="unemployment at a zero output gap, percent (US mean 1959-2009: 5.9)")
@@ -294,7 +318,11 @@ class MacroConfig(Section, frozen=True, kw_only=True):
     ] = 3.15
     gap_persistence: Annotated[
         float,
-        Meta(ge=0.0, lt=1.0, description="part of the output gap left a quarter later (Rudebusch & Svensson 1999)"),
+        Meta(
+            ge=0.0,
+            lt=1.0,
+            description="part of the output gap that remains a quarter later (Rudebusch & Svensson 1999)",
+        ),
     ] = 0.91
     rate_effect: Annotated[
         float,
@@ -306,7 +334,7 @@ class MacroConfig(Section, frozen=True, kw_only=True):
     ] = 0.14
     anchoring: Annotated[
         Share,
-        Meta(description="weight of the anchor in expected inflation; 0: the last quarter's goes on. UNCALIBRATED"),
+        Meta(description="weight of the anchor in expected inflation; 0: last quarter's is expected. UNCALIBRATED"),
     ] = 0.1
     anchor: Annotated[
         float, Meta(ge=-20.0, le=100.0, description="inflation that anchored people expect, percent a year")
@@ -322,7 +350,7 @@ class MacroConfig(Section, frozen=True, kw_only=True):
 
 
 class InitialConfig(Section, frozen=True, kw_only=True):
-    """Where the economy starts: the indicators given here, or those of a quarter in a file."""
+    """The state in which the economy starts: the indicators given here, or those of a quarter in a file."""
 
     interest_rate: Annotated[float, Meta(ge=-10.0, le=100.0, description="short-term rate, percent")] = 4.0
     inflation: Annotated[float, Meta(ge=-50.0, le=100.0, description="inflation, percent a year")] = 2.0
@@ -333,7 +361,7 @@ class InitialConfig(Section, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="quarterly .csv (also .gz) with columns year, quarter, realgdp, cpi, tbilrate, unemp; "
-            "it overrides the indicators above, and is what `prism backtest` reads"
+            "it replaces the indicators above; `prism backtest` reads it"
         ),
     ] = None
     quarter: Annotated[
@@ -342,20 +370,20 @@ class InitialConfig(Section, frozen=True, kw_only=True):
 
 
 class BacktestConfig(Section, frozen=True, kw_only=True):
-    """How `prism backtest` compares the rule with history."""
+    """The comparison of the rule with history in `prism backtest`."""
 
     lag_quarters: Annotated[
         int,
-        Meta(ge=0, le=8, description="age of the figures the rule sees; 0 sees the quarter it sets the rate for"),
+        Meta(ge=0, le=8, description="age of the figures that the rule sees; 0: of the same quarter"),
     ] = 1
     periods: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
-        Meta(description="parts of the sample that are also judged by themselves, as FIRST-LAST"),
+        Meta(description="parts of the sample that get a score of their own, as FIRST-LAST"),
     ] = ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3")
 
 
 class EconomyConfig(Section, frozen=True, kw_only=True):
-    """The nations of an economy, and how the embedded adviser, validator and engine judge it."""
+    """The nations of an economy, and their weights."""
 
     nations: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...], Meta(min_length=1, description="names of the nations")
@@ -366,7 +394,11 @@ class EconomyConfig(Section, frozen=True, kw_only=True):
     ] = (100.0, 80.0, 60.0, 40.0, 20.0)
     preference_spread: Annotated[
         float,
-        Meta(ge=0.0, le=2.0, description="spread of the log of the rule's weights over nations; 0 makes all alike"),
+        Meta(
+            ge=0.0,
+            le=2.0,
+            description="spread of the log of the rule's weights over nations; 0 makes all nations alike",
+        ),
     ] = 0.3
     taylor: TaylorConfig = TaylorConfig()
     macro: MacroConfig = MacroConfig()
@@ -375,41 +407,47 @@ class EconomyConfig(Section, frozen=True, kw_only=True):
 
 
 class RunConfig(Section, frozen=True, kw_only=True):
-    """How the actors run. A result depends on it only where an agent crashes."""
+    """The execution of a run. The result depends on these settings only if an agent crashes."""
 
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     tick_s: Annotated[
-        float, Meta(ge=0.0, le=3600.0, description="wall seconds a tick takes at least; 0 runs as fast as it can")
+        float, Meta(ge=0.0, le=3600.0, description="shortest duration of a tick in wall-clock seconds; 0: no pause")
     ] = 0.0
     restart_intensity: Annotated[
         int, Meta(ge=0, description="crashes of one agent within the period before it is quarantined")
     ] = 3
-    restart_period_ticks: Annotated[int, Meta(ge=1, description="the period over which crashes are counted")] = 100
+    restart_period_ticks: Annotated[int, Meta(ge=1, description="ticks over which crashes are counted")] = 100
     checkpoint_every_ticks: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="0: only at the end; none: as the domain advises, 500 for feeds and 1 for an economy"),
+        Meta(description="0: only at the end; none: the domain's default, 500 for feeds and 1 for an economy"),
     ] = None
-    checkpoints_kept: Annotated[int, Meta(ge=1, le=1000, description="the latest ones; older ones are removed")] = 2
+    checkpoints_kept: Annotated[
+        int, Meta(ge=1, le=1000, description="number of checkpoints kept; older ones are removed")
+    ] = 2
     sync: Annotated[
         bool, Meta(description="wait for the medium after each write; false is safe from a kill, not from a power cut")
     ] = True
 
 
 class MetricsConfig(Section, frozen=True, kw_only=True):
-    """The HTTP endpoint that a run is watched by: docs/metrics.md. A result does not depend on it."""
+    """The HTTP server for metrics and health: docs/metrics.md. The result does not depend on these settings."""
 
     enabled: Annotated[
-        bool, Meta(description="serve /metrics, /healthz and /readyz; off, so that two runs do not ask for one port")
+        bool,
+        Meta(description="serve /metrics, /healthz and /readyz; off by default, so that two runs do not need one port"),
     ] = False
     host: Annotated[
         str, Meta(min_length=1, description="address to listen on; 0.0.0.0 shows the run to the whole network")
     ] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535, description="0 takes any free one and prints it")] = 9464
+    port: Annotated[int, Meta(ge=0, le=65_535, description="port to listen on; 0 takes a free one and prints it")] = (
+        9464
+    )
     tls_cert: Annotated[str | None, Meta(description="PEM certificate, with its chain; none serves plain HTTP")] = None
     tls_key: Annotated[str | None, Meta(description="PEM key of the certificate")] = None
     username: Annotated[
-        str | None, Meta(description="who may read /metrics, with the password in $PRISM_METRICS_PASSWORD; none: all")
+        str | None, Meta(description="user who may read /metrics, password in $PRISM_METRICS_PASSWORD; none: no login")
     ] = None
     heartbeat_limit_s: Annotated[
-        float, Meta(ge=1.0, le=3600.0, description="/healthz answers 503 once the event loop has been stuck this long")
+        float,
+        Meta(ge=1.0, le=3600.0, description="/healthz answers 503 once the event loop has been blocked for this long"),
     ] = 10.0

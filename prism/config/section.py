@@ -1,4 +1,4 @@
-"""The base of every group of settings: what is checked of it, and how it refuses what it cannot hold."""
+"""The base class of every group of settings: its checks, and its errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prism.expectations import found
 
 @dataclass_transform(field_specifiers=(msgspec.field,))
 class SectionType(msgspec.StructMeta):
-    """The class of every section. It refuses unknown keys by name, as decoding does."""
+    """The class of every section class. It refuses unknown keys by name, as decoding does."""
 
     if not TYPE_CHECKING:  # or type checkers and editors would not see which keys there are
 
@@ -83,18 +83,18 @@ def sections_of(root: type[Section]) -> Mapping[str, type[Section]]:
 
 
 def place_of(section: type[Section]) -> str:
-    """Return the dotted path of a section in a configuration; empty where it is all of one."""
+    """Return the dotted path of a section in a configuration; empty for the whole configuration."""
     return next(path for path, kind in sections_of(root_of(section)).items() if kind is section)
 
 
 def root_of(section: type[Section]) -> type[Section]:
-    """Return the section that a section is in, or is in a section of, and that is in none itself."""
+    """Return the outermost section around a section, or the section itself if it is in no other."""
     outer = (kind for kind in Section.__subclasses__() if section in field_types(kind).values())
     return next(map(root_of, outer), section)
 
 
 def unknown_key(root: type[Section], section: str, name: str) -> str:
-    """Return what to say of a key that a section does not have.
+    """Return the message about a key that a section does not have.
 
     Args:
         root: the whole configuration.

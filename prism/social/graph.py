@@ -181,7 +181,10 @@ def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
 
 
 def _densities(config: GraphConfig, size: int) -> tuple[float, float]:
-    """The probabilities of a tie inside a community and between two, of which `size % blocks` have a person more."""
+    """Return the probabilities of a tie inside a community and between two communities.
+
+    `size % blocks` communities have one person more than the others.
+    """
     people, larger = divmod(size, config.blocks)
     pairs_inside = larger * (people + 1) * people // 2 + (config.blocks - larger) * people * (people - 1) // 2
     pairs_between = size * (size - 1) // 2 - pairs_inside
