@@ -86,7 +86,7 @@ bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md 
 	$(BIN)/python -m benchmarks.journal
 
 soak: $(READY) ## 10,000 people and a server that fails, watched for memory (MINUTES=20; more: docs/operations.md)
-	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
+	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
 
 dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from their code
 	$(BIN)/python -m deploy.grafana.build
@@ -95,8 +95,8 @@ crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=
 	$(BIN)/python -m tests.crash --trials $(or $(TRIALS),5000)
 
 soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILLS=...; about 15 minutes)
-	$(BIN)/python -m benchmarks.soak_kill --kills $(or $(KILLS),300)
-	$(BIN)/python -m benchmarks.soak_kill --kills 30 --live
+	$(BIN)/python -m tests.durability.kills --kills $(or $(KILLS),300)
+	$(BIN)/python -m tests.durability.kills --kills 30 --live
 
 LOCK := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
   --no-header --no-annotate --quiet

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.soak_report import MIB, Answer, Observation, Outcome, judge, tick_durations
+from deploy.soak.report import MIB, Answer, Observation, Outcome, judge, tick_durations
 from tests.paths import ROOT
 
 OPTIONS = argparse.Namespace(agents=10_000, faults=0.05, warm_up=0.25)
@@ -97,7 +97,7 @@ def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_pat
     out = tmp_path / "soak"
     arguments = ["--minutes=0.4", "--warm-up=0", "--agents=200", "--faults=0.2", f"--out={out}"]
     ended = subprocess.run(
-        [sys.executable, "-m", "benchmarks.soak", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "deploy.soak", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     report = (out / "soak.md").read_text(encoding="utf-8")
     assert "Exit code 143; files whole." in report, ended.stderr

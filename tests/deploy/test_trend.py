@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.trend import trend
+from deploy.soak.trend import trend
 
 pytestmark = pytest.mark.long
 

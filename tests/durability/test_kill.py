@@ -14,9 +14,9 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.directory import CONFIG, MANIFEST
 from actors.runs.lock import LOCK
-from benchmarks.soak_kill import SMALL, KillCounts, embedded, live
 from tests.command import Prism
 from tests.durability.conftest import TINY
+from tests.durability.kills import SMALL, KillCounts, embedded, live
 from tests.durability.process_runs import differences, ends
 from tests.durability.process_runs import prism as process
 from tests.patience import HANG_S

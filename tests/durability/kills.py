@@ -5,7 +5,7 @@ summary.json the same except for values from a clock. With `--live` a server ans
 every time and after random times: no committed tick may change, no answer that had been logged may be asked for again,
 and `prism replay` must agree with the final journal.
 
-    python -m benchmarks.soak_kill [--kills 300] [--config FILE] [--live] [--seed 1]
+    python -m tests.durability.kills [--kills 300] [--config FILE] [--live] [--seed 1]
 
 Prints how many processes were killed and at what; ends with 1 at the first run with a wrong end.
 """

@@ -4,9 +4,9 @@ Both are processes of their own: the run cannot hide anything in this one. Every
 threads are read from /proc, its tasks, its ticks and their duration from its metrics. Prometheus observes it with the
 shipped rules if it is installed. At the end the run gets a SIGTERM, its files are verified, and a report is written:
 soak.md, soak.csv, and soak.png if matplotlib is installed. Exit code 4: after the warm-up the memory rises, by more
-than chance (`benchmarks.trend`). Exit code 1: the run ended early, or left damaged files.
+than chance (`deploy.soak.trend`). Exit code 1: the run ended early, or left damaged files.
 
-    python -m benchmarks.soak --minutes 20 [--agents 10000] [--faults 0.05] [--out runs/soak-report]
+    python -m deploy.soak --minutes 20 [--agents 10000] [--faults 0.05] [--out runs/soak-report]
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from actors.cli.scrape import Scrape
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
 from actors.testing import Fault, FaultPlan, Latency, ModelServerProcess, ServerSettings
-from benchmarks.soak_report import CSV, Observation, Outcome, draw, judge
 from deploy.prometheus_process import Prometheus, prometheus
+from deploy.soak.report import CSV, Observation, Outcome, draw, judge
 
-CONFIG = Path(__file__).parent.parent / "configs" / "soak.yaml"
+CONFIG = Path(__file__).parents[2] / "configs" / "soak.yaml"
 FAULTS = (Fault.HANG, Fault.RESET, Fault.ERROR, Fault.BUSY, Fault.NOT_JSON)
 """A fifth of the faults each: one that costs time, one that breaks the connection, two that the server admits to, and
 an answer that cannot be read."""

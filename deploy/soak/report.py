@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from benchmarks.trend import Trend, trend
+from deploy.soak.trend import Trend, trend
 
 CSV = "soak.csv"
 HOUR_S = 3600
@@ -96,7 +96,7 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
         "|---|---|---|---|---|---|---|",
         *rows,
         "",
-        "Slopes: least squares on block means, variance after Newey & West with prewhitening (benchmarks/trend.py).",
+        "Slopes: least squares on block means, variance after Newey & West with prewhitening (deploy/soak/trend.py).",
         f"The memory {'RISES' if memory.rises else 'does not rise by more than chance'}.",
     ]
     return Answer("\n".join(lines) + "\n", memory.rises)

@@ -1,0 +1,99 @@
+"""The tree of modules: no circle of imports, and a wall between tests and benchmarks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+TREES = ("prism", "actors", "tests", "benchmarks", "deploy")
+
+Imports = Mapping[str, frozenset[str]]
+"""`{module: the modules of these trees that it imports}`."""
+
+
+def name_of(path: Path) -> str:
+    """Return the dotted name of the module in this file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(tree: ast.AST, modules: Container[str]) -> Iterator[str]:
+    """Yield the names that a module imports, wherever the statement stands: in a function or under a condition, too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in modules else node.module for name in inside)
+
+
+@cache
+def imports() -> Imports:
+    """Read the imports of every module."""
+    files = {name_of(path): path for tree in TREES for path in sorted((ROOT / tree).rglob("*.py"))}
+    found = {}
+    for module, path in files.items():
+        named = set(imported(ast.parse(path.read_text(encoding="utf-8")), files))
+        # Whoever imports a module runs the packages around it first, except for those that it is in itself.
+        around = {parent for name in named for parent in accumulate(name.split("."), "{}.{}".format)}
+        around = {parent for parent in around if not f"{module}.".startswith(f"{parent}.")}
+        found[module] = frozenset((named | around) & files.keys())
+    return found
+
+
+def circle_in(graph: Imports) -> list[str]:
+    """Return the modules of a circle of imports, or nothing."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_circle_of_modules() -> None:
+    assert len(imports()) > 300
+    assert circle_in(imports()) == []
+
+
+def test_a_circle_would_be_found() -> None:
+    planted = {"a": frozenset({"b"}), "b": frozenset({"c"}), "c": frozenset({"a"}), "d": frozenset({"a"})}
+    assert set(circle_in(planted)) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("if TYPE_CHECKING:\n    from a.b import c", {"a.b"}),
+        ("def f():\n    import a.b", {"a.b"}),
+        ("from a import b as c, d", {"a.b", "a"}),
+    ],
+)
+def test_an_import_is_seen_wherever_it_stands(source: str, names: set[str]) -> None:
+    assert set(imported(ast.parse(source), {"a", "a.b"})) == names
+
+
+@pytest.mark.parametrize(("importer", "other"), [("tests", "benchmarks"), ("benchmarks", "tests")])
+def test_no_test_imports_a_benchmark_and_no_benchmark_a_test(importer: str, other: str) -> None:
+    crossing = {
+        (module, name)
+        for module, names in imports().items()
+        for name in names
+        if module.split(".")[0] == importer and name.split(".")[0] == other
+    }
+    assert crossing == set()
+
+
+@pytest.mark.parametrize("product", ["prism", "actors"])
+def test_the_product_imports_nothing_that_is_not_shipped(product: str) -> None:
+    reached = {
+        name.split(".")[0] for module, names in imports().items() if module.startswith(product) for name in names
+    }
+    assert reached <= {"prism", "actors"}
