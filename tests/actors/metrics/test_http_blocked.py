@@ -22,15 +22,15 @@ from tests.patience import HANG_S
 
 pytestmark = pytest.mark.network
 
-BLOCK_S = 3.0
 LIMIT_S = 1.0
+ENOUGH = 5
+"""Rounds of all pages that end while the loop is blocked, all of them begun when it has been so for too long."""
 
 
 class Visit(msgspec.Struct, frozen=True):
-    """One round of all pages: when it began, how long the metrics took, and what was said."""
+    """One round of all pages: when it began, and what was said."""
 
     began: float
-    scrape_s: float
     lag_s: float
     health: int
     ready: int
@@ -49,9 +49,8 @@ class Visitor:
         while not self.is_done:
             began = time.perf_counter()
             _, page = self.get("/metrics")
-            took = time.perf_counter() - began
             lag = Scrape.parse(page, 0.0).value("prism_event_loop_lag_seconds")
-            self.visits.append(Visit(began, took, lag, self.get("/healthz")[0], self.get("/readyz")[0]))
+            self.visits.append(Visit(began, lag, self.get("/healthz")[0], self.get("/readyz")[0]))
             time.sleep(0.05)
 
     def get(self, path: str) -> tuple[int, str]:
@@ -70,16 +69,14 @@ def test_a_blocked_event_loop_blocks_no_scrape_and_shows(tmp_path: Path) -> None
     )
     endpoint = Endpoint(config)
     visitor = Visitor(endpoint)
-    blocked: list[float] = []
+    late: list[Visit] = []
 
     def block_once(tick: int) -> None:
-        """A long computation in the middle of the run."""
+        """A computation in the middle of the run that ends when the pages have been seen often enough, or never are."""
         if tick == config.simulation.ticks_per_round:
-            time_left = time.perf_counter() + BLOCK_S
-            blocked.append(time.perf_counter())
-            while time.perf_counter() < time_left:
-                pass
-            blocked.append(time.perf_counter())
+            begun = time.perf_counter()
+            while len(late) < ENOUGH and time.perf_counter() < begun + HANG_S:
+                late[:] = [visit for visit in visitor.visits if visit.began > begun + LIMIT_S + 0.5]
 
     assert visitor.get("/readyz")[0] == 503
     assert visitor.get("/healthz") == (200, "starting\n")
@@ -92,11 +89,7 @@ def test_a_blocked_event_loop_blocks_no_scrape_and_shows(tmp_path: Path) -> None
         visitor.thread.join()
     endpoint.close()
 
-    begun, ended = blocked
-    during = [visit for visit in visitor.visits if begun < visit.began < ended - 0.5]
-    assert len(during) >= 5
-    assert sorted(visit.scrape_s for visit in during)[len(during) // 2] < 0.2
-    late = [visit for visit in during if visit.began > begun + LIMIT_S + 0.5]
+    assert len(late) >= ENOUGH
     assert {visit.health for visit in late} == {503}
-    assert max(visit.lag_s for visit in late) > LIMIT_S
-    assert {visit.ready for visit in during} == {200}
+    assert min(visit.lag_s for visit in late) > LIMIT_S
+    assert {visit.ready for visit in late} == {200}
