@@ -175,7 +175,7 @@ def _check_tape(settings: Config) -> list[tuple[str, str]]:
         header, counts = tape.required_header(), tape.statistics()
     differences = header.differences(asked)
     rows = [
-        ("oracle", f"tape {path}, replayed: nobody will be asked"),
+        ("oracle", f"tape {path}, replayed: no server is asked"),
         ("tape", f"format {tape.format}; answers {counts.answers:,}, failed calls {counts.failures:,}"),
         ("fallbacks", f"{counts.fallbacks:,}"),
         ("recorded from", header.health.server),

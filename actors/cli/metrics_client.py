@@ -87,7 +87,7 @@ class MetricsClient:
         if (self._directory / ADDRESS).exists():
             if holder_of(self._directory) is not None or not (self._directory / LOCK).exists():
                 return None
-            return f"{self._directory}: its process is gone; go on with: prism resume {self._directory}"
+            return f"{self._directory}: its process is gone; continue with: prism resume {self._directory}"
         summary = RunDirectory(self._directory).summary()
         return (
             None

@@ -36,7 +36,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
         _counts("decisions by source", summary.decisions_by_source),
     ]
     if any(summary.unmoved_by_source.values()):
-        parts.append(_counts("turns that moved nobody", summary.unmoved_by_source))
+        parts.append(_counts("turns without a transition", summary.unmoved_by_source))
     if summary.fallbacks_by_reason:
         parts.append(_counts("fallbacks by reason", summary.fallbacks_by_reason))
     if summary.llm is not None:

@@ -93,7 +93,7 @@ def has_new_ticks(run: Run) -> bool:
 def _print_resume_command(summary: Summary, path: Path) -> None:
     if summary.status == "stopped":
         raised = " --force --set oracle.max_calls=..." if summary.stopped_by == SPEND_CAP else ""
-        click.echo(f"prism: stopped with a checkpoint; go on with: prism resume {path}{raised}", err=True)
+        click.echo(f"prism: stopped with a checkpoint; continue with: prism resume {path}{raised}", err=True)
 
 
 async def with_progress(function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool) -> T:

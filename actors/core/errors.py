@@ -115,7 +115,7 @@ class ResumeRefusedError(RunDirectoryError):
         remedy: what to do.
     """
 
-    refusal: ClassVar[str] = "cannot go on"
+    refusal: ClassVar[str] = "cannot continue"
 
     def __init__(self, path: Path, changes: Sequence[str], remedy: str) -> None:
         self.path = path
@@ -127,7 +127,7 @@ class ResumeRefusedError(RunDirectoryError):
 class ForkRefusedError(ResumeRefusedError):
     """A fork that cannot be made from this run."""
 
-    refusal = "cannot branch off"
+    refusal = "cannot be forked"
 
 
 class JournalError(ActorError):

@@ -87,7 +87,7 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
     head, columns, count = None, list[Column](), None
     for start, payload in _payloads(disk, name):
         if count is not None:
-            raise DamagedError(name, start, "it goes on after its end")
+            raise DamagedError(name, start, "it has content after its end")
         if head is None:
             head = _head(name, start, payload)
         elif isinstance(content := _columns_or_count(name, start, payload), int):

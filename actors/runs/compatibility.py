@@ -58,7 +58,7 @@ def refuse_unless_compatible(
         is_past = bool(files) or any(key.startswith(PAST) for key in risky)
         raise ResumeRefusedError(path, changes, PUT_IT_BACK if is_past else BRANCH_OFF)
     if harmless and not force:
-        raise ResumeRefusedError(path, harmless, "Put it back, or go on all the same with --force.")
+        raise ResumeRefusedError(path, harmless, "Put it back, or continue anyway with --force.")
     new = manifest_of(config, inputs)
     now = dict(_flat(msgspec.to_builtins(config), ""))
     return msgspec.structs.replace(

@@ -90,11 +90,11 @@ def _refuse_without_journal(directory: RunDirectory) -> None:
     path = directory.path
     if directory.is_unstarted:
         raise RunDirectoryError(
-            f"{path}: nothing was run here, it was ended before its journal was there; "
-            f"begin it again with: prism run CONFIG --out {path}"
+            f"{path}: nothing was run here: its process ended before the journal was written; "
+            f"start it again with: prism run CONFIG --out {path}"
         )
     if not (path / JOURNAL).exists():
-        raise RunDirectoryError(f"{path / JOURNAL}: is missing, and without it nothing is left to go on from")
+        raise RunDirectoryError(f"{path / JOURNAL}: is missing; without it the run cannot be resumed")
 
 
 def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint | None) -> None:

@@ -43,7 +43,8 @@ class StopOnSignal:
         for kind in (signal.SIGINT, signal.SIGTERM):
             signal.signal(kind, _exit_at_once)
         sys.stderr.write(
-            f"prism: {received.name}: finishing this tick; once more to leave at once (resumable either way)\n"
+            f"prism: {received.name}: finishing this tick; a second signal exits at once "
+            "(the run can be resumed in both cases)\n"
         )
         self._stop()
 

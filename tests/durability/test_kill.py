@@ -111,7 +111,7 @@ def test_paid_answers_are_in_the_way_though_the_journal_is_gone(live: Path, pris
     resumed = prism("resume", "run")
     assert (resumed.code, resumed.err) == (
         2,
-        "prism: run/journal.prism: is missing, and without it nothing is left to go on from\n",
+        "prism: run/journal.prism: is missing; without it the run cannot be resumed\n",
     )
     assert prism("run", "tiny.yaml", "--out", "run").code == 2
     assert (live / ANSWERS).read_bytes() == before

@@ -81,7 +81,7 @@ def test_a_damaged_configuration_or_manifest_is_one_line_that_names_it_or_does_n
         if ended.code:
             assert ended.err.count("\n") == 1
             assert any(
-                told in ended.err for told in (f"run/{name}:", "prism: configuration: ", "run: cannot go on: ")
+                told in ended.err for told in (f"run/{name}:", "prism: configuration: ", "run: cannot continue: ")
             ), ended
             assert (embedded / JOURNAL).read_bytes() == crashed_embedded.read(JOURNAL)
         else:

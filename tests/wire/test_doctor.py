@@ -127,7 +127,7 @@ def test_a_replay_checks_the_tape_and_asks_nobody(prism: Prism, tmp_path: Path) 
     ended = prism("doctor", write(tmp_path, host, tape="replay", tape_path="run/tape.sqlite"))
     found = rows(ended.out)
     assert ended.code == 0, "the server is gone"
-    assert found["oracle"] == "tape run/tape.sqlite, replayed: nobody will be asked"
+    assert found["oracle"] == "tape run/tape.sqlite, replayed: no server is asked"
     assert re.fullmatch(r"format 1; answers [1-9]\d*, failed calls 1", found["tape"]), found["tape"]
     assert found["fallbacks"] == "2", "the failed call, and the answer that could not be read"
     assert found["recorded from"] == "ollama 0.40.12"

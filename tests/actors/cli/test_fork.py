@@ -108,7 +108,7 @@ def test_people_and_time_cannot_be_changed(parent: Path, prism: Prism, tmp_path:
     ):
         ended = prism("fork", "parent", "--at", "30", "--set", setting, "--out", "child")
         assert ended.code == 2
-        assert ended.err.startswith(f"prism: parent: cannot branch off: {told}"), ended.err
+        assert ended.err.startswith(f"prism: parent: cannot be forked: {told}"), ended.err
         assert ended.err.endswith(". A fork has its parent's people and time; begin a new run instead.\n")
         assert not (tmp_path / "child").exists()
 
@@ -124,7 +124,7 @@ def test_a_tick_that_is_not_there_is_refused(tick: str, told: str, parent: Path,
 def test_a_length_that_ends_before_the_fork_is_refused(parent: Path, prism: Prism, tmp_path: Path) -> None:
     ended = prism("fork", "parent", "--at", "30", "--ticks", "29", "--out", "child")
     assert ended.code == 2
-    assert ended.err.startswith("prism: parent: cannot branch off: ")
+    assert ended.err.startswith("prism: parent: cannot be forked: ")
     assert not (tmp_path / "child").exists()
 
 
@@ -146,7 +146,7 @@ def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
         path.unlink()
     ended = prism("resume", "f", "--ticks", "100")
     told = (
-        "prism: f: cannot go on: it branched off parent after 30 ticks, and no checkpoint from then on can be used."
+        "prism: f: cannot continue: it branched off parent after 30 ticks, and no checkpoint from then on can be used."
         " Branch off again with: prism fork parent --at 30\n"
     )
     assert (ended.code, ended.err) == (2, told)

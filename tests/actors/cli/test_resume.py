@@ -93,7 +93,10 @@ def test_fewer_ticks_than_there_are_is_refused(begun: Path, prism: Prism) -> Non
     ended = prism("resume", "begun", "--ticks", "59")
     assert (ended.code, ended.err) == (
         2,
-        "prism: begun: cannot go on: it has 60 ticks already, and was to end after 59. Ask for --ticks 60 or more.\n",
+        (
+            "prism: begun: cannot continue: it has 60 ticks already, and was to end after 59. "
+            "Ask for --ticks 60 or more.\n"
+        ),
     )
 
 
@@ -115,7 +118,7 @@ def test_a_setting_that_made_the_past_cannot_be_another(how: str, begun: Path, p
     journal, summary = (begun / JOURNAL).read_bytes(), (begun / SUMMARY).read_bytes()
     ended = prism("resume", "begun", *options)
     told = (
-        'prism: begun: cannot go on: feed.algorithm is "hot", was "interest" when the run began.'
+        'prism: begun: cannot continue: feed.algorithm is "hot", was "interest" when the run began.'
         " Put it back, or branch off with `prism fork`.\n"
     )
     assert (ended.code, ended.err) == (2, told)
@@ -126,8 +129,8 @@ def test_a_setting_that_cannot_change_the_past_needs_force(begun: Path, prism: P
     options = ("resume", "begun", "-q", "--ticks", "72", "--set", "run.checkpoint_every_ticks=3")
     refused = prism(*options)
     told = (
-        "prism: begun: cannot go on: run.checkpoint_every_ticks is 3, was null when the run began."
-        " Put it back, or go on all the same with --force.\n"
+        "prism: begun: cannot continue: run.checkpoint_every_ticks is 3, was null when the run began."
+        " Put it back, or continue anyway with --force.\n"
     )
     assert (refused.code, refused.err) == (2, told)
     assert prism(*options, "--force").code == 0
@@ -159,7 +162,7 @@ def test_a_changed_input_file_is_named_with_both_checksums(prism: Prism, tmp_pat
     (tmp_path / "ties.txt").write_text("1 2\n2 3\n3 1\n1 3\n")
     ended = prism("resume", "o", "--ticks", "80", "--force")
     assert ended.code == 2
-    assert ended.err.startswith("prism: o: cannot go on: ties.txt: has changed since the run began (sha256 ")
+    assert ended.err.startswith("prism: o: cannot continue: ties.txt: has changed since the run began (sha256 ")
     assert ended.err.endswith(
         "). Put it back, in config.yaml or its own file: people, time and input files are what made the past.\n"
     )
@@ -179,8 +182,8 @@ def test_changed_code_needs_force(
     edit(begun / MANIFEST, before, after)
     refused = prism("resume", "begun", "-q", "--ticks", "72")
     assert refused.code == 2
-    assert refused.err.startswith(f"prism: begun: cannot go on: {told}")
-    assert refused.err.endswith(". Put it back, or go on all the same with --force.\n")
+    assert refused.err.startswith(f"prism: begun: cannot continue: {told}")
+    assert refused.err.endswith(". Put it back, or continue anyway with --force.\n")
     assert prism("resume", "begun", "-q", "--ticks", "72", "--force").code == 0
     assert same(begun, tmp_path / "whole")
 
@@ -197,8 +200,9 @@ def test_a_run_stopped_at_its_spend_cap_goes_on_with_a_higher_one(begun: Path, p
     cap = ("--set", "oracle.max_calls=10", "--set", "oracle.when_spent=stop")
     stopped = prism("run", "small.yaml", *cap, "--out", "capped")
     assert stopped.code == 4
-    assert "prism: stopped with a checkpoint; go on with: prism resume capped --force --set oracle.max_calls=..." in (
-        stopped.err
+    assert (
+        "prism: stopped with a checkpoint; continue with: prism resume capped --force --set oracle.max_calls=..."
+        in (stopped.err)
     )
     higher = prism("resume", "capped", "-q", "--force", "--set", "oracle.max_calls=20")
     assert higher.code == 4

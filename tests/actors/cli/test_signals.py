@@ -85,7 +85,7 @@ def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
         assert process.stdout.readline() == "asked\n", "the tick cannot end: its question is never answered"
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
-        assert process.stderr.readline().startswith("prism: SIGINT: finishing this tick; once more to leave at once")
+        assert process.stderr.readline().startswith("prism: SIGINT: finishing this tick; a second signal exits at once")
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=HANG_S) == 130

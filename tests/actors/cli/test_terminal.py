@@ -96,7 +96,7 @@ def test_leaving_at_once_gives_the_cursor_back(kind: signal.Signals, code: int) 
     with on_a_terminal(sys.executable, "-c", ENDLESS) as terminal:
         terminal.until(HIDES)
         terminal.process.send_signal(kind)
-        terminal.until(b"once more to leave at once")
+        terminal.until(b"a second signal exits at once")
         terminal.process.send_signal(kind)
         assert terminal.process.wait(timeout=HANG_S) == code
         seen = terminal.rest()

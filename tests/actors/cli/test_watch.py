@@ -138,7 +138,7 @@ def test_a_run_whose_process_is_gone_is_not_waited_for(options: tuple[str, ...],
     with locked(run):
         assert MetricsClient(str(run)).outcome is None, "somebody is at work there"
     ended = prism("watch", str(run), *options)
-    told = f"{run}: its process is gone; go on with: prism resume {run}\n"
+    told = f"{run}: its process is gone; continue with: prism resume {run}\n"
     assert (ended.code, ended.out, ended.err) == ((1, "", f"prism: {told}") if options else (0, told, ""))
 
 

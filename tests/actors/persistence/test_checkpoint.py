@@ -147,7 +147,7 @@ def test_what_lies_behind_its_end_is_noticed() -> None:
     data = disk.visible(checkpoint.name)
     payload = msgspec.msgpack.encode(2)
     more = encode_frame(link_of(data[-1 - 32 : -1], payload), payload)
-    with pytest.raises(DamagedError, match=f"damaged at byte {len(data)}: it goes on after its end"):
+    with pytest.raises(DamagedError, match=f"damaged at byte {len(data)}: it has content after its end"):
         read_checkpoint(replaced(disk, checkpoint.name, data + more), checkpoint.name)
 
 
