@@ -24,7 +24,7 @@ from prism.errors import OracleOutageError
 from prism.statechart import Oracle
 
 LEAST_FAILURES, MOST_FAILURES = 3, 5
-"""The failures in a row that open a breaker that holds: as many as calls go at once, within these."""
+"""Limits of the failures in a row that open a breaker that holds: between them, as many as the calls at once."""
 
 
 class Call(NamedTuple):
@@ -34,7 +34,7 @@ class Call(NamedTuple):
         begun: its time.
         within_s: the time that it may take.
         under_way: calls under way then, itself included.
-        is_probe: True if it is to find out whether the server is back.
+        is_probe: True if it tests whether the server is back.
     """
 
     begun: float
@@ -93,7 +93,7 @@ class Admission:
         return fallback(waiting.question, Source.FALLBACK, "spent")
 
     def expires(self, waiting: WaitingQuestion, now: float) -> float:
-        """Return the time at which a question becomes a fallback, if an outage does not go on until then."""
+        """Return the time at which a question becomes a fallback, unless an outage lasts until then."""
         if not self._counts_waiting:
             return now + self._deadline_s
         lost_s = self.outages.seconds(waiting.arrived, now, is_open=not self.breaker.is_closed) if self.holds else 0.0
@@ -128,7 +128,7 @@ class Admission:
 
     def wake_s(self, waiting: WaitingQuestion, delay_s: float, now: float) -> float:
         """Return the seconds until a question that has to wait must be looked at again."""
-        if self.holds and self.outages.goes_on(now, is_open=not self.breaker.is_closed):
+        if self.holds and self.outages.lasts(now, is_open=not self.breaker.is_closed):
             return delay_s  # its deadline stands still
         return min(delay_s, self.expires(waiting, now) - now)
 
@@ -152,7 +152,7 @@ class Admission:
         self.learned_rate.take(now, waited=waited)
         within_s = self.expires(waiting, now) - now
         is_probe = self.breaker.begun()
-        if is_probe and self.holds:  # what is left to this question says nothing of what the server needs
+        if is_probe and self.holds:  # the time left to this question may be less than the server needs
             within_s = max(within_s, self._deadline_s)
         return Call(now, within_s, under_way, is_probe)
 
@@ -198,11 +198,11 @@ class Admission:
         return answer.reason in retry.NOT_COUNTED and (self.holds or self._attempts > 1)
 
     def _asked_pause_s(self, answer: Answer) -> float:
-        """Return the pause that the server asks for, as far as patience goes."""
+        """Return the pause that the server asks for, at most `oracle.outage_patience_s`."""
         return min(answer.retry_after_s, self._config.outage_patience_s)
 
     def must_stop(self, answer: Answer) -> bool:
-        """Return whether a failure ends the run: no retry can mend it, and the run is to wait rather than fall back."""
+        """Return whether a failure ends the run: no retry can help, and the run waits rather than take fallbacks."""
         return answer.reason == retry.REFUSED and self.holds and self._counts_waiting
 
     def _note(self, call: Call, answer: Answer, now: float) -> None:

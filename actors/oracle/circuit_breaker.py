@@ -15,9 +15,9 @@ WINDOW = 20
 OPENS_AT = 0.5
 """The share of failures in a full window that opens the breaker."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
-"""The pauses where questions become fallbacks meanwhile."""
+"""The shortest and the longest pause of a breaker whose questions become fallbacks."""
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 30.0
-"""The pauses where questions are held: a run stands still until the server is found to be back."""
+"""The shortest and the longest pause of a breaker that holds questions: the run waits until the server is back."""
 FAILURES_IN_A_ROW = 10
 """Failures of any kind in a row that open a breaker that holds."""
 

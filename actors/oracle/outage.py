@@ -1,4 +1,4 @@
-"""The time that a server was away: an outage. Deadlines stop during it, because it says nothing of a question."""
+"""Outages: the times that a server was away. Deadlines stop during them, because the questions are not to blame."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ log = structlog.get_logger(__name__)
 LEAST_S = 0.5
 """Outages shorter than this are not kept once they are over: with one failure in ten there would be millions."""
 KEPT = 1000
-"""The outages kept: more than a question ever lives through."""
+"""The outages kept: more than occur while one question waits."""
 
 
 class Outages:
@@ -47,7 +47,7 @@ class Outages:
         self.reason, self.detail = reason, detail
 
     def answered(self, now: float, *, was_open: bool) -> None:
-        """Note an answer. It ends the outage, unless the server has asked for a pause that goes on.
+        """Note an answer. It ends the outage, unless the server has asked for a pause that is not over.
 
         Args:
             was_open: True if it answered the probe of an open breaker.
@@ -68,7 +68,7 @@ class Outages:
             log.warning("oracle_away", actor="oracle", reason=self.reason, latest=self.detail[:200])
             self._is_logged = True
 
-    def goes_on(self, now: float, *, is_open: bool) -> bool:
+    def lasts(self, now: float, *, is_open: bool) -> bool:
         """Return whether an outage lasts at this time; `is_open` as in `seconds`."""
         return self.since is not None and (is_open or now < self._end)
 
@@ -78,11 +78,11 @@ class Outages:
         Args:
             is_open: True if the breaker is open, so that the present outage lasts until now.
         """
-        found = self._until(now) - self._until(begin)
+        total = self._until(now) - self._until(begin)
         if self.since is not None:
             end = now if is_open else min(now, self._end)
-            found += max(0.0, end - max(begin, self.since))
-        return found
+            total += max(0.0, end - max(begin, self.since))
+        return total
 
     def _until(self, time: float) -> float:
         """Return the seconds of the outages kept, up to a time."""

@@ -85,7 +85,7 @@ class LearnedRate:
         self._forget(now)
 
     def pause(self, now: float, pause_s: float) -> None:
-        """Start nothing for the time that the server asks for."""
+        """Start no call for the time that the server asks for."""
         if now + pause_s > self._paused_until:
             self._pauses.append((max(now, self._paused_until), now + pause_s))
             self._paused_until = now + pause_s

@@ -12,15 +12,15 @@ from prism.statechart import Oracle
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
 NOT_COUNTED = frozenset({"connection_error", "overloaded"})
-"""Failures that say nothing of the question: it is asked again for as long as its deadline allows."""
+"""Failures that are not due to the question: it is asked again for as long as its deadline allows."""
 COUNTED = frozenset({"timeout", "deadline", "server_error", "invalid_response", "not_an_option"})
-"""Failures that may pass, and that may come from the question: it is asked `oracle.max_attempts` times."""
+"""Failures that may pass, and that may be due to the question: it is asked `oracle.max_attempts` times."""
 REFUSED = "client_error"
 """The failure that the same request would have again."""
 
 
 def attempts_of(config: OracleConfig, oracle: Oracle[Any]) -> int:
-    """Return the times that a question may be asked. In real time there is no time for a second one."""
+    """Return the times that a question may be asked. In `realtime` there is no time for a second one."""
     return config.max_attempts if config.mode == "pace" and oracle.waits else 1
 
 
