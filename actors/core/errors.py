@@ -33,8 +33,7 @@ E = TypeVar("E", bound=BaseException)
 
 def first_error(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
     """Return the first error of this kind in a group, at any depth; None when there is none."""
-    found = group.subgroup(kind)
-    error: BaseException | None = found
+    error: BaseException | None = group.subgroup(kind)
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error if isinstance(error, kind) else None

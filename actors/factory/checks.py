@@ -1,6 +1,6 @@
 """Checks of a configuration that need neither its people nor the contents of a large file.
 
-A run refuses whatever is refused here, and for the same reason; it may still refuse what only building it can tell.
+A run refuses all that is refused here, for the same reason. It may refuse more, which only a build can find.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Checked(NamedTuple):
     """The findings about a domain that was not built.
 
     Args:
-        size: how many agents it has; None if only a file says so that is too large to be read here.
+        size: the number of agents; None if it depends on a file that is too large to be read here.
         inputs: `{input file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
         not_built: what the build would make, in words; empty if everything was checked.
     """

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from actors.factory.input_files import load_population, read_input
 from prism.config import Config
 from prism.domain import Domain
-from prism.social.population import no_one
+from prism.social.population import ignore_step
 
 
 class BuiltDomain(NamedTuple):
@@ -18,11 +18,11 @@ class BuiltDomain(NamedTuple):
     inputs: dict[str, str]
 
 
-def _social(config: Config, tell: Callable[[str], None]) -> BuiltDomain:
+def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
     from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
 
-    population, inputs = load_population(config.population, config.simulation.seed, tell)
-    tell("preparing the world")
+    population, inputs = load_population(config.population, config.simulation.seed, on_step)
+    on_step("preparing the world")
     return BuiltDomain(SocialDomain(config, population), inputs)
 
 
@@ -42,14 +42,14 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
 DOMAINS: dict[str, Callable[[Config, Callable[[str], None]], BuiltDomain]] = {"social": _social, "economy": _economy}
 
 
-def build_domain(config: Config, tell: Callable[[str], None] = no_one) -> BuiltDomain:
+def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -> BuiltDomain:
     """Return the domain that the configuration names, with its input files read.
 
     Args:
-        tell: is called with what is done next, in words, where that can take long.
+        on_step: called with the next step in words, where steps can take long.
 
     Raises:
         ConfigError: the configuration does not fit its inputs.
         InputError: an input file cannot be used.
     """
-    return DOMAINS[config.simulation.domain](config, tell)
+    return DOMAINS[config.simulation.domain](config, on_step)

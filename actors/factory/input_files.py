@@ -23,7 +23,7 @@ from prism.errors import InputError
 from prism.social.edges import parse_edges
 from prism.social.graph import FollowGraph, from_igraph
 from prism.social.graph_library import load_igraph
-from prism.social.population import Population, build_population, no_one
+from prism.social.population import Population, build_population, ignore_step
 from prism.social.profiles import parse_profiles
 from prism.text_files import file_format
 
@@ -46,12 +46,12 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_population(
-    config: PopulationConfig, seed: int, tell: Callable[[str], None] = no_one
+    config: PopulationConfig, seed: int, on_step: Callable[[str], None] = ignore_step
 ) -> tuple[Population, dict[str, str]]:
     """Return the population that the configuration asks for, and `{input file, as the user wrote it: SHA-256}`.
 
     Args:
-        tell: is called with what is done next, in words.
+        on_step: called with the next step, in words.
 
     Raises:
         InputError: a file cannot be read, or its content cannot be used.
@@ -60,16 +60,16 @@ def load_population(
     hashes: dict[str, str] = {}
     profiles = graph = None
     if config.profiles is not None:
-        tell(f"reading {config.profiles}")
+        on_step(f"reading {config.profiles}")
         source = read_input(config.profiles)
         hashes[source.name] = source.sha256
         profiles = parse_profiles(source.data, source.name)
     if config.graph.path is not None:
-        tell(f"reading {config.graph.path}")
+        on_step(f"reading {config.graph.path}")
         source = read_input(config.graph.path)
         hashes[source.name] = source.sha256
         graph = parse_graph(source, directed=config.graph.directed)
-    return build_population(config, seed, profiles=profiles, graph=graph, tell=tell), hashes
+    return build_population(config, seed, profiles=profiles, graph=graph, on_step=on_step), hashes
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:

@@ -57,8 +57,8 @@ def shipped_root() -> Path:
 
 def examples() -> dict[str, Example]:
     """Return every configuration that comes with PRISM by its name, `default` first."""
-    found = (Example(name=path.stem, path=path) for path in (shipped_root() / FOLDER).glob("*.yaml"))
-    return {each.name: each for each in sorted(found, key=lambda each: (each.name != "default", each.name))}
+    paths = sorted((shipped_root() / FOLDER).glob("*.yaml"), key=lambda path: (path.stem != "default", path.stem))
+    return {path.stem: Example(name=path.stem, path=path) for path in paths}
 
 
 def find_shipped(name: str) -> Path | None:

@@ -37,7 +37,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         return self.personas[person].name
 
 
-def no_one(_: str) -> None:
+def ignore_step(_: str) -> None:
     """Hear what is done next, and do nothing with it."""
 
 
@@ -47,7 +47,7 @@ def build_population(
     *,
     profiles: tuple[Profile, ...] | None = None,
     graph: FollowGraph | None = None,
-    tell: Callable[[str], None] = no_one,
+    on_step: Callable[[str], None] = ignore_step,
 ) -> Population:
     """Return the population of a run, a pure function of the arguments.
 
@@ -55,7 +55,7 @@ def build_population(
     `config.size` people. Their personas come from the profiles, or from the seed if there are no profiles.
 
     Args:
-        tell: is called with what is done next, in words.
+        on_step: called with the next step, in words.
 
     Raises:
         ConfigError: the graph parameters do not fit the size, or follow lists are asked for and there are none.
@@ -63,9 +63,9 @@ def build_population(
     if graph is None and config.graph.kind == "profiles":
         graph = graph_of(profiles)
     elif graph is None:
-        tell(f"drawing who of {config.size:,} people follows whom")
+        on_step(f"drawing who of {config.size:,} people follows whom")
         graph = generate(config.graph, config.size, seed)
-    tell(f"making {graph.size:,} people")
+    on_step(f"making {graph.size:,} people")
     personas = (
         personas_from_profiles(profiles, graph.size, seed, config)
         if profiles
