@@ -27,7 +27,7 @@ from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.statistics import OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig
-from prism.errors import OracleFailedError, OracleRefusedError, OracleUnavailableError
+from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
 from prism.statechart import ATTEMPT, Oracle
 
 
@@ -215,12 +215,16 @@ class OracleActor:
         """Ask the oracle, and report the call to the limits and the observer."""
         question = waiting.question
         self._observer.asked(call.begun - waiting.arrived)
-        ATTEMPT.set(waiting.tries)  # of this task alone
+        ATTEMPT.set(waiting.unreadable)  # of this task alone
         answer = await call_oracle(self.oracle, self._asker(question), question, call.within_s)
         now = anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun, question.tick)
         self._calling -= 1
-        self.admission.ended(call, answer, now)
+        try:
+            self.admission.ended(call, answer, now)
+        except OracleOutageError:
+            await self._forget(waiting, answer)
+            raise
         if not answer.reason:
             await self._deliver(waiting, answer, calls)
             return
@@ -232,9 +236,11 @@ class OracleActor:
             await self._retry(waiting, answer, pause_s, calls)
 
     async def _give_up(self, waiting: WaitingQuestion, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
-        """Deliver a fallback, unless the run waits for the server and no wait can help."""
-        if self.admission.must_stop(answer):
-            await self._forget(waiting, answer)
+        """Deliver a fallback, unless there is none, or the run waits for the server and no wait can help."""
+        must_stop = self.admission.must_stop(answer)
+        if must_stop or not self.oracle.falls_back:
+            await self._forget(waiting, answer)  # what stays on a tape as failed would fail a resumed run, too
+        if must_stop:
             raise OracleRefusedError(*waiting.name, answer.reason, answer.detail)
         await self._deliver(waiting, answer, calls)
 

@@ -173,7 +173,11 @@ class Admission:
     def counted(self, waiting: WaitingQuestion, answer: Answer) -> WaitingQuestion:
         """Return a question with one more try; it counts as an attempt if the question may be to blame."""
         counts = answer.reason in retry.COUNTED and not self.is_holding
-        return waiting._replace(tries=waiting.tries + 1, attempts=waiting.attempts + counts)
+        return waiting._replace(
+            tries=waiting.tries + 1,
+            attempts=waiting.attempts + counts,
+            unreadable=waiting.unreadable + (answer.reason in retry.UNREADABLE),
+        )
 
     def retry_pause_s(self, waiting: WaitingQuestion, answer: Answer, now: float) -> float | None:
         """Return the seconds after which a question that failed is asked again; None if its fallback stands.

@@ -19,10 +19,12 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 30.0
 """The shortest and the longest pause of a breaker that holds questions: the run waits until the server is back."""
 FAILURES_IN_A_ROW = 10
-"""Failures of any kind in a row that open a breaker that holds."""
+"""Failures of any kind in a row that open a breaker that holds questions."""
 
 FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "server_error"})
 """The reasons that count against the backend."""
+UNUSABLE = FAILURES | {"invalid_response", "not_an_option"}
+"""The reasons that count where questions are held: a model that answers nothing but nonsense is of no use either."""
 WAITED = "waited"
 """A deadline that passed during a call, after most of it was spent in the queue: the backend is not to blame."""
 
@@ -115,9 +117,11 @@ class CircuitBreaker:
 
     def _count(self, reason: str | None) -> None:
         self._outcomes.append(reason in FAILURES)
-        if reason != WAITED:
+        if reason is None:
+            self._down_in_a_row = self._failed_in_a_row = 0
+        elif reason in UNUSABLE:
             self._down_in_a_row = self._down_in_a_row + 1 if reason in FAILURES else 0
-            self._failed_in_a_row = 0 if reason is None else self._failed_in_a_row + 1
+            self._failed_in_a_row += 1
 
     def _is_down(self) -> bool:
         if len(self._outcomes) == WINDOW and sum(self._outcomes) >= OPENS_AT * WINDOW:

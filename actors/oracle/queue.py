@@ -17,7 +17,8 @@ class WaitingQuestion(NamedTuple):
     Args:
         key: the key that identical questions share.
         decided: its answer, while that is being sent.
-        tries: the times that it was asked; `attempts`: those of them that count.
+        tries: the times that it was asked; `attempts`: those of them that count; `unreadable`: those of them with an
+            answer that could not be used.
     """
 
     question: Question[Any]
@@ -26,6 +27,7 @@ class WaitingQuestion(NamedTuple):
     decided: Decided | None = None
     tries: int = 0
     attempts: int = 0
+    unreadable: int = 0
 
     @property
     def name(self) -> QuestionName:

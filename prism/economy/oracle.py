@@ -17,7 +17,6 @@ from prism.economy.components import Components
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.errors import OracleError
 from prism.llm.client import LLMClient
-from prism.llm.failure import LLMFailureException
 from prism.llm.oracle import ModelOracle
 from prism.llm.port import LanguageModel
 from prism.llm.reasoning import DecisionClient, asked_by
@@ -90,27 +89,9 @@ class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
             make = partial(make, sleep=_without_wait)
         self._components = assemble(lambda component: make(component=component))
 
-    async def answer(
-        self,
-        agent: Nation,
-        current_state: PolicyState,
-        trigger: str,
-        options: Sequence[PolicyState],
-        context: Situation | None = None,
-    ) -> Answer:
-        """Return the next state of the proposal, and the reasons.
-
-        Raises:
-            LLMFailureException: no usable answer, after a second attempt where one could help.
-            OracleUnavailableError: a tape is replayed that has no answer to this.
-        """
-        try:
-            return await super().answer(agent, current_state, trigger, options, context)
-        except LLMFailureException:
-            # The run ends here. A failure that stays on the tape would fail the resumed run in the same way.
-            if context is not None:
-                await self.forget_failures(asked_by(_ASKED[trigger], agent.name, context.state.turn))
-            raise
+    def asker_name(self, agent: Nation, trigger: str, context: Situation | None) -> str:
+        """Return the name of the component that the question goes to."""
+        return "" if context is None else asked_by(_ASKED[trigger], agent.name, context.state.turn)
 
 
 async def deliberate(

@@ -13,10 +13,11 @@ import msgspec
 from prism.config.model import LLMConfig
 from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import extract_object
-from prism.llm.port import ChatRequest, Completion, LanguageModel, Message
+from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
 from prism.llm.statistics import CallCounters
 from prism.rng import WORLD, Draw, uniform
+from prism.statechart.oracle import ATTEMPT
 
 __all__ = ["Call", "LLMClient", "LLMFailureException", "backoff_s"]
 
@@ -24,7 +25,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 _log = logging.getLogger(__name__)
 
 _ATTEMPTS = 2
-_SEEDS = 2**31
 _LEAST_BACKOFF_S, _MOST_BACKOFF_S = 1.0, 5.0
 
 
@@ -131,10 +131,11 @@ class LLMClient:
             request = ChatRequest(
                 messages=(Message(role="user", content=prompt),),
                 schema=schema,
-                seed=(self._seed + number) % _SEEDS,
+                seed=(self._seed + number) % SEEDS,
                 sample=number,
                 max_tokens=self._max_tokens,
                 asked_by=asked_by,
+                attempt=ATTEMPT.get(),
             )
             try:
                 completion, value = await self._attempt(request, response_model)

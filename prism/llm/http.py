@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from time import perf_counter
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ import httpx
 
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import LLMFailureException, Reason
+from prism.llm.retry_after import retry_after_s
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
@@ -30,11 +32,17 @@ _EXPECTED = (
 
 
 class StatusError(Exception):
-    """A response whose status is not 2xx."""
+    """A response whose status is not 2xx.
 
-    def __init__(self, status: int, body: str) -> None:
+    Args:
+        status: its status; `body`: its text.
+        pause_s: the pause that its headers ask for.
+    """
+
+    def __init__(self, status: int, body: str, pause_s: float = 0.0) -> None:
         self.status = status
         self.body = body
+        self.pause_s = pause_s
         super().__init__(error_text(body) or f"HTTP {status}")
 
 
@@ -42,7 +50,7 @@ async def raise_for_status(response: httpx.Response) -> None:
     """Raise `StatusError`: a response hook that runs before `ollama`, which cannot read every error body."""
     if not response.is_success:
         await response.aread()
-        raise StatusError(response.status_code, response.text)
+        raise StatusError(response.status_code, response.text, retry_after_s(response.headers))
 
 
 @contextmanager
@@ -64,6 +72,7 @@ def bounded_call(component: str, deadline_s: float, key: str | None = None) -> I
             status_code=error.status if isinstance(error, StatusError) else None,
             detail=_redacted(key, detail or type(error).__name__),
             latency_s=perf_counter() - started_s,
+            retry_after_s=error.pause_s if isinstance(error, StatusError) else 0.0,
         ) from error
 
 
@@ -72,6 +81,8 @@ def _reason(error: BaseException) -> Reason:
         case StatusError(status=status):
             if status in _OVERLOADED:
                 return "overloaded"
+            if status == HTTPStatus.REQUEST_TIMEOUT:
+                return "timeout"
             return "server_error" if status >= 500 else "client_error"
         case TimeoutError() | httpx.TimeoutException():
             return "timeout"

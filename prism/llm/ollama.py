@@ -92,7 +92,7 @@ class OllamaChatClient:
                 self._config.model,
                 [{"role": message.role, "content": message.content} for message in request.messages],
                 format=request.schema,
-                options={**self._options, "num_predict": limit, "seed": request.seed},
+                options={**self._options, "num_predict": limit, "seed": request.sampling_seed},
                 keep_alive=self._config.keep_alive,
                 think=False,
                 stream=False,

@@ -142,7 +142,7 @@ class OpenAICompatClient:
             "model": self._config.model,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
             "temperature": self._config.temperature,
-            "seed": request.seed,
+            "seed": request.sampling_seed,
             "max_tokens": request.max_tokens or self._config.num_predict,
             "stream": False,
             **form,

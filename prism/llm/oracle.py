@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from time import perf_counter
 from typing import Any
@@ -13,15 +14,24 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import extract_object
-from prism.llm.port import ChatRequest, ChoiceRequest, LanguageModel, Message
+from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, LanguageModel, Message
 from prism.llm.statistics import CallCounters, OracleStatistics
 from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
 from prism.rng import Draw, integer, pick, uniform
-from prism.statechart.oracle import UNTRUSTED, Asker, Oracle, build_oracle_prompt, options_schema, parse_oracle_response
+from prism.statechart.oracle import (
+    ATTEMPT,
+    UNTRUSTED,
+    Asker,
+    Oracle,
+    build_oracle_prompt,
+    options_schema,
+    parse_oracle_response,
+)
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
 
-_SEEDS = 2**31
+_UNREADABLE = frozenset({"invalid_response", "not_an_option"})
+"""The reasons of failures that leave an unreadable answer on a tape, under the name of the asker who got it."""
 
 
 class ModelOracle(Oracle[S]):
@@ -64,10 +74,18 @@ class ModelOracle(Oracle[S]):
         found = None if self._tape is None else await self._tape.recorded_fallback(question)
         return None if found is None else (found.source, found.reason)
 
-    async def forget_failures(self, asked_by: str) -> None:
-        """Remove the failed calls of one question from the tape, if there is one, so that it can be asked again."""
+    async def before_retry(self, agent: Any, trigger: str, context: Any, reason: str) -> None:
+        """Remove what came of a question from the tape, if there is one, so that it can be asked again.
+
+        An answer that came too late stays: it may have served others, and serves the next attempt.
+        """
         if self._tape is not None:
-            await self._tape.forget_failures(asked_by)
+            unreadable = reason in _UNREADABLE
+            await self._tape.forget(self.asker_name(agent, trigger, context), answers=unreadable)
+
+    @abstractmethod
+    def asker_name(self, agent: Any, trigger: str, context: Any) -> str:
+        """Return the `asked_by` of the requests that a question leads to."""
 
 
 class SocialModelOracle(ModelOracle[AgentState]):
@@ -124,6 +142,10 @@ class SocialModelOracle(ModelOracle[AgentState]):
             self.counters.count("cancelled", perf_counter() - begun_s)
             raise
 
+    def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
+        """Return the agent and the tick."""
+        return _asked_by(agent)
+
     async def _choose(self, agent: Asker, situation: str, options: Sequence[AgentState]) -> AgentState | None:
         """Return an option drawn by its probability; None if the model gives no probabilities."""
         request = ChoiceRequest(
@@ -150,6 +172,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
             sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
             deadline_s=self._deadline_s,
             asked_by=_asked_by(agent),
+            attempt=ATTEMPT.get(),
         )
         said = await self._model.complete(request)
         try:
@@ -163,7 +186,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
     def _request_seed(self, agent: Asker) -> int:
         if self._config.temperature == 0.0:
             return self._config.seed
-        return integer(_SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED)
+        return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED)
 
 
 def _prompt(agent: Asker, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any) -> str:

@@ -11,6 +11,9 @@ import msgspec
 
 from prism.checked import Checked
 
+SEEDS = 2**31
+"""Seeds that servers take: from 0 to below this."""
+
 Role = Literal["system", "user", "assistant"]
 
 
@@ -32,6 +35,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         max_tokens: the longest answer; None is the configured one.
         deadline_s: a limit shorter than the configured one; not part of the request's identity.
         asked_by: the asker's name, for messages: "agent 12 in tick 340"; not part of the request's identity.
+        attempt: the number of unusable answers that it has had. It varies the sampling, and is not part of
+            the request's identity: the answer that counts is the only one on a tape.
     """
 
     messages: tuple[Message, ...]
@@ -41,6 +46,12 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     deadline_s: float | None = None
     asked_by: str = ""
+    attempt: int = 0
+
+    @property
+    def sampling_seed(self) -> int:
+        """The seed that is sent: another one for each attempt, or the same unusable answer would come again."""
+        return (self.seed + self.attempt) % SEEDS
 
 
 class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ _APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any
 _HEADER_KEY = b"head"
 _FAILED, _FALLBACK, _NOT_OFFERED = b'{"type":"failed"', b'{"type":"forgone"', b'{"type":"not_offered"'
 """The first bytes of the records that are not answers of a model."""
+_COMPLETION = b'{"type":"completion"'
 _PROMPT_CHARS = 200
 
 _ENDS_OR_DIFFERS = (
@@ -250,15 +251,16 @@ class Tape:
         )
         return self.read(key) or answer
 
-    def forget_failures(self, asked_by: str) -> None:
-        """Remove the failed calls of this asker from the tape.
+    def forget(self, asked_by: str, answers: bool) -> None:  # `to_thread.run_sync` passes no names
+        """Remove the failed calls of this asker from the tape, and with `answers` the texts, too.
 
         Raises:
             TapeError: the file cannot be written.
         """
-        self._execute(
-            "DELETE FROM answers WHERE asked_by = ? AND substr(answer, 1, ?) = ?", asked_by, len(_FAILED), _FAILED
-        )
+        for begin in (_FAILED, _COMPLETION) if answers else (_FAILED,):
+            self._execute(
+                "DELETE FROM answers WHERE asked_by = ? AND substr(answer, 1, ?) = ?", asked_by, len(begin), begin
+            )
 
     def statistics(self) -> TapeStatistics:
         """Return the number of records by kind; every record is read.

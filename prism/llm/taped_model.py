@@ -154,15 +154,17 @@ class TapedModel:
         found = await to_thread.run_sync(self._required_tape.read, _fallback_key(question), limiter=self._thread)
         return found if isinstance(found, RecordedFallback) else None
 
-    async def forget_failures(self, asked_by: str) -> None:
+    async def forget(self, asked_by: str, *, answers: bool = False) -> None:
         """Remove the failed calls of one asker from a tape that is being recorded, so that they are made again.
 
-        It is for a question whose failure ended the run: nothing followed from it, and a resumed run has to ask it
-        again.
+        It is for a question that is asked again, now or by a resumed run: nothing followed from its failure.
+
+        Args:
+            answers: remove the texts that the asker got, too, because they cannot be read.
         """
         if self.mode == "record":
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(self._required_tape.forget_failures, asked_by, limiter=self._thread)
+                await to_thread.run_sync(self._required_tape.forget, asked_by, answers, limiter=self._thread)
 
     def _wrong_kind(self) -> TapeError:
         return TapeError(

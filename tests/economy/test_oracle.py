@@ -89,6 +89,9 @@ async def test_a_failure_that_ends_a_run_leaves_the_tape_so_that_the_question_ca
     oracle = over(taped)
     with pytest.raises(LLMFailureException):
         await ask(oracle, "apply")
+    state, _, action = ASKED["apply"]
+    nation = Nation(0, "Ada", state, tick=3)
+    await oracle.before_retry(nation, "apply", Situation(state=STATE, action=action), "client_error")
     _, outcome = await ask(oracle, "apply")
     assert isinstance(outcome, Applied)
     assert outcome.decision.new_interest_rate == 5.5

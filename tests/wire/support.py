@@ -27,6 +27,9 @@ PEOPLE: dict[str, dict[str, Any]] = {
 }
 """Five hundred lively people, one post in a session: the last decision has come long before the round ends."""
 
+FALLS_BACK = {"on_outage": "fallback", "max_attempts": 1}
+"""Settings of an oracle that asks nothing twice, and whose questions are fallbacks while the server is away."""
+
 Hook = Callable[[Simulation], None]
 
 

@@ -89,7 +89,8 @@ def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_a
     broken = FaultPlan(at={fails: Fault.ERROR, fails + 1: Fault.ERROR})  # it is asked a second time
     with ModelServer(ServerSettings(faults=broken)) as server:
         write(tmp_path, server.url)
-        ended = prism("run", "economy.yaml", "--out", "disturbed")
+        once = ("--set", "oracle.max_attempts=1", "--set", "oracle.on_outage=fallback")
+        ended = prism("run", "economy.yaml", *once, "--out", "disturbed")
         assert (ended.code, ended.out) == (5, "")
         (line,) = [each for each in ended.err.splitlines() if each.startswith("prism: ")]
         assert f"got no answer to 'apply' in tick {FAILS_IN}: server_error (" in line

@@ -27,7 +27,7 @@ from actors.runtime.simulation import Simulation
 from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 from tests.llm.support import DECISION_REASONS, GIVES_UP_S, timeout_s
 from tests.patience import HANG_S
-from tests.wire.support import config, disconnected, open_files, run
+from tests.wire.support import FALLS_BACK, config, disconnected, open_files, run
 
 pytestmark = pytest.mark.network
 
@@ -78,7 +78,9 @@ def expect_whole(ended: Ended) -> None:
 @pytest.mark.parametrize("fault", Fault)
 async def test_a_fault_in_a_tenth_of_the_calls_is_counted_and_leaves_nothing(fault: Fault) -> None:
     ended = await run_against(
-        FaultPlan(shares={fault: 0.1}, drip_s=0.1), llm={"systemone": "off", "timeout_s": timeout_s(fault)}
+        FaultPlan(shares={fault: 0.1}, drip_s=0.1),
+        oracle=FALLS_BACK,
+        llm={"systemone": "off", "timeout_s": timeout_s(fault)},
     )
     expect_whole(ended)
     assert {call.fault for call in ended.calls} == {None, fault}
@@ -88,7 +90,7 @@ async def test_a_fault_in_a_tenth_of_the_calls_is_counted_and_leaves_nothing(fau
 async def test_all_faults_at_once_are_counted_and_leave_nothing(backend: str) -> None:
     shares = dict.fromkeys(Fault, 0.015)
     ended = await run_against(
-        FaultPlan(shares=shares, drip_s=0.1), oracle={"backend": backend}, llm={"timeout_s": GIVES_UP_S}
+        FaultPlan(shares=shares, drip_s=0.1), oracle={"backend": backend, **FALLS_BACK}, llm={"timeout_s": GIVES_UP_S}
     )
     expect_whole(ended)
     assert len({call.fault for call in ended.calls}) > 6

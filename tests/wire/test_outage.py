@@ -14,7 +14,7 @@ from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer, ModelServerProcess, ServerSettings
 from tests.command import Prism
 from tests.patience import HANG_S
-from tests.wire.support import config, run
+from tests.wire.support import FALLS_BACK, config, run
 
 pytestmark = pytest.mark.network
 
@@ -58,7 +58,7 @@ class Outage:
 async def test_a_run_outlives_a_server_that_is_killed_and_restarted(tmp_path: Path) -> None:
     endless = {"rounds": 10_000, "ticks_per_round": 12}
     with ModelServerProcess() as server:
-        chosen = config(server.url, simulation=endless, run={"tick_s": 0.05}, feed={"size": 5})
+        chosen = config(server.url, simulation=endless, run={"tick_s": 0.05}, feed={"size": 5}, oracle=FALLS_BACK)
         outage = Outage(server)
         with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:

@@ -11,7 +11,7 @@ import pytest
 from actors.runs.summary import Summary
 from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.command import Prism
-from tests.wire.support import config, run
+from tests.wire.support import FALLS_BACK, config, run
 
 pytestmark = pytest.mark.network
 
@@ -53,7 +53,7 @@ async def test_a_recorded_run_is_the_same_run_without_the_server_and_without_a_r
 
 FAILING: Sections = {
     "llm": {"systemone": "off"},
-    "oracle": {"deadline_s": 2.0, "max_concurrency": 16},
+    "oracle": {"deadline_s": 2.0, "max_concurrency": 16, **FALLS_BACK},
 }
 SHARES = {Fault.HANG: 0.05, Fault.ERROR: 0.05, Fault.RESET: 0.05, Fault.WRONG_STATE: 0.05, Fault.EMPTY: 0.05}
 

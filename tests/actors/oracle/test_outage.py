@@ -81,7 +81,7 @@ async def test_a_question_is_asked_as_often_as_configured_and_then_falls_back_un
     server = FaultyServer(lambda _, call: reason)
     bench = Bench(server, OracleConfig(max_attempts=2))
     assert fallbacks(await bench.ask(question(0))) == [(0, reason)]
-    assert [attempt for _, _, attempt in server.asked] == [0, 1]
+    assert [attempt for _, _, attempt in server.asked] == [0, int(reason == "invalid_response")]
     assert server.forgotten == [(0, reason)]
     assert bench.actor.statistics.retries == {reason: 1}
 

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from prism.llm.retry_after import LONGEST_S, duration_s, retry_after_s
+
+NOW = "Wed, 21 Oct 2026 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("6", 6.0),
+        ("0.5", 0.5),
+        ("6s", 6.0),
+        ("1m30s", 90.0),
+        ("120ms", 0.12),
+        ("6m0s", 360.0),
+        (" 2H ", 7200.0),
+        ("1d", 86_400.0),
+        ("", None),
+        ("soon", None),
+        ("1x", None),
+        ("s", None),
+    ],
+)
+def test_a_duration_is_a_number_or_a_sum_of_parts(text: str, seconds: float | None) -> None:
+    assert duration_s(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, 0.0),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "nan"}, 0.0),
+        ({"retry-after": "inf"}, LONGEST_S),
+        ({"retry-after": "soon"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", "date": NOW}, 30.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30", "date": NOW}, 0.0),
+        ({"x-ratelimit-reset-requests": "6s"}, 6.0),
+        ({"x-ratelimit-reset-requests": "6s", "x-ratelimit-reset-tokens": "120ms"}, 0.12),
+        (
+            {
+                "x-ratelimit-remaining-requests": "12",
+                "x-ratelimit-reset-requests": "6s",
+                "x-ratelimit-remaining-tokens": "0",
+                "x-ratelimit-reset-tokens": "1m30s",
+            },
+            90.0,
+        ),
+        ({"ratelimit-remaining": "0", "ratelimit-reset": "7"}, 7.0),
+        ({"retry-after": "1", "ratelimit-reset": "7"}, 1.0),
+    ],
+)
+def test_a_pause_is_what_the_server_asks_for(headers: dict[str, str], seconds: float) -> None:
+    assert retry_after_s(headers) == pytest.approx(seconds)
