@@ -30,7 +30,7 @@ def build_with_progress(config: Config, *, quiet: bool = False, always: bool = F
     Raises:
         ConfigError: the configuration does not fit its inputs, or an input file cannot be used.
     """
-    if not quiet and config.simulation.domain == "social" and (always or _is_large(config.population)):
+    if not quiet and (always or _is_large(config.population)):
         with _step_display() as show_step:
             return build_domain(config, show_step)
     return build_domain(config)

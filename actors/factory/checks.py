@@ -37,7 +37,7 @@ def check_domain(config: Config) -> Checked:
         ConfigError: the settings do not fit each other or the input files.
         InputError: an input file cannot be used.
     """
-    if config.simulation.domain == "economy":  # a few nations and a file of quarters: built in no time
+    if config.simulation.domain == "economy":  # small enough to be built at once
         built = build_domain(config)
         return Checked(built.domain.size, dict(built.inputs), "")
     return _check_population(config.population)

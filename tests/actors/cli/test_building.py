@@ -9,7 +9,7 @@ from rich.console import Console
 
 from actors.cli import building
 from actors.cli.building import SHOWN_FROM, build_with_progress
-from prism.config import Config, PopulationConfig, SimulationConfig
+from prism.config import Config, OracleConfig, PopulationConfig, SimulationConfig
 
 SMALL = Config(population=PopulationConfig(size=20))
 

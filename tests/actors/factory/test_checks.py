@@ -13,7 +13,15 @@ from actors.factory import checks, domains
 from actors.factory.checks import check_domain
 from actors.factory.domains import build_domain
 from actors.factory.input_files import SMALL_BYTES_MAX
-from prism.config import Config, EconomyConfig, GraphConfig, InitialConfig, PopulationConfig, SimulationConfig
+from prism.config import (
+    Config,
+    EconomyConfig,
+    GraphConfig,
+    InitialConfig,
+    OracleConfig,
+    PopulationConfig,
+    SimulationConfig,
+)
 from prism.errors import ConfigError, InputError
 
 GRAPHS = st.builds(
@@ -114,6 +122,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_not_read(tmp_path: Path, mo
 def test_an_economy_is_built_to_be_checked() -> None:
     simulation = SimulationConfig(domain="economy", ticks_per_round=1)
     initial = InitialConfig(path="configs/data/us-macro-quarterly.csv", quarter="1985q1")
-    config = Config(simulation=simulation, economy=EconomyConfig(initial=initial))
+    oracle = OracleConfig(lookahead_ticks=0)
+    config = Config(simulation=simulation, economy=EconomyConfig(initial=initial), oracle=oracle)
     assert checked(config) == built(config)
     assert checks.check_domain(config).not_built == ""
