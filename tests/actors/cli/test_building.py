@@ -30,7 +30,10 @@ def test_a_large_one_is_announced_and_a_quiet_one_is_not(
 
 
 def test_an_economy_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
-    build_with_progress(Config(simulation=SimulationConfig(domain="economy")), always=True)
+    economy = Config(
+        simulation=SimulationConfig(domain="economy", ticks_per_round=1), oracle=OracleConfig(lookahead_ticks=0)
+    )
+    build_with_progress(economy, always=True)
     assert capsys.readouterr().err == ""
 
 
