@@ -1,4 +1,4 @@
-"""Running the real command line in this process."""
+"""The real command line, run in this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from actors.cli import main
 
 
 class Ended(NamedTuple):
-    """How a command ended, and what it printed."""
+    """The end of a command: its exit code and its output."""
 
     code: int
     out: str
@@ -25,7 +25,7 @@ Prism = Callable[..., Ended]
 
 
 def run_prism(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:
-    """`prism` with these arguments."""
+    """Return the end of `prism` with these arguments."""
     monkeypatch.setattr(sys, "argv", ["prism", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -35,7 +35,7 @@ def run_prism(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 
 
 def prism_alone(*arguments: str) -> Ended:
-    """`prism` with these arguments, for a fixture that outlives a test: without one's `capsys`."""
+    """Return the end of `prism` with these arguments, for a fixture that outlives a test: without a test's `capsys`."""
     out, err = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["prism", *arguments])

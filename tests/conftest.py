@@ -1,4 +1,4 @@
-"""What every test may use, and the tiers of the suite."""
+"""Fixtures and tiers for every test."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ hypothesis.settings.load_profile("prism")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--full`: the tests that ask for `size` run at their full size."""
+    """Add `--full`: the tests that ask for `size` run at their full size."""
     parser.addoption("--full", action="store_true", help="run tests that ask for `size` at their full size")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the markers, and settle the size before the first test is collected."""
+    """Name the markers, and set the size before the first test is collected."""
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
     platform.platform()  # which asks `uname`, once in the life of a process
@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Note from here on what the test and its fixtures do."""
+    """Record from now on what the test and its fixtures do."""
     tiers.forget()
 
 
@@ -54,12 +54,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture
 def size() -> Size:
-    """How much to do: `size(300, everyday=30)`."""
+    """Return the amount of work to do: `size(300, everyday=30)`."""
     return tiers.size()
 
 
 @pytest.fixture
 def logged() -> Iterator[list[EventDict]]:
-    """The events logged during the test, in order; nothing is printed."""
+    """Return the events logged during the test, in order; nothing is printed."""
     with capture_logs() as events:
         yield events

@@ -1,4 +1,4 @@
-"""A domain of nothing but traffic lights: the runtime runs it, so the runtime knows neither people nor posts."""
+"""A domain of traffic lights only: the runtime runs it, so the runtime knows neither people nor posts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TrafficLight(StatefulAgent[Light]):
 
 
 class GreenWave(Oracle[Any]):
-    """Lets traffic run wherever it may."""
+    """An oracle that lets traffic pass if it may."""
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         return Light.GREEN
@@ -39,11 +39,11 @@ Hook = Callable[[TrafficLight, Any], Any]
 
 
 def note_nothing(light: TrafficLight, context: Any) -> None:
-    """An action without a fault."""
+    """Do nothing: an action without a fault."""
 
 
 def traffic_chart(action: Hook = note_nothing, guard: Hook = lambda *_: True) -> Statechart[Light]:
-    """Red, green, amber; and what follows amber is ambiguous: to stop, or to go on."""
+    """Return the chart: red, green, amber; after amber the choice is ambiguous, to stop or to continue."""
     amber = partial(Transition, "clock", Light.AMBER, action=action, guard=lambda *_: True, oracle=True)
     return Statechart(
         states=Light,
@@ -58,7 +58,7 @@ def traffic_chart(action: Hook = note_nothing, guard: Hook = lambda *_: True) ->
 
 
 class Crossing(World):
-    """The world: a clock that ticks for every light that neither deliberates nor is out of order."""
+    """The world: a clock that ticks for every light that neither deliberates nor is quarantined."""
 
     def __init__(self, size: int) -> None:
         self.lights = [Light.RED] * size

@@ -1,9 +1,9 @@
-"""Where the tests find the project, and real input outside of it."""
+"""The paths of the project, and of real input outside of it."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-"""The project."""
+"""The root of the project."""
 
 DATA = ROOT.parent / "shared" / "data"
-"""Real input, where there is any: tests that need it skip where it is absent."""
+"""The directory of real input, if there is any: tests that need it skip if it is absent."""

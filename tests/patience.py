@@ -1,6 +1,6 @@
-"""How long a test waits for what another thread or another process does."""
+"""The longest time that a test waits for another thread or another process."""
 
 from __future__ import annotations
 
 HANG_S = 120.0
-"""Only what hangs takes so long, on any machine and whatever else that does. Less than the limit of pytest itself."""
+"""Only a hang takes this long, on any machine under any load. Less than the limit of pytest itself."""

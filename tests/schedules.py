@@ -26,7 +26,7 @@ R = TypeVar("R")
 Result = TypeVar("Result")
 
 EVERYDAY_SCHEDULES = 5
-"""At least so many schedules in any tier; a planted bug of ordering was found by the second."""
+"""The fewest schedules in any tier; a planted bug of ordering was found by the second."""
 
 
 class DeadlockError(AssertionError):
@@ -34,7 +34,7 @@ class DeadlockError(AssertionError):
 
 
 class ScheduledLoop(asyncio.SelectorEventLoop):
-    """A loop whose schedule follows from its seed. It watches no sockets and no threads."""
+    """A loop whose schedule follows from its seed. It serves no sockets and no threads."""
 
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
@@ -44,7 +44,7 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
         self._random = Random(seed)
         self._now = 0.0
         self.unhandled: list[dict[str, Any]] = []
-        """What asyncio would only have logged: errors in callbacks, and errors that nobody looked at."""
+        """Errors that asyncio would only have logged: in callbacks, and in tasks whose result nothing read."""
 
     def time(self) -> float:
         return self._now
@@ -75,7 +75,7 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
 
 
 def run_scheduled(seed: int, async_fn: Callable[[], Awaitable[Result]]) -> Result:
-    """What the function returns in the schedule of this seed.
+    """Return the result of the function in the schedule of this seed.
 
     Raises:
         DeadlockError: it can never end.
@@ -105,7 +105,7 @@ def run_scheduled(seed: int, async_fn: Callable[[], Awaitable[Result]]) -> Resul
 
 
 def in_schedules(full: int) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Callable[P, None]]:
-    """Make a plain test of an async one: it runs in so many schedules, seeds 0 and up; a quarter of them every day."""
+    """Return a decorator that runs an async test in this many schedules, seeds 0 and up; a quarter of them daily."""
     everyday = min(full, max(EVERYDAY_SCHEDULES, full // 4))
 
     def decorate(test: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, None]:

@@ -1,4 +1,4 @@
-"""What holds for every test of actors: nothing that a task calls may block."""
+"""A rule for every test of actors: no task may make a blocking call."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ __all__ = ["embedded", "live"]
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> Iterator[None]:
-    """A blocking call in a task fails the test: sleeping, files, sockets, locks."""
+    """Let a blocking call in a task fail the test: sleeping, files, sockets, locks."""
     with blockbuster_ctx():
         yield

@@ -1,4 +1,4 @@
-"""Whole simulations of small economies, with a components to order."""
+"""Whole simulations of small economies, with scripted components."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ oracle: {lookahead_ticks: 0}
 
 Chain = LLMReasoningChain
 Policies = Mapping[tuple[str, int], str]
-"""`{(nation, turn): what it proposes}`, in place of what it would."""
+"""`{(nation, turn): its proposal}`, in place of the embedded adviser's."""
 
 
 def config(*overrides: str) -> Config:
-    """The configuration of `THREE`, with these settings over its own."""
+    """Return the configuration of `THREE`, with these settings over its own."""
     return load_config(THREE, "three.yaml", environment={}, overrides=overrides)
 
 
-class Slowly:
-    """A components that thinks for a random virtual time about each question, and keeps what it was asked.
+class SlowComponents:
+    """Components that take a random virtual time for each answer, and keep the questions.
 
     Args:
-        components: who knows.
-        policies: proposals to order.
+        components: the components that answer.
+        policies: proposals in place of theirs.
         fails: `(component, nation, turn)` -> whether there is no answer.
-        pace: how many times as long everybody thinks; at 2 and more, every answer takes a second attempt.
+        pace: a factor on the time of each answer; from 2 on, every answer takes a second attempt.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Slowly:
         self.asked: list[tuple[str, str, int, float]] = []
         """`(component, nation, turn, interest rate seen)`, in the order of the questions."""
 
-    async def _think(self, component: str, name: str, turn: int, rate: float) -> Callable[[Chain], Chain]:
-        """Think, and return what writes down how long that took."""
+    async def _wait(self, component: str, name: str, turn: int, rate: float) -> Callable[[Chain], Chain]:
+        """Wait for the time of an answer, and return a function that writes that time into a chain."""
         self.asked.append((component, name, turn, rate))
         thought_s = self._pace * uniform(len(name), ord(name[0]), turn, len(component))
         await anyio.sleep(thought_s)
@@ -71,37 +71,37 @@ class Slowly:
         return partial(replace, duration_ms=round(1000 * thought_s), retry_count=int(self._pace >= 2.0))
 
     async def propose_for(self, name: str, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        timed = await self._think("agent", name, state.turn, state.global_state.interest_rate)
+        timed = await self._wait("agent", name, state.turn, state.global_state.interest_rate)
         decision, chain = await self._components.agents[name].propose(state)
         text = self._policies.get((name, state.turn), decision.action)
         return replace(decision, action=text), timed(chain)
 
     async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
-        timed = await self._think("validator", action.agent_name, turn, 0.0)
+        timed = await self._wait("validator", action.agent_name, turn, 0.0)
         result, chain = await self._components.validator.validate_action(action, turn=turn)
         return result, timed(chain)
 
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
-        timed = await self._think("engine", action.agent_name, turn or 0, global_state.interest_rate)
+        timed = await self._wait("engine", action.agent_name, turn or 0, global_state.interest_rate)
         update, chain = await self._components.engine.evaluate(action, global_state, turn=turn)
         return update, timed(chain)
 
 
-class _Member:
-    """One nation's agent among those that think slowly."""
+class _SlowAgent:
+    """The agent of one nation in slow components."""
 
-    def __init__(self, name: str, mind: Slowly) -> None:
+    def __init__(self, name: str, slow: SlowComponents) -> None:
         self._name = name
-        self._mind = mind
+        self._mind = slow
 
     async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
         return await self._mind.propose_for(self._name, state)
 
 
 class Economy(EconomyDomain):
-    """An economy whose components thinks slowly, and whose nations may crash.
+    """An economy whose components are slow, and whose nations may crash.
 
     Args:
         crashes: `(nation's number, trigger, turn)` -> whether its code raises.
@@ -116,18 +116,18 @@ class Economy(EconomyDomain):
         pace: float = 1.0,
     ) -> None:
         super().__init__(chosen, START)
-        self.mind = Slowly(embedded_components(chosen), policies, fails, pace)
+        self.slow = SlowComponents(embedded_components(chosen), policies, fails, pace)
         self._crashes = crashes
 
     def embedded_components(self) -> Components:
-        return Components({name: _Member(name, self.mind) for name in self.world.names}, self.mind, self.mind)
+        return Components({name: _SlowAgent(name, self.slow) for name in self.world.names}, self.slow, self.slow)
 
     def agent(self, agent_id: int) -> Nation:
         nation = super().agent(agent_id)
-        return Clumsy(nation, self._crashes)
+        return CrashingNation(nation, self._crashes)
 
 
-class Clumsy(Nation):
+class CrashingNation(Nation):
     """A nation whose code raises when told to."""
 
     def __init__(self, nation: Nation, crashes: Callable[[int, str, int], bool]) -> None:
@@ -141,7 +141,7 @@ class Clumsy(Nation):
 
 
 class EconomyRun:
-    """A simulation of an economy, and what became of it. Settings over those of `THREE`, the rest as for `Economy`."""
+    """A simulation of an economy, and its results. Settings are over those of `THREE`; the rest as for `Economy`."""
 
     def __init__(
         self,
@@ -165,5 +165,5 @@ class EconomyRun:
         return self.simulation.engine.digest.hexdigest()
 
     def asked(self, component: str, turn: int) -> list[tuple[str, float]]:
-        """`(nation, interest rate it saw)` of a component's questions in a turn, in their order."""
-        return [(name, rate) for part, name, when, rate in self.domain.mind.asked if (part, when) == (component, turn)]
+        """Return `(nation, interest rate it saw)` of a component's questions in a turn, in their order."""
+        return [(name, rate) for part, name, when, rate in self.domain.slow.asked if (part, when) == (component, turn)]

@@ -1,4 +1,4 @@
-"""Oracles that tests ask: real ones, with an answer, a duration or a fault of their own."""
+"""Oracles for tests: real ones with a scripted answer, duration or fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer = Callable[[Any, Sequence[Any]], Awaitable[Any]]
 
 
 class ScriptedOracle(Oracle[Any]):
-    """Answers as it is told to, and keeps a record of it.
+    """An oracle that answers as scripted, and records its questions.
 
     Args:
         answer: `(agent, options)` -> the answer; by default the last option, at once.
@@ -42,7 +42,7 @@ class ScriptedOracle(Oracle[Any]):
 
 
 class SlowOracle(Oracle[Any]):
-    """Another oracle's answers, each after a random virtual time that follows from the seed.
+    """An oracle that gives another oracle's answers, each after a random virtual time that follows from the seed.
 
     Args:
         oracle: who knows.

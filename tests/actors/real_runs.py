@@ -1,4 +1,4 @@
-"""Real runs, made once by the real command line, for those who read what they have left."""
+"""Real runs, made once by the real command line, for tests that only read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIVE: dict[str, dict[str, Any]] = {**EMBEDDED, "oracle": {"backend": "ollama", "
 
 
 def run_of(directory: Path, sections: dict[str, dict[str, Any]]) -> Path:
-    """The directory of a run of these settings that has ended."""
+    """Return the directory of a finished run of these settings."""
     config = directory / "settings.yaml"
     config.write_text(yaml.safe_dump(sections))
     out = directory / "run"
@@ -31,12 +31,12 @@ def run_of(directory: Path, sections: dict[str, dict[str, Any]]) -> Path:
 
 @pytest.fixture(scope="session")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with the embedded oracle. Nobody writes into it."""
+    """Return a run with the embedded oracle. Tests only read it."""
     return run_of(tmp_path_factory.mktemp("embedded"), EMBEDDED)
 
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with a model behind a real socket. Nobody writes into it."""
+    """Return a run with a model behind a real socket. Tests only read it."""
     with ModelServer() as server:
         return run_of(tmp_path_factory.mktemp("live"), {**LIVE, "llm": {"host": server.url}})

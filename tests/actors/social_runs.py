@@ -28,22 +28,22 @@ Ask = Callable[[Oracle[Any]], Oracle[Any]]
 
 
 def with_oracle(config: Config = SMALL, **settings: float) -> Config:
-    """The configuration with some settings of its oracle replaced."""
+    """Return the configuration with some settings of its oracle replaced."""
     return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, **settings))
 
 
 def with_run(config: Config = SMALL, **settings: int) -> Config:
-    """The configuration with some settings of its run replaced."""
+    """Return the configuration with some settings of its run replaced."""
     return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, **settings))
 
 
 def with_simulation(config: Config = SMALL, **settings: int) -> Config:
-    """The configuration with some settings of its simulation replaced."""
+    """Return the configuration with some settings of its simulation replaced."""
     return msgspec.structs.replace(config, simulation=msgspec.structs.replace(config.simulation, **settings))
 
 
 def simulation(config: Config = SMALL, ask: Ask = lambda oracle: oracle) -> Simulation:
-    """A simulation that is ready to run.
+    """Return a simulation that is ready to run.
 
     Args:
         ask: wraps the domain's oracle.
@@ -53,12 +53,12 @@ def simulation(config: Config = SMALL, ask: Ask = lambda oracle: oracle) -> Simu
 
 
 async def run(config: Config = SMALL, ask: Ask = lambda oracle: oracle) -> Simulation:
-    """A simulation that has run."""
+    """Return a simulation that has run."""
     made = simulation(config, ask)
     await made.run()
     return made
 
 
 def digest_of(config: Config = SMALL, *, schedule: int = 0, ask: Ask = lambda oracle: oracle) -> str:
-    """The digest of a run in one schedule."""
+    """Return the digest of a run in one schedule."""
     return run_scheduled(schedule, partial(run, config, ask)).engine.digest.hexdigest()

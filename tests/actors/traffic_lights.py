@@ -1,4 +1,4 @@
-"""Whole simulations of traffic lights, with faults to order."""
+"""Whole simulations of traffic lights, with scripted faults."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Faults = Callable[[TrafficLight], bool]
 
 
 class FaultError(Exception):
-    """A fault to order."""
+    """A scripted fault."""
 
 
 def faulty(faults: Faults) -> Callable[[TrafficLight, Any], bool]:
-    """A guard or action that raises for the lights and ticks it is told to."""
+    """Return a guard or action that raises for these lights and ticks."""
 
     def act(light: TrafficLight, context: Any) -> bool:
         if faults(light):
@@ -40,7 +40,7 @@ def config(ticks: int = 12, lookahead: int = 2, **run: int) -> Config:
 
 
 class CrossingRun:
-    """A simulation of some traffic lights, and what became of each."""
+    """A simulation of some traffic lights, and the story of each."""
 
     def __init__(
         self, settings: Config | None = None, domain: TrafficDomain | None = None, oracle: Oracle[Any] | None = None
@@ -61,7 +61,7 @@ class CrossingRun:
         return [update for update in self.world.updates if update.agent == agent]
 
     def story(self, agent: int) -> list[tuple[int, str, str]]:
-        """`(tick, state, source)` after each of a light's turns."""
+        """Return `(tick, state, source)` after each of a light's turns."""
         return [(update.tick, str(update.to_state), update.source) for update in self.updates(agent)]
 
 

@@ -1,4 +1,4 @@
-"""Rewrites the tables in docs/configuration.md after the model changed: `python -m tests.config.refresh_docs`."""
+"""Rewrite the tables in docs/configuration.md after the model changed: `python -m tests.config.refresh_docs`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ END = "<!-- settings: end -->"
 
 
 def with_tables(text: str) -> str:
-    """The document with the tables between the markers as the model says."""
+    """Return the document with the model's tables between the markers."""
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     assert begin, f"{DOCUMENT} has lost its marker {BEGIN}"

@@ -1,4 +1,4 @@
-"""What a refusal says, and the keys it lists."""
+"""The message of a refusal, and the keys that it lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of deploy/ share: where it is, which tools there are, and waiting for other processes."""
+"""Paths, tools and waiting for other processes, for the tests of deploy/."""
 
 from __future__ import annotations
 
@@ -20,37 +20,40 @@ from tests.patience import HANG_S
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus" / "rules"
 BIN = Path(sys.executable).parent
-"""Where the tools are that were installed with the tests."""
+"""The directory of the tools that were installed with the tests."""
 POLL_S = 0.1
 
 _Found = TypeVar("_Found")
 
 
 def needs(*tools: str) -> pytest.MarkDecorator:
-    """Skips where one of these programs is not installed."""
+    """Return a mark that skips a test if one of these programs is not installed."""
     missing = [tool for tool in tools if shutil.which(tool, path=f"{BIN}:{os.environ['PATH']}") is None]
     return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)}: not installed")
 
 
 def read_yaml(path: Path) -> Any:
-    """The only document of a YAML file."""
+    """Return the only document of a YAML file."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def alerts() -> list[dict[str, Any]]:
-    """The shipped alerting rules."""
+    """Return the shipped alerting rules."""
     (group,) = read_yaml(RULES / "alerts.yml")["groups"]
     return list(group["rules"])
 
 
 def recordings() -> list[dict[str, Any]]:
-    """The shipped recording rules."""
+    """Return the shipped recording rules."""
     (group,) = read_yaml(RULES / "recording.yml")["groups"]
     return list(group["rules"])
 
 
 def eventually(look: Callable[[], _Found], what: str, deadline_s: float = HANG_S) -> _Found:
-    """What another process comes to show, which no virtual time can hasten. Fails if it is not there in time."""
+    """Return a value of another process once it is there; fail if it does not come in time.
+
+    Virtual time cannot help here.
+    """
     until, pause = time.monotonic() + deadline_s, Event()
     while not (found := look()):
         if time.monotonic() > until:

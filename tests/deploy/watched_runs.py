@@ -1,4 +1,4 @@
-"""Runs as processes of their own, served at their metrics address."""
+"""Runs as processes of their own, with their metrics served."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.paths import ROOT
 
 
 class WatchedRun:
-    """A `prism run` under way, with its metrics on a free port.
+    """A running `prism run`, with its metrics on a free port.
 
     Args:
         path: its directory.
@@ -34,18 +34,18 @@ class WatchedRun:
         self.target = target
 
     def is_under_way(self) -> bool:
-        """Whether it has committed a tick."""
+        """Return whether it has committed a tick."""
         return httpx.get(f"http://{self.target}/readyz", trust_env=False).status_code == httpx.codes.OK
 
     def kill(self) -> None:
-        """SIGKILL: no farewell of any kind."""
+        """Kill it with SIGKILL."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
 
 @contextmanager
 def watched_run(path: Path, config: Path, settings: Mapping[str, object]) -> Iterator[WatchedRun]:
-    """A run of this configuration with these settings, from the moment at which it can be scraped."""
+    """Return a run of this configuration with these settings, once it can be scraped."""
     chosen = {"metrics.enabled": "true", "metrics.port": 0, **settings}
     overrides = [part for key, value in chosen.items() for part in ("--set", f"{key}={value}")]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PRISM_")}

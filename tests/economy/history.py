@@ -9,5 +9,5 @@ US_PATH = ROOT / "configs" / "data" / "us-macro-quarterly.csv"
 
 
 def us_series() -> tuple[Figures, ...]:
-    """The United States from 1959q1 to 2009q3."""
+    """Return the United States from 1959q1 to 2009q3."""
     return parse_series(US_PATH.read_bytes(), str(US_PATH))

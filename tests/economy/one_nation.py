@@ -1,4 +1,4 @@
-"""Councils of one nation, for tests without actors."""
+"""An economy of one nation, for tests without actors."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ oracle: {lookahead_ticks: 0}
 
 
 def components() -> Components:
-    """The embedded components of `ALONE`."""
+    """Return the embedded components of `ALONE`."""
     return embedded_components(ALONE)

@@ -1,4 +1,4 @@
-"""Records that a model is asked about, and a client that keeps what it is called with."""
+"""Records for a model's questions, and a client that keeps its calls."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def approved(text: str = "Lower interest rates by 0.5%", agent_name: str = "Test
 
 
 class SpiedClient(LLMClient):
-    """A real client that keeps the arguments it was last called with."""
+    """A real client that keeps the arguments of its last call."""
 
     def __init__(self, model: ScriptedModel, component: str = "agent") -> None:
         super().__init__(model, component=component, sleep=no_sleep)

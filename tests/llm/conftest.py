@@ -1,4 +1,4 @@
-"""What the tests of the tape share."""
+"""The fixture of the tests of the tape."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import pytest
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where there is no tape yet."""
+    """Return the path of a tape that does not exist yet."""
     return tmp_path / "run.tape"

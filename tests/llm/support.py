@@ -1,4 +1,4 @@
-"""What the tests of `prism.llm` share: servers, requests, people who ask, checks that fail."""
+"""Servers, requests, askers and failing checks for the tests of `prism.llm`."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ REASONS = {
     Fault.ERROR: "server_error",
     Fault.STRING_ERROR: "server_error",
 }
-"""Why a call fails at a fault of the server."""
+"""The reason of a failed call, by the server's fault."""
 DECISION_REASONS = {**REASONS, Fault.NOT_JSON: "invalid_response", Fault.WRONG_STATE: "invalid_response"}
-"""Likewise a decision, for which an answer must name an option, too."""
+"""The same for a decision, for which an answer must also name an option."""
 
 GIVES_UP_S = 2.0
 """Short enough to wait for, and long enough for a right answer on a machine that does much else."""
@@ -66,7 +66,10 @@ def config_for(server: ModelServer, **fields: Any) -> LLMConfig:
 
 
 def failing(*faults: Fault, **settings: Any) -> ServerSettings:
-    """A server whose first calls fail so, one after the other. What drips takes far longer than `GIVES_UP_S`."""
+    """Return settings of a server whose first calls fail in this order.
+
+    A slow body takes far longer than `GIVES_UP_S`.
+    """
     return ServerSettings(faults=FaultPlan(at=dict(enumerate(faults, 1)), burst=1, drip_s=0.1), **settings)
 
 
@@ -86,7 +89,7 @@ async def serving(
     environment: Mapping[str, str] | None = None,
     **fields: Any,
 ) -> AsyncIterator[tuple[ModelServer, LanguageModel]]:
-    """A server and a model on it, closed at the end, when no connection may be left."""
+    """Return a context with a server and a model on it. At its end no connection may be left."""
     async with ModelServer(settings) as server:
         model = BACKENDS[backend](config_for(server, **fields), environment or {})
         try:
@@ -97,7 +100,7 @@ async def serving(
 
 
 async def unavailable(model: LanguageModel) -> str:
-    """What a check says that fails."""
+    """Return the message of a check that fails."""
     with pytest.raises(OracleUnavailableError) as caught:
         await model.check()
     await model.aclose()
@@ -112,7 +115,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def canned(status: int, body: object, *, content_type: str = "application/json") -> AsyncIterator[list[bytes]]:
-    """A server that gives every request this response; it yields the requests' heads, the address in front."""
+    """Return a context of a server that gives every request this response: its address, then the heads of requests."""
     seen: list[bytes] = []
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
 
@@ -142,4 +145,4 @@ class Person:
 
 
 async def no_sleep(_seconds: float) -> None:
-    """Waits for nothing."""
+    """Return at once."""

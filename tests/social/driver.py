@@ -1,4 +1,4 @@
-"""A social simulation without any actor: triggers, turns and updates by hand, with the embedded oracle."""
+"""A social simulation without actors: triggers, turns and updates by hand, with the embedded oracle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Answer = Callable[[Question[PostView]], str] | None
 
 
 class Run:
-    """A domain, its people, and everything that happened so far.
+    """A domain, its people, and everything that has happened so far.
 
     Args:
         config: the run's configuration.
@@ -47,7 +47,7 @@ class Run:
         self._decided: dict[int, list[Trigger[PostView]]] = {}
 
     async def advance(self, ticks: int) -> Run:
-        """This run, so many ticks later."""
+        """Return this run after this many more ticks."""
         for _ in range(ticks):
             happening = self.world.triggers(self.tick)
             self.triggers.append([*happening])
@@ -74,17 +74,17 @@ class Run:
 
 
 async def whole(config: Config = SMALL, answer: Answer = None) -> Run:
-    """A run to the end of its last round."""
+    """Return a run that has reached the end of its last round."""
     return await Run(config, answer).advance(config.simulation.rounds * config.simulation.ticks_per_round)
 
 
 def moves(updates: Sequence[Update[str]]) -> Counter[tuple[str, str]]:
-    """How often each trigger was answered from each state."""
+    """Return the count of each trigger's answers from each state."""
     return Counter((update.from_state, update.trigger) for update in updates)
 
 
 def with_lookahead(ticks: int, config: Config = SMALL) -> Config:
-    """The configuration with another lookahead."""
+    """Return the configuration with another lookahead."""
     return Config(
         simulation=config.simulation,
         population=config.population,
@@ -95,7 +95,7 @@ def with_lookahead(ticks: int, config: Config = SMALL) -> Config:
 
 
 class Shown(NamedTuple):
-    """Somebody had a post in view."""
+    """A post in a person's view."""
 
     agent: int
     tick: int
@@ -103,7 +103,7 @@ class Shown(NamedTuple):
 
 
 def shown(run: Run, name: str = "sees_post") -> list[Shown]:
-    """The triggers of that name and the posts they came with."""
+    """Return the triggers of that name and the posts they came with."""
     return [
         Shown(trigger.agent, trigger.tick, trigger.context)
         for happening in run.triggers

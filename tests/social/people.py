@@ -11,17 +11,17 @@ from prism.statechart import AgentState
 
 
 def persona(**differences: Any) -> Persona:
-    """A person who likes tea and engages with what is relevant to them by half."""
+    """Return a person who likes tea and engages at a relevance of one half."""
     return Persona(**{"name": "Ada", "interests": ("tea",), "personality": "calm", **differences})
 
 
 def person(state: AgentState = AgentState.EVALUATING, *, agent_id: int = 0, **differences: Any) -> SocialAgent:
-    """Ada in a state; differences are settings of the agent."""
+    """Return Ada in a state; differences are settings of the agent."""
     return SocialAgent(agent_id, state=state, **{"persona": persona(), **differences})
 
 
 def view(**differences: Any) -> PostView:
-    """A post about nothing by a stranger."""
+    """Return a post without topics by an author who is not followed."""
     return PostView(
         **{
             "id": 1,
@@ -45,6 +45,6 @@ def view(**differences: Any) -> PostView:
 
 
 def relevant(share: float) -> PostView:
-    """A stranger's post whose relevance to anybody is `share`: 0 to 0.95, the rest is for people they follow."""
+    """Return a post whose relevance to every person is `share`: 0 to 0.95; the rest is for people they follow."""
     part = share / 0.95
     return view(topic_match=part, popularity=part, appeal=part)

@@ -17,19 +17,19 @@ RESTING = AgentState.RESTING
 
 
 class Person(StatefulAgent[AgentState]):
-    """An agent that starts where a test wants it."""
+    """An agent that starts in the state a test needs."""
 
     def __init__(self, state: AgentState = EVALUATING, **settings: Any) -> None:
         super().__init__(7, state, **settings)
 
 
 def says(verdict: object) -> Guard:
-    """A guard with that verdict."""
+    """Return a guard with this result."""
     return lambda _agent, _context: verdict
 
 
 def breaks(message: str = "no such post") -> Guard:
-    """A guard that raises."""
+    """Return a guard that raises."""
 
     def guard(_agent: Any, _context: Any) -> object:
         raise LookupError(message)
@@ -40,10 +40,10 @@ def breaks(message: str = "no such post") -> Guard:
 def decides(
     target: AgentState | None, guard: Guard | None = None, *, oracle: bool | None = None, label: str = ""
 ) -> Transition[AgentState]:
-    """A row of `decides` in evaluating."""
+    """Return a row of `decides` in evaluating."""
     return Transition("decides", EVALUATING, target, guard, oracle=oracle, label=label)
 
 
 def chart_of(*rows: Transition[AgentState]) -> Statechart[AgentState]:
-    """A chart of those rows over all states."""
+    """Return a chart of these rows over all states."""
     return Statechart(AgentState, rows, IDLE)

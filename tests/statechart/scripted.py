@@ -1,4 +1,4 @@
-"""Someone who asks an oracle, and a chat client that answers from a script."""
+"""An agent that asks an oracle, and a chat client that answers from a script."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPTIONS = [AgentState.COMPOSING, AgentState.SCROLLING]
 
 
 class Asking(msgspec.Struct):
-    """Who asks; see `prism.statechart.Asker`."""
+    """The agent that asks; see `prism.statechart.Asker`."""
 
     name: str = "Ada Novak"
     interests: tuple[str, ...] = ("night trains", "tea")
@@ -22,7 +22,7 @@ class Asking(msgspec.Struct):
 
 
 class ScriptedClient:
-    """A chat client that gives the same answer, or raises the same error, every time, and keeps what it was asked."""
+    """A chat client that always gives the same answer, or raises the same error, and keeps its questions."""
 
     def __init__(self, answer: str | Exception) -> None:
         self.answer = answer

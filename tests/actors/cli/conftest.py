@@ -1,4 +1,4 @@
-"""Running the real command line, in this process and in others."""
+"""The real command line, run in this process and in others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 
 @pytest.fixture(scope="session")
 def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of `SMALL`, made once. Tests take copies of it."""
+    """Return a run of `SMALL`, made once. Tests use copies of it."""
     place = tmp_path_factory.mktemp("small")
     (place / "small.yaml").write_text(SMALL)
     ended = prism_alone("run", str(place / "small.yaml"), "-q", "--out", str(place / "run"))
@@ -27,7 +27,7 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """Run the command line in an empty directory that holds `small.yaml`."""
+    """Return a function that runs the command line in an empty directory that holds `small.yaml`."""
     (tmp_path / "small.yaml").write_text(SMALL)
     monkeypatch.chdir(tmp_path)
 

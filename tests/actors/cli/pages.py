@@ -1,4 +1,4 @@
-"""A page of metrics, as a run under way shows it."""
+"""A page of metrics, as an active run shows it."""
 
 from __future__ import annotations
 

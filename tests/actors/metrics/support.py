@@ -1,4 +1,4 @@
-"""Watching small simulations."""
+"""Small simulations with metrics."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ class Watched:
         self.exposition.add_run(self.metrics)
 
     def text(self, accept: str = "") -> str:
-        """What a scrape gets."""
+        """Return the text of a scrape."""
         return self.exposition.render(accept)[1].decode()
 
     def scrape(self) -> Scrape:
-        """The numbers that a scrape gets."""
+        """Return the numbers of a scrape."""
         return Scrape.parse(self.text(), 0.0)
 
 
 def finished(watched: Watched, schedule: int = 0) -> Scrape:
-    """What is shown once the simulation has run."""
+    """Return the metrics of a simulation after its end."""
     run_scheduled(schedule, watched.simulation.run)
     return watched.scrape()
 
 
 def series(scrape: Scrape) -> set[tuple[str, frozenset[tuple[str, str]]]]:
-    """Every series of the run itself."""
+    """Return every series of the run itself."""
     return {key for key in scrape.samples if key[0].startswith("prism_")}
 
 
 def value(text: str, name: str, labels: Mapping[str, str] | None = None) -> float:
-    """One number on a page."""
+    """Return one number on a page."""
     return Scrape.parse(text, 0.0).value(name, **(labels or {}))

@@ -1,4 +1,4 @@
-"""An oracle actor on a bench: questions from traffic lights go in, decisions come out, and time is virtual."""
+"""An oracle actor alone: questions from traffic lights go in, decisions come out, and time is virtual."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def question(agent: int, tick: int = 0) -> Question[int]:
 
 
 def falling_back(**settings: Any) -> OracleConfig:
-    """A configuration in which no question is asked twice, and a server that is away means fallbacks."""
+    """Return a configuration in which no question is asked twice, and a server that is away means fallbacks."""
     return OracleConfig(on_outage="fallback", max_attempts=1, **settings)
 
 
@@ -48,18 +48,18 @@ class Bench:
         )
 
     def put(self, *questions: Question[int]) -> list[bool]:
-        """What the oracle's mailbox says to each question."""
+        """Return the mailbox's reply to each question."""
         return [self.inbox.put(self.codec.encode(each)) for each in questions]
 
     async def decided(self, count: int) -> list[Decided]:
-        """The next decisions, as many as asked for."""
+        """Return this number of next decisions."""
         decisions: list[Decided] = []
         while len(decisions) < count:
             decisions.extend(self.codec.decided(encoded) for encoded in await self.engine.receive_all())
         return decisions
 
     async def ask(self, *questions: Question[int]) -> list[Decided]:
-        """The decisions on these questions, by agent, and then the end of the actor."""
+        """Return the decisions on these questions, by agent, after the actor has ended."""
         assert all(self.put(*questions))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.actor.run, self.inbox)

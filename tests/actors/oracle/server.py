@@ -1,4 +1,4 @@
-"""A model server on the bench: it can be away, hang, refuse and talk nonsense, all in virtual time."""
+"""A model server in virtual time: it can be away, hang, refuse and give useless answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fault = Callable[[float, int], str | None]
 
 
 class FaultyServer(Oracle[Any]):
-    """An oracle that answers with the last option, and fails as told.
+    """An oracle that answers with the last option, and fails as scripted.
 
     Args:
         fault: the fault of each call.
@@ -53,12 +53,12 @@ class FaultyServer(Oracle[Any]):
 
 
 def away(begin: float, end: float, reason: str = "connection_error") -> Fault:
-    """A server that is away between two times."""
+    """Return the faults of a server that is away between two times."""
     return lambda now, _: reason if begin <= now < end else None
 
 
 def limited(rate_per_s: float, burst: int) -> Fault:
-    """A server that takes so many calls a second, and as many at once as `burst`, and refuses the others."""
+    """Return the faults of a server that takes this many calls a second, `burst` at once, and refuses the others."""
     tokens, seen = float(burst), 0.0
 
     def fault(now: float, _: int) -> str | None:

@@ -1,4 +1,4 @@
-"""What holds for every test of what is on the disk."""
+"""A rule for every test of files: it may block."""
 
 from __future__ import annotations
 

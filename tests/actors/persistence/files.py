@@ -25,7 +25,7 @@ encode = msgspec.msgpack.encode
 
 
 class Tick(NamedTuple):
-    """A frame of the journal, the link in it, and the journal's length behind it."""
+    """A frame of the journal, its link, and the journal's length after it."""
 
     frame: bytes
     link: bytes
@@ -45,7 +45,7 @@ def decided(tick: int, agent: int, state: str = "red") -> Decided:
 
 
 def empty_run() -> SimulatedDisk:
-    """A disk with a run that has no tick yet."""
+    """Return a disk with a run that has no tick yet."""
     disk = SimulatedDisk()
     create_answers(disk)
     create_journal(disk, header_of(Config(), {"friends.txt": "ab" * 32}, agents=3, version="9.9"))
@@ -53,7 +53,7 @@ def empty_run() -> SimulatedDisk:
 
 
 def frames(count: int, start: int = 0) -> list[Tick]:
-    """The frames of so many ticks, two updates and a question each."""
+    """Return the frames of this many ticks, two updates and a question each."""
     digest, made, end = RunningDigest(), [], start
     for tick in range(count):
         frame = digest.add(tick, [update(tick, 0), update(tick, 1, "red"), encode(question(tick, 2))])
@@ -63,7 +63,7 @@ def frames(count: int, start: int = 0) -> list[Tick]:
 
 
 def frames_in(data: bytes, offset: int = 0) -> Iterator[Frame | Damage]:
-    """The frames of a whole file or the rest of one; the last item is the damage, if there is any."""
+    """Return the frames of a whole file or of its rest; the last item is the damage, if there is any."""
     start = 0
     while start < len(data):
         found = read_frame(data, start, offset + start)
@@ -74,7 +74,7 @@ def frames_in(data: bytes, offset: int = 0) -> Iterator[Frame | Damage]:
 
 
 def run_of(count: int, answers: int = 0) -> tuple[SimulatedDisk, list[Tick]]:
-    """A disk with a run of so many ticks, and its frames."""
+    """Return a disk with a run of this many ticks, and its frames."""
     disk = empty_run()
     ticks = frames(count, read_header(disk)[1])
     for tick in ticks:
@@ -85,12 +85,12 @@ def run_of(count: int, answers: int = 0) -> tuple[SimulatedDisk, list[Tick]]:
 
 
 def history_of(disk: SimulatedDisk) -> RecordedTicks:
-    """All of a run, to be done again."""
+    """Return all the recorded ticks of a run."""
     return recover(disk, before=0).recorded
 
 
 def draft_at(tick: int, journal_bytes: int, link: bytes) -> CheckpointWriter:
-    """The same checkpoint, made and not yet written."""
+    """Return the same checkpoint, made and not yet written."""
     checkpoint = checkpoint_at(tick, journal_bytes, link)
     with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
         for column in checkpoint.columns:
@@ -99,7 +99,7 @@ def draft_at(tick: int, journal_bytes: int, link: bytes) -> CheckpointWriter:
 
 
 def checkpoint_at(tick: int, end: int, link: bytes = ORIGIN, values: int = 5) -> Checkpoint:
-    """A checkpoint of a made-up world."""
+    """Return a checkpoint of a made-up world."""
     return Checkpoint(
         position=Position(tick=tick, journal_bytes=end, link=link, answers_bytes=8),
         state=RunState(engine=EngineState(tick=tick, link=link)),

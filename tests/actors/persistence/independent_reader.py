@@ -1,4 +1,4 @@
-"""What a run has left, read with nothing but Python's own library and a msgpack decoder."""
+"""A reader of a run's files that uses only Python's own library and a msgpack decoder."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -11,7 +11,7 @@ from msgspec.msgpack import decode
 
 
 def frames(path: Path, magic: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The payload and the link of every frame of a file, each with its CRC32 checked."""
+    """Return the payload and the link of every frame of a file, after checking each CRC32."""
     data, start = path.read_bytes(), len(magic)
     if not data.startswith(magic):
         raise ValueError(f"{path}: does not begin with {magic!r}")
@@ -25,7 +25,7 @@ def frames(path: Path, magic: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def read_run(run: Path) -> tuple[dict[str, Any], list[Any], str, list[Any]]:
-    """The header, the answers of every tick, the digest, and the oracle's answers; every link is checked."""
+    """Return the header, the answers of every tick, the digest, and the oracle's answers, after checking every link."""
     (header, _), *recorded = frames(run / "journal.prism", b"PRISMJ\r\n")
     ticks: list[Any] = []
     link = bytes(32)

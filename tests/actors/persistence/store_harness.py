@@ -1,4 +1,4 @@
-"""A store at work on a disk in memory, and when what blocks is run."""
+"""A store on a disk in memory, and control over when its blocking calls are run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tests.crash.disk import SimulatedDisk
 
 
 async def inline(write: Callable[[], None]) -> None:
-    """What blocks, run at once: a disk in memory is never slow."""
+    """Run a blocking call at once: a disk in memory is never slow."""
     write()
 
 
 class Gate:
-    """Runs what blocks when it is told to, and one after another."""
+    """A gate that runs blocking calls when the test says so, one after another."""
 
     def __init__(self) -> None:
         self.opened = anyio.Event()
         self.waiting = 0
-        """Writes that were begun and wait."""
+        """Writes that have begun and wait."""
 
     async def execute(self, write: Callable[[], None]) -> None:
         self.waiting += 1
@@ -35,7 +35,7 @@ class Gate:
 
 
 class StoreHarness:
-    """A store at work on a disk in memory."""
+    """A running store on a disk in memory."""
 
     def __init__(self, disk: SimulatedDisk, execute: Execute = inline, *, keeps_answers: bool = True) -> None:
         self.disk = disk

@@ -1,4 +1,4 @@
-"""What holds for every test of runs."""
+"""A rule for every test of runs: it may block."""
 
 from __future__ import annotations
 

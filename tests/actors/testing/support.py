@@ -1,4 +1,4 @@
-"""What is asked of the Ollama double, and the clients that ask it."""
+"""Requests to the scripted model server, and the clients that send them."""
 
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""What the tests of `prism verify` share: a run whose files they may spoil."""
+"""Fixtures of the tests of `prism verify`: a run whose files a test may damage."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.command import prism_alone
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:
-    """Here a fork may read files: nothing else is under way that it could hold up."""
+    """Let these tests block: a fork may read files, because no other task waits for it."""
 
 
 @pytest.fixture(scope="session")
 def with_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with two checkpoints, made once."""
+    """Return a run with two checkpoints, made once."""
     place = tmp_path_factory.mktemp("checkpoints")
     (place / "small.yaml").write_text(SMALL)
     options = ("--set", "run.checkpoint_every_ticks=24", "--set", "run.tick_s=0.001")
@@ -29,5 +29,5 @@ def with_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(with_checkpoints: Path, tmp_path: Path) -> Path:
-    """A copy of it, in `run`."""
+    """Return a copy of the run, in `run`."""
     return shutil.copytree(with_checkpoints, tmp_path / "run")

@@ -1,4 +1,4 @@
-"""A run's files: what is said of them, and how they are spoilt."""
+"""A run's files: the report of `prism verify` on them, and ways to damage them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def lines(out: str) -> dict[str, str]:
-    """`{file: what is said of it}`."""
+    """Return `{file: the report on it}`."""
     return dict(line.removeprefix("run/").split(": ", 1) for line in out.splitlines())
 
 

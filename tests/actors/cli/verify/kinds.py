@@ -25,7 +25,7 @@ def extended(prism: Prism) -> None:
 
 
 def crashed_while_extended(prism: Prism) -> None:
-    """Its summary tells of the run before, and the rows behind its checkpoint are still to come."""
+    """Make a run whose summary is of the shorter run, and whose rows after the checkpoint are missing."""
     assert prism("run", "small.yaml", "-q", "--ticks", "48", "--out", "made").code == 0
     summary, checkpoint = Path("made", SUMMARY).read_bytes(), Path("made/checkpoint-000000000048.bin").read_bytes()
     assert prism("resume", "made", "-q", "--ticks", "100").code == 0
@@ -61,7 +61,7 @@ def forked_without_rows(prism: Prism) -> None:
 
 
 def killed(prism: Prism) -> None:
-    """A process of its own, ended by SIGKILL."""
+    """Make a run in a process that is ended by SIGKILL."""
     options = ("--set", "run.tick_s=0.01", "--set", "run.checkpoint_every_ticks=24", "--out", "made")
     command = [sys.executable, "-m", "actors.cli", "run", str(Path("small.yaml").resolve()), "-q", *options]
     process = subprocess.Popen(command, env={"PYTHONPATH": str(ROOT)})

@@ -1,4 +1,4 @@
-"""What the tests of the HTTP endpoint share: a server."""
+"""The fixture of the tests of the HTTP endpoint: a server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.actors.metrics.http.support import ANY, PAGES, Serve
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Start a server that ends with the test."""
+    """Return a function that starts a server, which ends with the test."""
     with ExitStack() as servers:
 
         def start(config: MetricsConfig = ANY, environment: Mapping[str, str] | None = None) -> MetricsServer:

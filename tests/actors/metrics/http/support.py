@@ -58,7 +58,7 @@ def ask(
 
 
 def send(server: MetricsServer, request: bytes) -> bytes:
-    """Whatever comes back to these bytes."""
+    """Return the response to these bytes."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S) as client:
         client.sendall(request)
         received = b""
