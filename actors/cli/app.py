@@ -18,8 +18,8 @@ Exit codes:
   1    the run failed
   2    wrong usage, or a directory, a file or an address that cannot be used
   3    a configuration or input file that cannot be run
-  4    stopped at the spend cap
-  5    the oracle's backend cannot be reached
+  4    stopped at the spend cap, or because too many choices are fallbacks
+  5    the oracle's backend cannot be used, or stayed away
   130  stopped by SIGINT, 143 by SIGTERM, after the tick was finished
 """
 

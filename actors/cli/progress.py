@@ -95,6 +95,7 @@ def line(progress: Progress, pace: Pace) -> str:
         f" | {pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
         f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
         f"{'' if stands_s is None else f' clock_stands={duration(stands_s)}'}"
+        f"{_waiting(progress.waiting_for_oracle_s, progress.outage_reason, ' | ')}"
         f" | {states}"
     )
 
@@ -109,13 +110,24 @@ def table(progress: Progress, pace: Pace) -> RenderableType:
         f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s, "
         f"{progress.fallbacks} fallbacks",
     )
-    if (stands_s := pace.stands_s(progress)) is not None:
+    if progress.waiting_for_oracle_s is not None:
+        facts.append(_waiting(progress.waiting_for_oracle_s, progress.outage_reason, "\n"), style="yellow")
+    elif (stands_s := pace.stands_s(progress)) is not None:
         questions = progress.oracle_queue + progress.oracle_in_flight
         facts.append(
             f"\nthe clock has stood for {duration(stands_s)}, with {questions:,} questions open", style="yellow"
         )
     head = headline(progress.tick, progress.ticks)
     return Group(head, time, Text(), states_table(progress.agents_by_state), Text(), facts)
+
+
+def _waiting(waited_s: float | None, reason: str, before: str) -> str:
+    return "" if waited_s is None else f"{before}{waiting_text(waited_s, reason)}"
+
+
+def waiting_text(waited_s: float, reason: str) -> str:
+    """Return the text for a run that waits for a server that is away."""
+    return f"waiting for the oracle for {duration(waited_s)} ({reason})"
 
 
 def headline(tick: int, ticks: int, *more: str) -> RenderableType:

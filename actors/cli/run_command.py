@@ -21,7 +21,7 @@ from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import SUMMARY
-from actors.runs.execute import SPEND_CAP, Display, Run, execute
+from actors.runs.execute import FALLBACK_SHARE, SPEND_CAP, Display, Run, execute
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Progress, Simulation
@@ -78,8 +78,9 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
         click.echo(summary.digest)
     else:
         Console().print(render(summary, str(directory.path)))
+        _print_fallbacks(summary)
         _print_resume_command(summary, directory.path)
-    if summary.stopped_by == SPEND_CAP:
+    if summary.stopped_by in {SPEND_CAP, FALLBACK_SHARE}:
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
         sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
@@ -88,6 +89,20 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
 def has_new_ticks(run: Run) -> bool:
     """Return whether the journal has grown since the run was opened."""
     return RealDisk(run.directory.path).size(JOURNAL) > run.recorded.end
+
+
+def _print_fallbacks(summary: Summary) -> None:
+    """Say that some choices were not made by the oracle, and what to do if that stopped the run."""
+    if not summary.fallbacks_by_reason:
+        return
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in summary.fallbacks_by_reason.items())
+    text = f"prism: {100 * summary.fallback_share:.2g}% of the choices are fallbacks: {reasons}"
+    if summary.stopped_by == FALLBACK_SHARE:
+        text += (
+            "; that is more than oracle.max_fallback_share; mend the server or the model before you go on, or allow "
+            "more with --force --set oracle.max_fallback_share=..."
+        )
+    click.echo(text, err=True)
 
 
 def _print_resume_command(summary: Summary, path: Path) -> None:

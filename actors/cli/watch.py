@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from actors.cli.metrics_client import MetricsClient
-from actors.cli.progress import LINE_EVERY_S, duration, headline, share, states_table
+from actors.cli.progress import LINE_EVERY_S, duration, headline, share, states_table, waiting_text
 from actors.cli.scrape import Interval
 from actors.core.errors import WatchError
 
@@ -78,13 +78,14 @@ def line(interval: Interval) -> str:
     """Return an interval as one plain line."""
     now = interval.after
     agents = " ".join(f"{state}={count:.0f}" for state, count in now.by("prism_agents", "state").items() if count)
+    waiting = _outage(interval)
     planned = now.value(PLANNED)
     where = f"/{planned:.0f} ({share(now.value(TICKS), planned)}) eta {duration(_left_s(interval))}" if planned else ""
     return (
         f"tick {now.value(TICKS):.0f}{where} | round {now.value('prism_round'):.0f} | {_pace(interval)}"
         f" | oracle waiting={now.value('prism_oracle_queue_depth'):.0f}"
         f" asked={now.value('prism_llm_requests_in_flight'):.0f} fallbacks={now.value('prism_fallbacks_total'):.0f}"
-        f" | {agents}"
+        f"{'' if waiting is None else f' | {waiting}'} | {agents}"
     )
 
 
@@ -118,6 +119,13 @@ def _left_s(interval: Interval) -> float | None:
     return max(0.0, left) / pace if pace else None
 
 
+def _outage(interval: Interval) -> str | None:
+    """Return the text for a run that waits for its oracle; None if it does not."""
+    seconds = interval.after.by("prism_oracle_outage_seconds", "reason").items()
+    waited_s, reason = max(((waited_s, reason) for reason, waited_s in seconds), default=(0.0, ""))
+    return waiting_text(waited_s, reason) if waited_s else None
+
+
 def _facts(interval: Interval) -> Iterator[str]:
     now = interval.after
     yield (
@@ -131,6 +139,8 @@ def _facts(interval: Interval) -> Iterator[str]:
         f"{now.value('prism_llm_requests_in_flight'):,.0f} of {now.value('prism_llm_concurrency_limit'):,.0f} being "
         f"asked, p50 {_seconds(p50)}, p95 {_seconds(p95)}, breaker {breaker}"
     )
+    if (waiting := _outage(interval)) is not None:
+        yield waiting
     reasons = {reason: count for reason, count in now.by("prism_fallbacks_total", "reason").items() if count}
     why = f" ({', '.join(f'{reason} {count:,.0f}' for reason, count in reasons.items())})" if reasons else ""
     yield f"{sum(reasons.values()):,.0f} fallbacks{why}, {now.value('prism_llm_tokens_total'):,.0f} tokens"

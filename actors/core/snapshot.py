@@ -45,6 +45,8 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         concurrency_limit: the most questions that it may be asked at once.
         breaker: its circuit breaker's state.
         fallbacks: `{reason: count}`, for every reason.
+        outage_s: `{reason: seconds for which questions have been held, because the server is away}`, for every reason.
+        retries: `{reason: count}`, for every reason after which a question may be asked again.
         tokens: tokens that a model read and wrote.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
@@ -68,6 +70,8 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     concurrency_limit: int
     breaker: str
     fallbacks: Mapping[str, int]
+    outage_s: Mapping[str, float]
+    retries: Mapping[str, float]
     tokens: Tokens
     mailboxes: Mapping[str, MailboxStatistics]
 

@@ -191,6 +191,18 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "Decisions that the oracle did not make, by the reason.",
         ("reason",),
     ),
+    _counter(
+        "prism_oracle_retries_total",
+        _each(lambda now: now.run.retries),
+        "Questions asked again, by why the call before failed.",
+        ("reason",),
+    ),
+    _gauge(
+        "prism_oracle_outage_seconds",
+        _each(lambda now: now.run.outage_s),
+        "Seconds for which questions have been held because the server is away, by why; 0 when it is not.",
+        ("reason",),
+    ),
     _gauge("prism_oracle_breaker_state", _breaker, "1 for the state that the circuit breaker is in.", ("state",)),
     _counter("prism_guard_errors_total", _one(lambda now: now.run.guard_errors), "Guards that raised."),
     _counter("prism_journal_bytes_total", _one(lambda now: now.journal_bytes), "Bytes of the journal on disk."),

@@ -24,7 +24,7 @@ from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, call_oracle
 from actors.oracle.queue import FairQueue, WaitingQuestion
-from actors.oracle.statistics import OracleCounters
+from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
@@ -43,6 +43,7 @@ class OracleActor:
         answers: keeps every answer, and has those that were recorded before a resume.
         priority: the priority of the domain's questions in the queue; 0 goes first.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
+        on_spoilt: called once when too many of the latest choices are fallbacks.
         observer: is told of every call.
     """
 
@@ -57,6 +58,7 @@ class OracleActor:
         answers: Answers | None = None,
         priority: int = 0,
         on_spent: Callable[[], None] = lambda: None,
+        on_spoilt: Callable[[], None] = lambda: None,
         observer: Observer | None = None,
     ) -> None:
         self.oracle = oracle
@@ -75,6 +77,7 @@ class OracleActor:
         """`{name: question}` from its arrival until its answer is sent; it survives a crash of the actor."""
         self._followers: dict[Hashable, list[WaitingQuestion]] = {}
         """`{key of a question under way: identical questions that wait for its answer}`."""
+        self._share = FallbackShare(config.max_fallback_share if self.admission.holds else None, on_spoilt)
         self._calling = 0
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
@@ -88,6 +91,13 @@ class OracleActor:
     def in_flight(self) -> int:
         """Questions that the oracle is being asked."""
         return self._calling
+
+    @property
+    def outage(self) -> tuple[str, float] | None:
+        """The reason why the server is away, and the seconds for which questions have been held; None if it is not."""
+        if not self.admission.is_holding:
+            return None
+        return self.admission.outages.reason, self.admission.outage_s(anyio.current_time()) or 0.0
 
     @property
     def tokens(self) -> int:
@@ -275,6 +285,7 @@ class OracleActor:
             question = same.question
             decided = same.decide(answer, now)
             self.statistics.count_answer(decided, now, answer.detail)
+            self._share.add(answer)
             if answer.reason:
                 await self.oracle.record_fallback(self._codec.encode(question), answer.source, answer.reason)
             self._open[same.name] = same._replace(decided=decided)

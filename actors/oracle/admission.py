@@ -67,6 +67,7 @@ class Admission:
         self.limit: ConcurrencyLimit = AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)
         self.outages = Outages()
         self._config = config
+        self._patience_s = 0.0 if config.on_outage == "stop" else config.outage_patience_s
         self._attempts = retry.attempts_of(config, oracle)
         self._counts_waiting = oracle.falls_back
         """True if waiting counts towards the deadline. It does not for an oracle without fallbacks: it must answer."""
@@ -108,6 +109,10 @@ class Admission:
         """Return the seconds for which questions have been held by now; None if the server is not away."""
         since = self.outages.since if self.is_holding else None
         return None if since is None else now - since
+
+    def stop_waiting(self) -> None:
+        """Wait for a server that is away no longer than until the next probe: the run is to stop."""
+        self._patience_s = 0.0
 
     def room_delay(self, waiting: WaitingQuestion, calls: int, now: float) -> float:
         """Return the seconds until one more call may be under way; infinite if one has to end first.
@@ -225,7 +230,7 @@ class Admission:
             return
         self.outages.opened()
         waited_s = self.outage_s(now) or 0.0
-        left_s = 0.0 if self._config.on_outage == "stop" else self._config.outage_patience_s - waited_s
+        left_s = self._patience_s - waited_s
         if left_s <= 0.0:
             raise OracleOutageError(waited_s, answer.reason, answer.detail)
         self.breaker.probe_by(now + left_s)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 
 import structlog
 
 from actors.core.messages import Decided, QuestionName
 from actors.core.state import OracleState
+from actors.oracle.call import Answer
 from prism.agents import FALLBACKS
 from prism.latencies import Latencies
 
@@ -19,6 +20,38 @@ WARN_EVERY_S = 10.0
 
 UNASKED = frozenset({"breaker_open", "deadline", "spent"})
 """Reasons of fallbacks for which the oracle may not have been called."""
+
+
+LATEST_CHOICES, FEWEST_CHOICES = 1000, 100
+
+
+class FallbackShare:
+    """The share of fallbacks in the latest 1,000 choices, and its limit, which holds from 100 choices on.
+
+    Choices that the spend cap left to their fallback do not count: those are what the configuration asks for.
+
+    Args:
+        most: the limit; None for none.
+        on_exceeded: called once when it is exceeded.
+    """
+
+    def __init__(self, most: float | None, on_exceeded: Callable[[], None]) -> None:
+        self._most = most
+        self._on_exceeded = on_exceeded
+        self._latest: deque[bool] = deque(maxlen=LATEST_CHOICES)
+        self._fallbacks = 0
+
+    def add(self, answer: Answer) -> None:
+        """Count a choice."""
+        if self._most is None or answer.reason == "spent":
+            return
+        if len(self._latest) == LATEST_CHOICES:
+            self._fallbacks -= self._latest[0]
+        self._latest.append(bool(answer.reason))
+        self._fallbacks += bool(answer.reason)
+        if len(self._latest) >= FEWEST_CHOICES and self._fallbacks > self._most * len(self._latest):
+            self._most = None
+            self._on_exceeded()
 
 
 class OracleCounters:

@@ -34,6 +34,7 @@ from prism.errors import PrismError
 from prism.statechart import Oracle
 
 SPEND_CAP = "spend_cap"
+FALLBACK_SHARE = "fallback_share"
 
 Drive = Callable[[Simulation, Callable[[int], None], Callable[[], Awaitable[None]]], Awaitable[str | None]]
 """A function that runs a simulation, given the arguments of `Simulation.run`; it returns what stopped it early."""
@@ -192,4 +193,6 @@ async def simulate(
         tasks.cancel_scope.cancel()
     if signals.received is not None:
         return signals.received.name
+    if simulation.is_spoilt:
+        return FALLBACK_SHARE
     return SPEND_CAP if simulation.is_spent else None

@@ -25,7 +25,7 @@ from actors.oracle.actor import OracleActor
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
-from actors.runtime.snapshot import fallbacks_by_reason, tokens_of, transitions_by_pair
+from actors.runtime.snapshot import by_failure, fallbacks_by_reason, tokens_of, transitions_by_pair
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
 from prism.config import Config
@@ -49,6 +49,9 @@ class Progress(msgspec.Struct, frozen=True):
     oracle_latency_s_p95: float
     fallbacks: int
     quarantined: int
+    waiting_for_oracle_s: float | None = None
+    """The seconds for which questions have been held, because the server is away; None if it is not."""
+    outage_reason: str = ""
 
 
 class Simulation:
@@ -102,10 +105,13 @@ class Simulation:
             answers=record,
             priority=domain.priority,
             on_spent=self._stop_spent,
+            on_spoilt=self._stop_spoilt,
             observer=self._observer,
         )
         self.is_spent = False
         """True if the spend cap has ended the run."""
+        self.is_spoilt = False
+        """True if the run has ended early because of too many fallbacks."""
         self._guards_logged = 0
         self._guards_before: dict[str, int] = {}
         self._observer.run_built(self)
@@ -163,6 +169,8 @@ class Simulation:
             in_flight=oracle.in_flight,
             concurrency_limit=oracle.admission.limit.limit,
             breaker=oracle.admission.breaker.state.value,
+            outage_s=by_failure(dict([oracle.outage] if oracle.outage else [])),
+            retries=by_failure(oracle.statistics.retries),
             fallbacks=fallbacks_by_reason(oracle.statistics.fallbacks, engine.open_questions.late),
             tokens=tokens_of(oracle.oracle),
             mailboxes=mailboxes,
@@ -206,16 +214,21 @@ class Simulation:
             services.cancel_scope.cancel()
 
     def stop(self) -> None:
-        """Finish the tick, then end."""
+        """Finish the tick, then end. If the server is away, the tick is given up at the next failed probe."""
+        self.oracle.admission.stop_waiting()
         self.engine.stop()
 
     def _stop_spent(self) -> None:
         self.is_spent = True
         self.stop()
 
+    def _stop_spoilt(self) -> None:
+        self.is_spoilt = True
+        self.stop()
+
     def progress(self) -> Progress:
         """Return the progress now."""
-        latencies = self.oracle.statistics.latencies
+        latencies, outage = self.oracle.statistics.latencies, self.oracle.outage
         return Progress(
             tick=self.engine.tick,
             ticks=self.ticks,
@@ -227,6 +240,8 @@ class Simulation:
             oracle_latency_s_p95=latencies.percentile(0.95),
             fallbacks=sum(self.oracle.statistics.fallbacks.values()) + self.engine.open_questions.late,
             quarantined=self.supervisor.quarantined,
+            waiting_for_oracle_s=None if outage is None else outage[1],
+            outage_reason="" if outage is None else outage[0],
         )
 
     def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from actors.core.snapshot import FALLBACK_REASONS, Pairs, Tokens, state_pairs
+from actors.core.snapshot import FAILURES, FALLBACK_REASONS, Pairs, Tokens, state_pairs
 from prism.agents import MOVED, Source
 from prism.llm import OracleStatistics
 from prism.statechart import Statechart
@@ -26,6 +26,14 @@ def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, st
         if Source(source) in MOVED:
             counts[before, after] = counts.get((before, after), 0) + count
     return counts
+
+
+def by_failure(counted: Mapping[str, float]) -> Mapping[str, float]:
+    """Return `{reason: number}` for every reason of a failed call; any other reason counts as `error`."""
+    numbers = dict.fromkeys(FAILURES, 0.0)
+    for reason, number in counted.items():
+        numbers[reason if reason in numbers else "error"] += number
+    return numbers
 
 
 def fallbacks_by_reason(counted: Mapping[str, int], late: int) -> Mapping[str, int]:

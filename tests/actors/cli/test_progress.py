@@ -106,3 +106,11 @@ def test_there_is_no_estimate_before_the_first_tick() -> None:
 )
 def test_durations_read_like_durations(seconds: float | None, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+def test_a_run_that_waits_for_its_oracle_says_so_and_why() -> None:
+    waiting = msgspec.structs.replace(READING, waiting_for_oracle_s=12.3, outage_reason="connection_error")
+    pace = Pace(lambda: waiting)
+    said = "waiting for the oracle for 12 s (connection_error)"
+    assert f" | {said} | idle=900" in line(pace.now(), pace)
+    assert said in shown(pace.now(), pace)

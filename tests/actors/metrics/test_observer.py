@@ -40,6 +40,8 @@ EXPECTED = {
     "prism_oracle_queue_wait_seconds": "",
     "prism_decisions_total": "source",
     "prism_fallbacks_total": "reason",
+    "prism_oracle_outage_seconds": "reason",
+    "prism_oracle_retries_total": "reason",
     "prism_oracle_breaker_state": "state",
     "prism_guard_errors_total": "",
     "prism_commit_duration_seconds": "",

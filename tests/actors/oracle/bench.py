@@ -44,7 +44,13 @@ class Bench:
         self.engine: Mailbox[bytes] = Mailbox("engine", capacity)
         self.stops = 0
         self.actor = OracleActor(
-            oracle, asker or domain.asker, self.codec, self.engine, config, on_spent=self._count_stop
+            oracle,
+            asker or domain.asker,
+            self.codec,
+            self.engine,
+            config,
+            on_spent=self._count_stop,
+            on_spoilt=self._count_stop,
         )
 
     def put(self, *questions: Question[int]) -> list[bool]:

@@ -9,6 +9,7 @@ from prism.agents import Source
 from prism.config import OracleConfig
 from prism.errors import OracleResponseError, OracleUnavailableError
 from tests.actors.oracle.bench import Bench, falling_back, question
+from tests.actors.oracle.server import FaultyServer
 from tests.actors.oracles import ScriptedOracle, after, failing, never, saying
 from tests.schedules import in_schedules
 
@@ -154,3 +155,12 @@ def test_fallbacks_are_logged_as_one_line_for_many(logged: list[EventDict]) -> N
     ask()
     assert sum(event["not_an_option"] for event in logged) == 50
     assert len(logged) == 2
+
+
+@pytest.mark.parametrize(("choices", "share", "stops"), [(99, 0.05, 0), (100, 0.1, 0), (100, 0.09, 1), (300, None, 0)])
+@in_schedules(3)
+async def test_too_many_fallbacks_stop_the_run_once(choices: int, share: float | None, stops: int) -> None:
+    server = FaultyServer(lambda _, call: "invalid_response" if call % 10 == 0 else None)
+    bench = Bench(server, OracleConfig(max_attempts=1, max_fallback_share=share))
+    await bench.ask(*map(question, range(choices)))
+    assert bench.stops == stops

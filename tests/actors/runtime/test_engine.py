@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import anyio
+import msgspec
 import pytest
 
 from actors.core.errors import BarrierError, MailboxClosedError
@@ -128,7 +129,8 @@ async def test_in_real_time_the_clock_does_not_wait_and_records_what_is_late() -
 
 @in_schedules(20)
 async def test_an_oracle_that_never_answers_ends_in_recorded_timeouts_and_no_hang() -> None:
-    run = await CrossingRun(oracle=ScriptedOracle(never)).run()
+    settings = msgspec.structs.replace(config(), oracle=OracleConfig(on_outage="fallback", max_attempts=1))
+    run = await CrossingRun(settings, oracle=ScriptedOracle(never)).run()
     sources = [update.source for update in run.world.updates]
     assert "timeout" in sources
     assert "oracle" not in sources
