@@ -68,5 +68,6 @@ def test_the_page_names_the_modules_that_a_tick_passes_through(
     anyio.run(execute, run, Display(), observer)
     files = [Path(file) for file in observer.files]
     passed = {file.relative_to(ROOT).as_posix() for file in files if file.is_relative_to(ROOT / "actors")}
-    named = set(re.findall(r"`(actors/[\w/]+\.py)`", read(ROOT / "docs" / "trigger.md")))
+    page = read(ROOT / "docs" / "trigger.md").partition("\n## When a call fails\n")[0]  # nothing fails in this run
+    named = set(re.findall(r"`(actors/[\w/]+\.py)`", page))
     assert sorted(named) == sorted(passed)
