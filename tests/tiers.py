@@ -36,31 +36,31 @@ _NEEDS = {
 
 
 class Size(NamedTuple):
-    """How much of something a test does: all of it in `make test-slow`, less in the other tiers."""
+    """The amount of work of a test: all of it in `make test-slow`, less in the other tiers."""
 
     is_full: bool
 
     def __call__(self, full: int, *, everyday: int) -> int:
-        """The one or the other number."""
+        """Return one of the two numbers."""
         return full if self.is_full else everyday
 
 
 class _Session:
-    """What holds for the whole process."""
+    """The state of the whole process."""
 
     size = Size(is_full=False)
     is_watched = False
     needed: ClassVar[set[str]] = set()
-    """The markers that what has been done since `forget` calls for."""
+    """The markers that the actions since `forget` need."""
 
 
 def size() -> Size:
-    """The size of this session's tests."""
+    """Return the size of this session's tests."""
     return _Session.size
 
 
 def begin(*, is_full: bool) -> None:
-    """Settle the size, and note from here on what needs a marker."""
+    """Set the size, and record from now on the actions that need a marker."""
     _Session.size = Size(is_full)
     if not _Session.is_watched:  # an audit hook stays for good
         sys.addaudithook(_note)
@@ -68,7 +68,7 @@ def begin(*, is_full: bool) -> None:
 
 
 def forget() -> None:
-    """Begin with another test."""
+    """Begin the record of another test."""
     _Session.needed.clear()
 
 

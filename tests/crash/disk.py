@@ -1,4 +1,4 @@
-"""A disk in memory with a page cache: it crashes, fills up or breaks at a chosen operation, and is found anew after it.
+"""A disk in memory with a page cache. It crashes, fills up or breaks at a chosen operation, and can be read after that.
 
 What is written is visible at once. A file's content is on the medium after `sync`, a new name or a changed one after
 `sync_directory`. Until then a power cut may keep it, lose it, or keep a part of it, and `Cut` names the ways.
@@ -27,7 +27,7 @@ class CrashedError(BaseException):
 
 
 class Crash(msgspec.Struct, frozen=True, kw_only=True):
-    """The machine stops at an operation.
+    """A crash of the machine at an operation.
 
     Args:
         at: the number of the operation that changes something, from 1.
@@ -39,7 +39,7 @@ class Crash(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiskFault(msgspec.Struct, frozen=True, kw_only=True):
-    """An operation fails.
+    """An operation that fails.
 
     Args:
         at: its number, from 1, of all that concerns the fault.
@@ -64,17 +64,17 @@ class SimulatedDisk(Disk):
     def __init__(self, *, crash: Crash | None = None, fault: DiskFault | None = None, seed: int = 0) -> None:
         self.crash, self.fault = crash, fault
         self.operations: list[tuple[str, str]] = []
-        """`(operation, file)` of all that were begun, those that only read included."""
+        """`(operation, file)` of all operations so far, also those that only read."""
         self.changes = 0
-        """How many of them change something."""
+        """The number of operations that change something."""
         self.is_dead = False
         self._appends = 0
         self._random = Random(seed)
         self._files: dict[str, File] = {}
         self._durable: dict[str, File] = {}
         self._renamed: list[tuple[str | None, str, File | None]] = []
-        """`(name before, name, file)` of every change of a name since the directory was synced; None: there was none,
-        or it is gone."""
+        """`(name before, name, file)` of every change of a name since the last sync of the directory; None for no
+        name."""
 
     def names(self) -> list[str]:
         self._begin("names", "")
@@ -130,20 +130,23 @@ class SimulatedDisk(Disk):
                 self._durable, self._renamed = dict(self._files), []
 
     def visible_names(self) -> list[str]:
-        """The names as every process sees them. It counts as no operation."""
+        """Return the names that every process sees. It is not counted as an operation."""
         return sorted(self._files)
 
     def visible(self, name: str) -> bytes:
-        """A file's content as every process sees it; empty without one. It counts as no operation."""
+        """Return a file's content as every process sees it; empty if there is no file.
+
+        It is not counted as an operation.
+        """
         return bytes(self._files[name].content) if name in self._files else b""
 
     def durable(self, name: str) -> bytes:
-        """The part of it that no crash takes away."""
+        """Return the part of a file that survives every crash."""
         file = self._durable.get(name)
         return file.durable[: file.clean] if file is not None else b""
 
     def surviving(self, cut: Cut, seed: int) -> SimulatedDisk:
-        """The disk as it is found after a crash. It does not crash again by itself."""
+        """Return the disk after a crash. The new disk does not crash."""
         random, found = Random(seed), type(self)(seed=seed)
         if cut == Cut.KILLED:
             copies = {id(file): file.copy() for file in self._all_files()}
@@ -159,7 +162,7 @@ class SimulatedDisk(Disk):
         return found
 
     def _kept_names(self, cut: Cut, random: Random) -> list[tuple[str | None, str, File | None]]:
-        """The changes of names that a power cut leaves: in order, but where nothing is in order."""
+        """Return the changes of names that survive a power cut: in order, except if the cut reorders."""
         if cut == Cut.LOST:
             return []
         if cut == Cut.REORDERED:
@@ -199,7 +202,7 @@ class SimulatedDisk(Disk):
 
     @contextmanager
     def _change(self, operation: str, name: str) -> Iterator[float]:
-        """Do as much of an operation as the crash lets through."""
+        """Do the part of an operation that the crash allows, and return its result."""
         self._begin(operation, name)
         self.changes += 1
         if self.crash is None or self.crash.at != self.changes:

@@ -1,4 +1,4 @@
-"""A file with a page cache before it, and what a power cut leaves of the file."""
+"""A file with a page cache, and its content after a power cut."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from random import Random
 
 @unique
 class Cut(StrEnum):
-    """What a crash does to that which was not on the medium."""
+    """The effect of a crash on the bytes that were not on the medium."""
 
     KILLED = "killed"
-    """Nothing: only the process is gone, and the cache is as it was. It is still not on the medium."""
+    """No effect: only the process is gone, and the cache stays. The bytes are still not on the medium."""
     LOST = "lost"
-    """All of it is gone."""
+    """All of them are gone."""
     TORN = "torn"
-    """Of each file some first bytes of it are there."""
+    """In each file the first of them are there."""
     ZEROED = "zeroed"
-    """The file is as long as it was, and zeros from somewhere on."""
+    """The file keeps its length, with zeros from some place on."""
     FLIPPED = "flipped"
-    """All of it is there, with some bits wrong."""
+    """All of them are there, with some bits wrong."""
     REORDERED = "reordered"
-    """The later part of it is there, and zeros in place of the earlier one; names survive each by itself."""
+    """The later ones are there, with zeros in place of the earlier ones; each name survives by itself."""
 
 
 class File:
@@ -32,7 +32,7 @@ class File:
         self.content = bytearray(content)
         self.durable = content
         self.clean = len(content)
-        """As many first bytes are the same in both, and safe."""
+        """The number of first bytes that are the same in both, and safe."""
         self.appended: list[int] = []
         """Lengths of the appends that are not synced yet."""
 
@@ -50,7 +50,7 @@ class File:
         return other
 
     def after(self, cut: Cut, random: Random) -> bytes:
-        """What a power cut leaves of it."""
+        """Return the content after a power cut."""
         unsafe = len(self.content) - self.clean
         if cut == Cut.LOST or random.random() < 0.2:  # each file by itself may be as it was when it was synced
             return self.durable

@@ -35,7 +35,7 @@ Name = tuple[int, int, str]
 """A question: `(agent, tick, trigger)`."""
 
 LONGEST_S = 6.0
-"""No answer takes longer: of the virtual second that a tick takes, some take more than the lookahead."""
+"""The longest time of an answer. A tick takes one virtual second, so some answers take longer than the lookahead."""
 
 CONFIG = Config(
     simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=6),
@@ -45,14 +45,15 @@ CONFIG = Config(
     oracle=OracleConfig(deadline_s=1e6),
     run=RunConfig(checkpoint_every_ticks=7, tick_s=1.0),
 )
-"""Twelve people for eighteen ticks with a checkpoint every seven; the virtual second a tick gives the disk its turn."""
+"""Twelve people for eighteen ticks with a checkpoint every seven. A tick takes a virtual second, so the disk gets
+time."""
 
 POPULATION = build_population(CONFIG.population, CONFIG.simulation.seed)
 MADE_OF = manifest_of(CONFIG, {})
 
 
 class FickleOracle(Oracle[Any]):
-    """Draws its answers from a seed of its own life, each after a random time; `asked` holds what it was asked."""
+    """An oracle that draws its answers from the seed of its process, after random times; `asked` holds its questions."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -67,22 +68,23 @@ class FickleOracle(Oracle[Any]):
 
 
 class Scene:
-    """A run that can be begun, ended by a crash, and gone on with.
+    """A run that can be begun, ended by a crash, and resumed.
 
     Args:
         is_live: whether a fickle oracle answers, instead of the embedded one.
+        config: the run's configuration.
     """
 
     def __init__(self, *, is_live: bool, config: Config = CONFIG) -> None:
         self.is_live = is_live
         self.config = config
 
-    def live(self, disk: SimulatedDisk, *, life: int = 0, oracle: Oracle[Any] | None = None) -> None:
-        """Begin the run, or go on with it, to its end: as `prism run` and `prism resume` do.
+    def run(self, disk: SimulatedDisk, *, process: int = 0, oracle: Oracle[Any] | None = None) -> None:
+        """Begin the run or resume it, and run it to its end, as `prism run` and `prism resume` do.
 
         Args:
-            life: settles the schedule, how long the disk takes and what the fickle oracle says.
-            oracle: who answers; by default whoever belongs to the scene.
+            process: the seed of the schedule, of the disk's delays and of the fickle oracle's answers.
+            oracle: the oracle that answers; by default the scene's own.
 
         Raises:
             CrashedError: the disk has crashed.
@@ -90,7 +92,7 @@ class Scene:
         """
         domain = SocialDomain(self.config, POPULATION)
         if oracle is None:
-            oracle = FickleOracle(life) if self.is_live else domain.oracle()
+            oracle = FickleOracle(process) if self.is_live else domain.oracle()
         directory = RunDirectory(Path("simulated"))
         if JOURNAL not in disk.visible_names():
             with directory.writing():
@@ -111,20 +113,20 @@ class Scene:
         )
 
         async def go_on() -> None:
-            await run_recorded(run, oracle, disk, undisturbed, has_rows=has_rows, execute=taking_its_time(life))
+            await run_recorded(run, oracle, disk, undisturbed, has_rows=has_rows, execute=with_delays(process))
 
         try:
-            run_to_the_end(go_on, life)
+            run_to_the_end(go_on, process)
         except BaseException:
             if disk.is_dead:
                 raise CrashedError from None
             raise
 
     def replay(self, disk: SimulatedDisk) -> None:
-        """Do the run again as `prism replay` does, and compare.
+        """Run again as `prism replay` does, and compare.
 
         Raises:
-            PrismError: it comes out differently.
+            PrismError: the result is different.
         """
         recorded = recover(disk, repair=False, before=0).recorded
         known = RecordedAnswers(disk, recorded.answers_from, recorded.answers_end)
@@ -134,27 +136,27 @@ class Scene:
 
     @property
     def is_real_time(self) -> bool:
-        """Whether the clock does not wait for answers."""
+        """True if the clock does not wait for answers."""
         return self.config.oracle.mode == "realtime"
 
     @cached_property
     def whole(self) -> SimulatedDisk:
-        """The disk after a run that nothing has disturbed."""
+        """The disk after an undisturbed run."""
         return self._after(0)
 
     @cached_property
     def changes(self) -> tuple[int, int]:
-        """How many operations change something on a fast disk, and on a slow one."""
+        """The number of operations that change something on a fast disk, and on a slow one."""
         return self.whole.changes, self._after(1).changes
 
-    def _after(self, life: int) -> SimulatedDisk:
+    def _after(self, process: int) -> SimulatedDisk:
         disk = SimulatedDisk()
-        self.live(disk, life=life)
+        self.run(disk, process=process)
         return disk
 
 
 def with_oracle(**settings: Any) -> Config:
-    """The configuration with some settings of its oracle replaced."""
+    """Return the configuration with some settings of its oracle replaced."""
     return msgspec.structs.replace(CONFIG, oracle=msgspec.structs.replace(CONFIG.oracle, **settings))
 
 
@@ -163,7 +165,7 @@ REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 
 
 def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -> None:
-    """Run in one schedule; of a group of errors, the one that the command line would show."""
+    """Run in one schedule. Of a group of errors, raise the one that the command line would show."""
     # What they keep is small, but is to be on its way to the disk for as long as a large checkpoint would be.
     with patch("actors.persistence.checkpoint_writer.FRAME_BYTES", 1):
         try:
@@ -177,15 +179,15 @@ def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -
 async def undisturbed(
     simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
 ) -> None:
-    """Run to the end, deaf to signals."""
+    """Run to the end, without handling signals."""
     await simulation.run(on_tick, between)
 
 
-def taking_its_time(seed: int) -> Callable[[Callable[[], None]], Awaitable[None]]:
-    """Runs what blocks, at once where the seed is even, and within up to four virtual seconds where it is odd.
+def with_delays(seed: int) -> Callable[[Callable[[], None]], Awaitable[None]]:
+    """Return a function that runs a blocking call: at once if the seed is even, else within up to four virtual seconds.
 
-    A machine that stops leaves no task behind, but tasks in a test have to end: so they find a disk that writes nothing
-    any more, and unwind.
+    A machine that stops leaves no task, but tasks in a test have to end. So they get a disk that no longer writes
+    anything, and unwind.
     """
     random = Random(seed)
 

@@ -41,9 +41,9 @@ def test_the_scenes_are_worth_a_crash() -> None:
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:
     journals = set()
-    for life in range(10):
+    for process in range(10):
         disk = SimulatedDisk()
-        LIVE.live(disk, life=life)
+        LIVE.run(disk, process=process)
         journals.add(disk.visible(JOURNAL))
     assert len(journals) == 10
 
@@ -67,13 +67,13 @@ def test_a_run_killed_before_its_journals_name_was_on_the_medium_loses_nothing_l
     operations = [each for each in EMBEDDED.whole.operations if each[0] not in READS]
     disk = SimulatedDisk(crash=Crash(at=1 + operations.index(("sync_directory", ""), 7), share=0.0))
     with pytest.raises(CrashedError):
-        EMBEDDED.live(disk)
+        EMBEDDED.run(disk)
     assert disk.visible(JOURNAL)
     assert not disk.surviving(Cut.LOST, 0).visible(JOURNAL)
     disk = disk.surviving(Cut.KILLED, 0)
     disk.crash = Crash(at=12, share=0.0)  # before its first checkpoint, which would sync the names
     with pytest.raises(CrashedError):
-        EMBEDDED.live(disk)
+        EMBEDDED.run(disk)
     assert len(records(disk.surviving(Cut.LOST, 0).visible(JOURNAL))) > 3
 
 

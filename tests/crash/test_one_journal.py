@@ -32,7 +32,7 @@ def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size:
     names = (JOURNAL, ANSWERS, ROUNDS)
     for seed in range(size(200, everyday=20)):
         disk = SimulatedDisk()
-        scene.live(disk, life=seed)
+        scene.run(disk, process=seed)
         assert [disk.visible(name) for name in names] == [scene.whole.visible(name) for name in names], seed
 
 

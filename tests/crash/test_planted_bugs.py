@@ -54,7 +54,7 @@ def a_frame_twice(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     write = RunWriter._write_frames
 
     def write_once_more(writer: RunWriter, new: list[bytes]) -> None:
-        # Only in a life that goes on with something, with its first frames: as if it could not tell what is there.
+        # Only in a process that resumes, with its first frames: as if it could not tell which frames are there.
         again = writer._statistics.ticks > 0 and not writer._statistics.commit_s
         write(writer, [*new[:1], *new] if again else new)
 

@@ -1,4 +1,4 @@
-"""One trial: a run that crashes, once or more, goes on each time with what is left, and is judged at its end."""
+"""One trial: a run that crashes, once or more, is resumed each time, and is judged at its end."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.crash.scenes import FickleOracle, Name, Scene
 
 MAGIC_BYTES = 8
 GOLDEN = (5**0.5 - 1) / 2
-"""Its multiples, without their whole parts, cover the line from 0 to 1 evenly, however many there are."""
+"""The golden ratio: the fractional parts of its multiples are spread evenly from 0 to 1, for any number of them."""
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """What ends a life early: a crash, and what it does to what was not on the medium; or a disk that fails."""
+    """The early end of a process: a crash and its effect on what was not on the medium; or a disk that fails."""
 
     crash: Crash | None = None
     fault: DiskFault | None = None
@@ -32,11 +32,11 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run has to stand.
+    """The faults of one run.
 
     Args:
-        faults: one a life; the last life ends well.
-        seed: of schedules, answers and what survives.
+        faults: one for each process; the last process ends well.
+        seed: of schedules, answers and surviving bytes.
     """
 
     faults: tuple[Fault, ...]
@@ -44,11 +44,11 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LostError(AssertionError):
-    """A promise was not kept.
+    """A broken promise.
 
     Args:
-        trial: in which.
-        problem: what was promised, and what happened.
+        trial: the trial.
+        problem: the promise, and what happened.
     """
 
     def __init__(self, trial: object, problem: str) -> None:
@@ -58,7 +58,7 @@ class LostError(AssertionError):
 
 
 def records(content: bytes) -> list[bytes]:
-    """The whole frames behind a file's first eight bytes. Written anew, lest the product's reader judge itself."""
+    """Return the whole frames after a file's first eight bytes. Written independently of the product's reader."""
     found, at = [], MAGIC_BYTES
     while len(content) - at >= 40:
         length, crc = unpack_from("<II", content, at)
@@ -71,7 +71,7 @@ def records(content: bytes) -> list[bytes]:
 
 
 def names_of(log: list[bytes]) -> set[Name]:
-    """The questions that the records of an oracle's log answer."""
+    """Return the questions that the records of an oracle's log answer."""
     decided = [msgspec.msgpack.decode(record[40:]) for record in log]
     return {(agent, asked, trigger) for _, asked, agent, trigger, *_ in decided}
 
@@ -81,8 +81,7 @@ class CrashTrial:
 
     Args:
         disk_type: the disk, or one with a fault of its own.
-        is_strict: whether a run that has ended must have left everything on the medium. It is an error that does no
-            harm yet.
+        is_strict: whether a finished run must have left everything on the medium. Otherwise that is a harmless error.
     """
 
     def __init__(
@@ -93,40 +92,40 @@ class CrashTrial:
         self.trial = trial
         self.disk = disk_type(seed=trial.seed)
         self.crashes = 0
-        """How many faults fell before the run had ended by itself."""
+        """The number of faults that came before the run had ended by itself."""
         self.complaints: list[str] = []
-        """What the run said of a disk that fails."""
+        """The run's messages about a disk that fails."""
         self._kept: dict[str, list[bytes]] = {JOURNAL: [], ANSWERS: []}
-        """`{file: frames, in order}` that no crash so far can have taken."""
+        """`{file: frames, in order}` that no crash so far can have removed."""
         self._on_medium: dict[str, list[bytes]] = {JOURNAL: [], ANSWERS: []}
-        """Those of them that no crash to come can take."""
+        """The frames among them that no later crash can remove."""
         self._given: set[bytes] = set()
         """Every record that was ever written to the oracle's log."""
 
     def run(self) -> SimulatedDisk:
-        """The disk after the last life.
+        """Return the disk after the last process.
 
         Raises:
             LostError: something was lost, invented, asked twice, or not the same.
-            PrismError: a life could not begin or go on.
+            PrismError: a process could not begin or resume the run.
         """
         for number, fault in enumerate(self.trial.faults):
             self.disk.crash, self.disk.fault = fault.crash, fault.fault
-            self.crashes += not self._live(number)
+            self.crashes += not self._run_process(number)
             self._note(is_cut=fault.cut != Cut.KILLED)
             self.disk = self.disk.surviving(fault.cut, self.trial.seed + number)
-        self._expect(self._live(len(self.trial.faults)), "the last life ends well")
+        self._expect(self._run_process(len(self.trial.faults)), "the last process ends well")
         self._note(is_cut=False)
         self._judge()
         return self.disk
 
-    def _live(self, number: int) -> bool:
-        """Whether the run came to its end."""
+    def _run_process(self, number: int) -> bool:
+        """Run one process, and return whether the run came to its end."""
         known = names_of(records(self.disk.visible(ANSWERS)))
-        life = 7919 * self.trial.seed + number  # even and odd ones take turns
-        oracle = FickleOracle(life) if self.scene.is_live else None
+        process = 7919 * self.trial.seed + number  # even and odd ones take turns
+        oracle = FickleOracle(process) if self.scene.is_live else None
         try:
-            self.scene.live(self.disk, life=life, oracle=oracle)
+            self.scene.run(self.disk, process=process, oracle=oracle)
         except CrashedError:
             ended = False
         except (JournalError, RunDirectoryError) as error:
@@ -143,7 +142,7 @@ class CrashTrial:
         return ended
 
     def _note(self, *, is_cut: bool) -> None:
-        """Compare with what had to last until now, and remember what has to last from now on.
+        """Compare with what had to last until now, and store what has to last from now on.
 
         Args:
             is_cut: whether all that is not on the medium is in danger.
@@ -161,7 +160,7 @@ class CrashTrial:
             self._expect(on_medium == self.disk.visible(name), f"{name} is on the medium when a run has ended")
 
     def _judge(self) -> None:
-        """Whether the files are what they must be after all."""
+        """Check the files after the last process."""
         journal, log, rounds = (self.disk.visible(name) for name in (JOURNAL, ANSWERS, ROUNDS))
         for name, content in ((JOURNAL, journal), (ANSWERS, log)):
             whole = MAGIC_BYTES + sum(map(len, records(content)))
@@ -177,11 +176,11 @@ class CrashTrial:
         self._expect(rounds == again.visible(ROUNDS), f"{ROUNDS} is that of an undisturbed run")
 
     def _again(self, journal: bytes, log: bytes) -> SimulatedDisk:
-        """The run done again from its header and the oracle's log alone, by somebody who knows nothing."""
+        """Return the disk of the run done again from its header and the oracle's log alone."""
         disk = SimulatedDisk()
         disk.append(JOURNAL, journal[:MAGIC_BYTES] + records(journal)[0])
         disk.append(ANSWERS, log)
-        self.scene.live(disk, oracle=AbsentOracle(may_be_late=False))
+        self.scene.run(disk, oracle=AbsentOracle(may_be_late=False))
         return disk
 
     def _expect_begins(self, frames: list[bytes], with_these: list[bytes], promise: str) -> None:
@@ -195,11 +194,11 @@ class CrashTrial:
 def trials(
     scene: Scene, count: int, *, faults: int, cuts: Sequence[Cut] = tuple(Cut), first_seed: int = 0
 ) -> list[Trial]:
-    """Trials that between them crash all over an undisturbed run, on a fast disk and on a slow one, in every way.
+    """Return trials that together crash everywhere in an undisturbed run, on a fast and a slow disk, in every way.
 
     Args:
-        faults: crashes in each run: the first anywhere, each further one while what is left is mended, or soon after.
-        cuts: what a crash may do.
+        faults: crashes in each run: the first anywhere, each further one during the recovery or soon after it.
+        cuts: the effects that a crash may have.
     """
     made = []
     for seed in range(first_seed, first_seed + count):

@@ -1,4 +1,4 @@
-"""The command line in this process, and runs that look as a crash would have left them."""
+"""The command line in this process, and runs in the state that a crash leaves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ llm: {{host: "{host}", systemone: "off", timeout_s: 120.0}}
 
 @pytest.fixture
 def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """The command line in an empty directory."""
+    """Return the command line in an empty directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
 
@@ -40,32 +40,32 @@ def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 @pytest.fixture(scope="session")
 def crashed_embedded(tmp_path_factory: pytest.TempPathFactory) -> Crashed:
-    """A crashed run of the embedded oracle."""
+    """Return a crashed run of the embedded oracle."""
     return crash(tmp_path_factory.mktemp("embedded"), TINY)
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[ModelServer]:
-    """A server that answers differently every time."""
+    """Return a server that answers differently every time."""
     with ModelServer(ServerSettings(slots=8, live=True)) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def crashed_live(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> Crashed:
-    """A crashed run of a live oracle."""
+    """Return a crashed run of a live oracle."""
     return crash(tmp_path_factory.mktemp("live"), TINY + LIVE.format(host=server.url))
 
 
 @pytest.fixture
 def embedded(crashed_embedded: Crashed, tmp_path: Path) -> Path:
-    """A copy of the crashed run of the embedded oracle, `run` in the working directory."""
+    """Return a copy of the crashed run of the embedded oracle, `run` in the working directory."""
     return _copy(crashed_embedded, tmp_path)
 
 
 @pytest.fixture
 def live(crashed_live: Crashed, tmp_path: Path) -> Path:
-    """A copy of the crashed run of the live oracle, `run` in the working directory."""
+    """Return a copy of the crashed run of the live oracle, `run` in the working directory."""
     return _copy(crashed_live, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""A run as a crash leaves it: two checkpoints, ticks after the later one, no summary."""
+"""A run in the state that a crash leaves: two checkpoints, ticks after the later one, no summary."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Crashed(NamedTuple):
     whole: bytes
 
     def read(self, name: str) -> bytes:
-        """One of its files."""
+        """Return the content of one of its files."""
         return (self.path / name).read_bytes()
 
 
 def crash(place: Path, config: str) -> Crashed:
-    """Run a configuration in this directory, and take away what is written only at the end."""
+    """Run a configuration in this directory, remove the files that are written only at the end, and return the run."""
     (place / "config.yaml").write_text(config)
     path, whole = place / "run", place / "whole"
     _prism("run", str(place / "config.yaml"), "--out", str(path))

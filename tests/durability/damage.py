@@ -1,4 +1,4 @@
-"""Damage at a byte of a run's files, and what is made of it."""
+"""Damage at each byte of a run's files, and its effect."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def cut(data: bytes, byte: int) -> bytes:
 
 
 def flip(data: bytes, byte: int) -> bytes:
-    """Another bit for each byte in turn."""
+    """Return the content with one bit flipped: another bit for each byte in turn."""
     return data[:byte] + bytes([data[byte] ^ 1 << byte % 8]) + data[byte + 1 :]
 
 
 SOME = 7
-"""Every day one byte in seven is damaged, which over a file is each of the eight bits as often."""
+"""The step of the everyday tier: one byte in seven is damaged, so over a file each of the eight bits equally often."""
 
 DAMAGES = pytest.mark.parametrize("damage", [cut, flip])
 
 
 class Mended(NamedTuple):
-    """What `recover` made of a damaged run."""
+    """The result of `recover` on a damaged run."""
 
     journal: bytes
     answers: bytes
@@ -55,7 +55,7 @@ def mend(files: dict[str, bytes]) -> Mended | JournalError:
 def outcomes(
     crashed: Crashed, name: str, damage: Damage, every: int, without: Sequence[str] = ()
 ) -> Iterator[tuple[int, Mended | JournalError]]:
-    """What `recover` does about damage at each byte of a file, where some others are gone."""
+    """Return the results of `recover` for damage at each byte of a file, with some other files removed."""
     files = {file: content for file, content in MemoryDisk.of(crashed.path).files.items() if file not in without}
     for byte in range(0, len(files[name]), every):
         yield byte, mend({**files, name: damage(files[name], byte)})

@@ -50,11 +50,11 @@ class KillCounts:
         self.most = 0
         """The kills of the run that was killed most often."""
 
-    def lives(self, mortal: KillableRun, random: Random, longest_s: float, length: int) -> Iterator[Moment]:
+    def kill(self, killable: KillableRun, random: Random, longest_s: float, length: int) -> Iterator[Moment]:
         """Yield the moment of each kill of one run, until it may end."""
         killed = 0
         while self.left and (not killed or random.random() < GOES_ON):
-            at = mortal.live(random, longest_s, length)
+            at = killable.run_and_kill(random, longest_s, length)
             if at is None:
                 break
             self.moments[at] += 1
@@ -75,10 +75,10 @@ def embedded(config: Path, place: Path, counts: KillCounts, random: Random) -> l
     reference, run = place / "reference", place / "run"
     length, wall_s = _alone(config, reference)
     while counts.left:
-        mortal = KillableRun(config, run)
-        for _ in counts.lives(mortal, random, 1.1 * wall_s, length):
+        killable = KillableRun(config, run)
+        for _ in counts.kill(killable, random, 1.1 * wall_s, length):
             pass
-        mortal.end()
+        killable.finish()
         if problems := differences(run, reference):
             return [f"{run}: {name} is not that of {reference}" for name in problems]
         shutil.rmtree(run)
@@ -93,14 +93,14 @@ def live(place: Path, counts: KillCounts, random: Random, rounds: int = 8) -> li
         config.write_text(LIVE.format(host=server.url, rounds=rounds))
         length, wall_s = _alone(config, place / "reference", server)
         while counts.left:
-            mortal, witness = KillableRun(config, run), LiveWitness(run, server)
+            killable, witness = KillableRun(config, run), LiveWitness(run, server)
             before = witness.calls
-            for _ in counts.lives(mortal, random, 1.1 * wall_s, length):
+            for _ in counts.kill(killable, random, 1.1 * wall_s, length):
                 _reseed(server, random)
-                if problems := witness.looks():
+                if problems := witness.faults():
                     return problems
-            mortal.end()
-            if problems := witness.looks():
+            killable.finish()
+            if problems := witness.faults():
                 return problems
             ended(prism("replay", str(run), "--quiet"))
             asked, answered = asked + witness.calls - before, answered + witness.answers
@@ -115,9 +115,9 @@ def _alone(config: Path, run: Path, server: ModelServer | None = None) -> tuple[
     """Return the ticks and seconds of an undisturbed run."""
     if server is not None:
         _reseed(server, Random(0))
-    begun, mortal = perf_counter(), KillableRun(config, run)
-    mortal.end()
-    return mortal.ticks, perf_counter() - begun
+    begun, killable = perf_counter(), KillableRun(config, run)
+    killable.finish()
+    return killable.ticks, perf_counter() - begun
 
 
 def _reseed(server: ModelServer, random: Random) -> None:

@@ -1,4 +1,4 @@
-"""A run with a model that answers differently every time, and a witness of what its lives commit and ask."""
+"""A run with a model that answers differently every time, and a witness of what its processes commit and ask."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SEEDS = 2**31
 
 
 class LiveWitness:
-    """Remembers what a run had when it was killed, and what the server has been asked since.
+    """A witness of a run's files at its kills, and of the requests to the server since then.
 
-    The seed that goes with a question follows from who asks and when, so it tells which question a request was.
+    The seed of a request follows from the agent and the tick, so it identifies the question.
     """
 
     def __init__(self, run: Path, server: ModelServer) -> None:
@@ -38,7 +38,7 @@ class LiveWitness:
         self._known: set[int] = set()
         """The seeds of all questions whose answer is logged."""
         self._heard = 0
-        """The number of the last call that was looked at."""
+        """The number of the last call that was checked."""
 
     @property
     def calls(self) -> int:
@@ -50,8 +50,8 @@ class LiveWitness:
         """Questions whose answer is logged."""
         return len(self._known)
 
-    def looks(self) -> list[str]:
-        """What is wrong with the run as it is now, compared with the last look."""
+    def faults(self) -> list[str]:
+        """Return the faults of the run as it is now, compared with the last call."""
         problems = self._asked_again()
         if not (self._run / JOURNAL).exists():
             return problems
@@ -68,7 +68,7 @@ class LiveWitness:
         return problems
 
     def _asked_again(self) -> list[str]:
-        """Requests since the last look for what was known by then."""
+        """Return the fault of requests since the last call for answers that were logged by then."""
         new = [call for call in self._server.calls if (call.call or 0) > self._heard]
         self._heard = new[-1].call or 0 if new else self._heard
         again = [seed for call in new if (seed := _seed_of(call.body)) in self._known]
@@ -93,6 +93,6 @@ class LiveWitness:
 
 
 def _seed_of(body: object) -> object:
-    """The seed in a request's body; None in the warm-up's, which asks nothing."""
+    """Return the seed in a request's body; None for the warm-up, which asks no question."""
     options = body.get("options") if isinstance(body, dict) else None
     return options.get("seed") if isinstance(options, dict) else None

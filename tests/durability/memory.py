@@ -1,4 +1,4 @@
-"""A directory in memory: what is done ten thousand times over does not wait for a file system."""
+"""A directory in memory, for what is done ten thousand times: a file system would be too slow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from actors.persistence.disk import Disk
 
 
 class MemoryDisk(Disk):
-    """Files as bytes, and what has become of them.
+    """Files as bytes, and their changes.
 
     Args:
         files: `{name: content}`.
@@ -49,7 +49,7 @@ class MemoryDisk(Disk):
         del self.files[name]
 
     def sync_directory(self) -> None:
-        """Names are there as soon as they are given."""
+        """Do nothing: names are there at once."""
 
     def _content(self, name: str) -> bytes:
         if name not in self.files:

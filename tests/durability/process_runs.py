@@ -1,4 +1,4 @@
-"""A run in real processes that are killed with SIGKILL: each life goes on where the one before was ended."""
+"""A run in real processes that are killed with SIGKILL: each process resumes where the last one ended."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.paths import ROOT
 from tests.patience import HANG_S
 
 CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95")
-"""What a summary has from the clock."""
+"""The fields of a summary that come from the clock."""
 
 
 class Moment(StrEnum):
-    """What a process was about when it was killed, as its files tell."""
+    """The activity of a process when it was killed, as its files show it."""
 
     UNSTARTED_FILES = "before the journal was there"
     STARTING = "starting, no tick of its own yet"
@@ -36,16 +36,16 @@ class Moment(StrEnum):
 
 
 def prism(*arguments: str) -> subprocess.Popen[str]:
-    """The command line in a process of its own, with this source."""
+    """Return the command line in a process of its own, with this source."""
     command = [sys.executable, "-m", "actors.cli", *arguments]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def ends(process: subprocess.Popen[str], within_s: float = HANG_S) -> str:
-    """What a process printed that ended well.
+    """Return the output of a process that ended well.
 
     Raises:
-        AssertionError: it ended otherwise.
+        AssertionError: it ended in another way.
     """
     out, err = process.communicate(timeout=within_s)
     assert process.returncode == 0, f"{process.args!r}: exit {process.returncode}: {err}"
@@ -53,7 +53,7 @@ def ends(process: subprocess.Popen[str], within_s: float = HANG_S) -> str:
 
 
 def is_killed(process: subprocess.Popen[str], after_s: float) -> bool:
-    """Whether the process could be killed after this time; False if it had ended well by then."""
+    """Return whether the process could be killed after this time; False if it had ended well by then."""
     try:
         process.wait(after_s)
     except subprocess.TimeoutExpired:
@@ -65,7 +65,7 @@ def is_killed(process: subprocess.Popen[str], after_s: float) -> bool:
 
 
 def whole_ticks(run: Path) -> tuple[int, Damage | None]:
-    """Whole ticks in the journal, and what follows them if it is no frame."""
+    """Return the whole ticks in the journal, and the damage after them, if there is any."""
     disk, ticks = RealDisk(run), 0
     for frame in read_ticks(disk, read_header(disk)[1]):
         if isinstance(frame, Damage):
@@ -75,7 +75,7 @@ def whole_ticks(run: Path) -> tuple[int, Damage | None]:
 
 
 def moment(run: Path, ticks_before: int, length: int) -> Moment:
-    """What the process was about that has been killed.
+    """Return the activity of the process that was killed.
 
     Args:
         ticks_before: whole ticks in the journal when it began.
@@ -115,25 +115,25 @@ class KillableRun:
         return whole_ticks(self.run)[0] if (self.run / JOURNAL).exists() else 0
 
     def start(self) -> subprocess.Popen[str]:
-        """A process that goes on with it, or begins it where it has no journal yet."""
+        """Return a process that resumes the run, or begins it if it has no journal yet."""
         if (self.run / JOURNAL).exists():
             return prism("resume", str(self.run), "--quiet")
         return prism(*self._begin)
 
-    def live(self, random: Random, longest_s: float, length: int) -> Moment | None:
-        """One life, killed within this time; None if it had ended before."""
+    def run_and_kill(self, random: Random, longest_s: float, length: int) -> Moment | None:
+        """Run one process and kill it within this time; return its activity, or None if it had ended before."""
         before = self.ticks
         if not is_killed(self.start(), random.uniform(0.0, longest_s)):
             return None
         return moment(self.run, before, length)
 
-    def end(self) -> None:
-        """A life that is not killed."""
+    def finish(self) -> None:
+        """Run one process to its end."""
         ends(self.start())
 
 
 def outcome(run: Path) -> dict[str, Any]:
-    """What has to be the same however often a run was killed: journal and series to the byte, and the summary."""
+    """Return what must be the same after any number of kills: journal and series to the byte, and the summary."""
     summary = json.loads((run / SUMMARY).read_text())
     return {
         JOURNAL: (run / JOURNAL).read_bytes(),
@@ -143,6 +143,6 @@ def outcome(run: Path) -> dict[str, Any]:
 
 
 def differences(run: Path, reference: Path) -> list[str]:
-    """The files in which two runs differ."""
+    """Return the files in which two runs differ."""
     one, other = outcome(run), outcome(reference)
     return [name for name in one if one[name] != other[name]]

@@ -23,9 +23,9 @@ class Person(StatefulAgent[AgentState]):
         super().__init__(7, state, **settings)
 
 
-def says(verdict: object) -> Guard:
+def says(result: object) -> Guard:
     """Return a guard with this result."""
-    return lambda _agent, _context: verdict
+    return lambda _agent, _context: result
 
 
 def breaks(message: str = "no such post") -> Guard:

@@ -76,14 +76,14 @@ def test_the_guard_marker_is_the_plans_word() -> None:
     assert NEEDS_ORACLE == "needs_oracle"
 
 
-def test_any_other_true_verdict_only_enables_its_row() -> None:
+def test_any_other_true_result_only_enables_its_row() -> None:
     row = decides(COMPOSING, says("yes"))
     assert chart_of(row, decides(SCROLLING)).select(Person(), "decides") is row
 
 
-@pytest.mark.parametrize("verdict", ["", 0, None, []])
-def test_an_empty_verdict_disables_its_row(verdict: object) -> None:
-    assert chart_of(decides(COMPOSING, says(verdict))).select(Person(), "decides") is None
+@pytest.mark.parametrize("result", ["", 0, None, []])
+def test_an_empty_result_disables_its_row(result: object) -> None:
+    assert chart_of(decides(COMPOSING, says(result))).select(Person(), "decides") is None
 
 
 def test_the_plans_own_row_offers_every_valid_target_led_by_the_most_passive() -> None:
@@ -148,7 +148,7 @@ def test_a_guard_that_raises_is_false() -> None:
     assert chart_of(decides(COMPOSING, breaks()), row).select(Person(), "decides") is row
 
 
-def test_a_verdict_that_is_neither_true_nor_false_is_false() -> None:
+def test_a_result_that_is_neither_true_nor_false_is_false() -> None:
     class Unclear:
         def __bool__(self) -> bool:
             raise TypeError("ask me something else")

@@ -14,7 +14,7 @@ from tests.wire.support import settings
 
 @pytest.fixture
 def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """`prism run` in an empty directory, on `settings` with these sections, written to `out`."""
+    """Return a function that runs `prism run` in an empty directory, on `settings` with these sections, to `out`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
 

@@ -1,4 +1,4 @@
-"""People who write instructions, and a model that obeys every instruction it finds outside of quoted data."""
+"""People who write instructions, and a model that obeys every instruction outside of quoted data."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ CORPUS = (
 """Orders, closing quotes, fences, JSON, made-up options, line ends of every kind, chat templates, format strings."""
 
 HOSTILE = range(3 * len(CORPUS))
-"""The agents who write them: the first, whom most people follow."""
+"""The agents who write instructions: the first ones, whom most people follow."""
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ORDER = re.compile(r"answer (\w+)")
 
 
 def write_hostile_post(kind: PostKind, topic: str, seed: int, author: int, tick: int) -> str:
-    """The author's post: an instruction, if the author is hostile."""
+    """Return the author's post: an instruction, if the author is hostile."""
     return CORPUS[author % len(CORPUS)] if author in HOSTILE else write_post(kind, topic, seed, author, tick)
 
 
 def with_hostile_people(population: Population) -> Population:
-    """The population, in which the hostile now have instructions for a name and for a character."""
+    """Return the population in which the hostile people have instructions as names and personalities."""
     personas = list(population.personas)
     for agent in HOSTILE:
         text = CORPUS[agent % len(CORPUS)]
@@ -54,7 +54,7 @@ def with_hostile_people(population: Population) -> Population:
 
 
 class Read(NamedTuple):
-    """What the model made of one prompt: whether a hostile text was in it, and in its profile; what it obeyed."""
+    """The model's reading of one prompt: whether a hostile text was in it, and in its profile; the instruction obeyed."""
 
     is_hostile: bool
     is_hostile_person: bool
@@ -62,7 +62,7 @@ class Read(NamedTuple):
 
 
 class ObedientModel:
-    """A reply hook: what an instruction outside of double quotes says, else an option drawn from the request's seed.
+    """A reply hook that obeys an instruction outside of double quotes, or else draws an option from the request's seed.
 
     Args:
         echoes: it repeats the whole prompt before and after its answer, and in it.

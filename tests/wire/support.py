@@ -1,4 +1,4 @@
-"""Whole runs against a server on a real socket, and what they leave behind."""
+"""Whole runs against a server on a real socket, and checks that nothing is left open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PEOPLE: dict[str, dict[str, Any]] = {
     "population": {"size": AGENTS, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
     "feed": {"size": 1},
 }
-"""Five hundred lively people, one post in a session: the last decision has come long before the round ends."""
+"""Five hundred lively people, one post in a session: the last decision comes long before the round ends."""
 
 FALLS_BACK = {"on_outage": "fallback", "max_attempts": 1}
 """Settings of an oracle that asks nothing twice, and whose questions are fallbacks while the server is away."""
@@ -34,7 +34,7 @@ Hook = Callable[[Simulation], None]
 
 
 def settings(host: str, **sections: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The sections of a run of `PEOPLE` that asks the server, with these settings over its own."""
+    """Return the sections of a run of `PEOPLE` that asks the server, with these settings over its own."""
     own: dict[str, dict[str, Any]] = {
         **PEOPLE,
         "oracle": {"backend": "ollama", "max_concurrency": 16},
@@ -44,16 +44,16 @@ def settings(host: str, **sections: dict[str, Any]) -> dict[str, dict[str, Any]]
 
 
 def config(host: str, **sections: dict[str, Any]) -> Config:
-    """The configuration of `settings`."""
+    """Return the configuration of `settings`."""
     return msgspec.convert(settings(host, **sections), Config)
 
 
 def nothing(_: Simulation) -> None:
-    """A hook that does nothing."""
+    """Do nothing."""
 
 
 async def run(chosen: Config, directory: Path, *, ready: Hook = nothing, on_tick: Hook = nothing) -> Summary:
-    """The summary of a run that has ended and closed its oracle.
+    """Return the summary of a run that has ended and closed its oracle.
 
     Args:
         ready: called when the oracle is open and nothing has been asked.
@@ -69,12 +69,12 @@ async def run(chosen: Config, directory: Path, *, ready: Hook = nothing, on_tick
 
 
 def open_files() -> int:
-    """How many file descriptors this process has open, sockets included."""
+    """Return the number of open file descriptors of this process, sockets included."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def disconnected(server: ModelServer, within_s: float = HANG_S) -> bool:
-    """Whether the server sees no connection any more. It has a thread of its own, so it may see that a bit later."""
+    """Return whether the server has no connection left. It has a thread of its own, so it may see that a bit later."""
     with anyio.move_on_after(within_s):
         while server.statistics().open_connections:  # noqa: ASYNC110 - in another thread there is no event to wait for
             await anyio.sleep(0.005)

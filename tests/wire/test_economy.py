@@ -163,13 +163,13 @@ def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tm
     write(tmp_path, "http://127.0.0.1:9", tape="off")
     options = ("--set", "oracle.backend=choice", "--set", "run.tick_s=0.02", "--ticks", "60")
     undisturbed = KillableRun(tmp_path / "economy.yaml", tmp_path / "undisturbed", options)
-    undisturbed.end()
-    mortal = KillableRun(tmp_path / "economy.yaml", tmp_path / "mortal", options)
+    undisturbed.finish()
+    killable = KillableRun(tmp_path / "economy.yaml", tmp_path / "killable", options)
     random = Random(4)
-    lives = [mortal.live(random, 2.5, 60) for _ in range(6)]
-    mortal.end()
-    assert any(lives), "some of them were killed"
-    assert differences(tmp_path / "mortal", tmp_path / "undisturbed") == []
+    moments = [killable.run_and_kill(random, 2.5, 60) for _ in range(6)]
+    killable.finish()
+    assert any(moments), "some of them were killed"
+    assert differences(tmp_path / "killable", tmp_path / "undisturbed") == []
 
 
 def second_application(server: ModelServer, turn: int) -> int:

@@ -1,4 +1,4 @@
-"""Answers are kept before anybody acts on them, and known again in a later life."""
+"""Answers are kept before anybody acts on them, and known again after a resume."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Taken(NamedTuple):
     columns: list[Column]
 
 
-class Life:
+class RunPart:
     """A simulation from where it is put down to its end, and what there was after each of its ticks.
 
     Args:
@@ -77,7 +77,7 @@ class Life:
 
 
 def chart_with_crashes(every: int) -> Statechart[Any]:
-    """The social chart, with a fault in it if there is to be one."""
+    """Return the social chart, with a fault for one person in `every`; 0 is none."""
     if not every:
         return SOCIAL_CHART
 
@@ -92,8 +92,8 @@ def chart_with_crashes(every: int) -> Statechart[Any]:
     return Statechart(states=SOCIAL_CHART.states, initial=SOCIAL_CHART.initial, transitions=rows)
 
 
-def assert_goes_on(whole: Life, resumed: Life, tick: int) -> None:
-    """That a life taken up at this tick is the rest of the whole one."""
+def assert_goes_on(whole: RunPart, resumed: RunPart, tick: int) -> None:
+    """Check that a part resumed at this tick equals the rest of the whole run."""
     assert list(resumed.taken) == list(range(tick, TICKS + 1))
     for later, taken in resumed.taken.items():
         assert taken.digest == whole.taken[later].digest
@@ -104,7 +104,7 @@ def assert_goes_on(whole: Life, resumed: Life, tick: int) -> None:
 
 
 def test_the_runs_have_everything_that_could_be_lost() -> None:
-    whole = Life(with_oracle(EVENTFUL, lookahead_ticks=4), 0, crashes=9, longest_s=6.0)
+    whole = RunPart(with_oracle(EVENTFUL, lookahead_ticks=4), 0, crashes=9, longest_s=6.0)
     states = [taken.state for taken in whole.taken.values()]
     names = {column.name for taken in whole.taken.values() for column in taken.columns if len(column.data) > 1}
     assert {"sessions", "current", "pending", "deliberating", "quarantined", "timelines", "seen", "posts"} <= names
@@ -118,9 +118,9 @@ def test_the_runs_have_everything_that_could_be_lost() -> None:
 @pytest.mark.parametrize("lookahead", [0, 4])
 def test_it_goes_on_from_every_tick(lookahead: int) -> None:
     config = with_oracle(EVENTFUL, lookahead_ticks=lookahead)
-    whole = Life(config, 0, crashes=9)
+    whole = RunPart(config, 0, crashes=9)
     for tick in range(0, TICKS + 1, size()(1, everyday=5)):
-        assert_goes_on(whole, Life(config, tick, crashes=9, start=whole.taken[tick]), tick)
+        assert_goes_on(whole, RunPart(config, tick, crashes=9, start=whole.taken[tick]), tick)
 
 
 @pytest.mark.sized
@@ -138,30 +138,30 @@ def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
 ) -> None:
     config = with_simulation(with_oracle(EVENTFUL, lookahead_ticks=lookahead), seed=seed)
     before, after = schedules
-    whole = Life(config, before, crashes=crashes, longest_s=longest_s)
-    resumed = Life(config, after, crashes=crashes, longest_s=longest_s, start=whole.taken[tick])
+    whole = RunPart(config, before, crashes=crashes, longest_s=longest_s)
+    resumed = RunPart(config, after, crashes=crashes, longest_s=longest_s, start=whole.taken[tick])
     assert_goes_on(whole, resumed, tick)
 
 
 def test_it_can_be_put_down_again_and_again() -> None:
     config = with_oracle(EVENTFUL, lookahead_ticks=4)
-    whole = life = Life(config, 0, crashes=9, longest_s=6.0)
+    whole = part = RunPart(config, 0, crashes=9, longest_s=6.0)
     for tick in range(3, TICKS + 1, 3):
-        life = Life(config, tick, crashes=9, longest_s=6.0, start=life.taken[tick])
-        assert_goes_on(whole, life, tick)
+        part = RunPart(config, tick, crashes=9, longest_s=6.0, start=part.taken[tick])
+        assert_goes_on(whole, part, tick)
 
 
 def test_what_the_actors_hold_survives_its_encoding() -> None:
-    whole = Life(with_oracle(EVENTFUL, lookahead_ticks=4), 3, crashes=9, longest_s=6.0)
+    whole = RunPart(with_oracle(EVENTFUL, lookahead_ticks=4), 3, crashes=9, longest_s=6.0)
     for taken in whole.taken.values():
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(taken.state), type=RunState) == taken.state
 
 
 def test_what_the_actors_hold_is_taken_over_as_it_is() -> None:
     config = with_oracle(EVENTFUL, lookahead_ticks=4)
-    whole = Life(config, 3, crashes=9, longest_s=6.0)
+    whole = RunPart(config, 3, crashes=9, longest_s=6.0)
     for tick, taken in whole.taken.items():
-        first = Life(config, 3, crashes=9, longest_s=6.0, start=taken).taken[tick]
+        first = RunPart(config, 3, crashes=9, longest_s=6.0, start=taken).taken[tick]
         assert first.state == taken.state
 
 
@@ -185,33 +185,33 @@ async def test_what_was_taken_does_not_change_while_the_run_goes_on() -> None:
 def test_a_spend_cap_counts_on(when_spent: str) -> None:
     oracle = msgspec.structs.replace(SMALL.oracle, max_calls=40, when_spent=when_spent)
     config = msgspec.structs.replace(SMALL, oracle=oracle)
-    whole = Life(config, 0)
+    whole = RunPart(config, 0)
     assert whole.taken[max(whole.taken)].state.oracle.calls == 40
     tick = next(tick for tick, taken in whole.taken.items() if taken.state.oracle.calls >= 20)
-    resumed = Life(config, 1, start=whole.taken[tick])
+    resumed = RunPart(config, 1, start=whole.taken[tick])
     assert resumed.simulation.oracle.statistics.calls == 40
     assert resumed.simulation.is_spent == whole.simulation.is_spent == (when_spent == "stop")
 
 
 def test_a_longer_run_goes_on_where_a_shorter_one_ended() -> None:
-    whole = Life(SMALL, 0)
-    shorter = Life(with_simulation(SMALL, rounds=2), 1)
+    whole = RunPart(SMALL, 0)
+    shorter = RunPart(with_simulation(SMALL, rounds=2), 1)
     end = max(shorter.taken)
-    assert_goes_on(whole, Life(SMALL, 2, start=shorter.taken[end]), end)
+    assert_goes_on(whole, RunPart(SMALL, 2, start=shorter.taken[end]), end)
 
 
 def test_a_column_that_is_missing_is_an_error() -> None:
-    whole = Life(SMALL, 0)
+    whole = RunPart(SMALL, 0)
     taken = whole.taken[10]
     for left_out in {column.name for column in taken.columns}:
         columns = [column for column in taken.columns if column.name != left_out]
         with pytest.raises(KeyError, match=left_out):
-            Life(SMALL, 0, start=taken._replace(columns=columns))
+            RunPart(SMALL, 0, start=taken._replace(columns=columns))
 
 
 @pytest.mark.parametrize("change", ["missing", "unknown", "other values"])
 def test_the_world_of_another_version_is_one_clear_line(change: str) -> None:
-    state, columns = Life(SMALL, schedule=1).taken[TICKS][1:]
+    state, columns = RunPart(SMALL, schedule=1).taken[TICKS][1:]
     kept = [column for column in columns if column.name != "shown"]
     changed = {
         "missing": kept,
