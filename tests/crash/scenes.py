@@ -53,7 +53,7 @@ MADE_OF = manifest_of(CONFIG, {})
 
 
 class FickleOracle(Oracle[Any]):
-    """An oracle that draws its answers from the seed of its process, after random times; `asked` holds its questions."""
+    """An oracle that draws its answers from its process's seed, after random times; `asked` holds its questions."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)

@@ -54,7 +54,7 @@ def with_hostile_people(population: Population) -> Population:
 
 
 class Read(NamedTuple):
-    """The model's reading of one prompt: whether a hostile text was in it, and in its profile; the instruction obeyed."""
+    """The model's reading of one prompt: whether a hostile text was in it, and its profile; the instruction obeyed."""
 
     is_hostile: bool
     is_hostile_person: bool
