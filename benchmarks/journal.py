@@ -26,6 +26,7 @@ import anyio
 import msgspec
 
 from actors.factory.domains import BuiltDomain, build_domain
+from actors.metrics.observation import Unobserved
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
@@ -34,7 +35,7 @@ from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import restore
 from actors.runs.create import create_run
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.execute import Display, execute
+from actors.runs.execute import Host, execute
 from actors.runs.resume import read_resolved
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation
@@ -125,7 +126,7 @@ def measure_resume(sizes: Sizes, parent: Path) -> None:
     )
     with tempfile.TemporaryDirectory(dir=parent) as directory:
         run = create_run(RunDirectory(Path(directory)), settings, build_domain(settings))
-        anyio.run(execute, run, Display())
+        anyio.run(execute, run, Host(), Unobserved())
         disk = RealDisk(Path(directory))
         name = checkpoint_names(disk)[0]
         print(f"\nresume of {sizes.people:,} people: journal {disk.size(JOURNAL):,} B, {name} {disk.size(name):,} B")

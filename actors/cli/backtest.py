@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.backtest_plot import draw
-from actors.cli.options import choose_config, read_config, run_name, with_settings
+from actors.cli.options import choose_config, run_name, with_settings
+from actors.factory.config_file import read_config
 from actors.factory.input_files import read_input
 from actors.runs.directory import RunDirectory
 from actors.runs.manifest import manifest_of

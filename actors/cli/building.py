@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from actors.cli.progress import duration
+from actors.display.progress import duration
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.input_files import SMALL_BYTES_MAX, locate_input
 from prism.config import Config, PopulationConfig

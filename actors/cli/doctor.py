@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
-from actors.cli.options import read_config
+from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import make_model
 from prism.agents import SocialAgent
 from prism.agents.turn import Question, turn

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from actors.factory.input_files import with_inputs_beside
 from actors.factory.shipped import FILE_NAME, examples
-from prism.config import LENGTH_MAX, Config, load_config
-from prism.errors import ConfigError
 
 SET = click.option(
     "--set",
@@ -70,29 +66,3 @@ def choose_config(config: Path | None, doing: str, *, default: str = "default", 
 def run_name(config: Path) -> str:
     """Return the name for runs of this file: the file's, or its directory's for `prism.yaml`."""
     return config.resolve().parent.name or config.stem if config.name == FILE_NAME else config.stem
-
-
-def read_config(path: Path, overrides: Sequence[str]) -> Config:
-    """Return the configuration in a file, overridden by settings of the environment and of the command line.
-
-    Input files that exist only beside the configuration are returned with its directory in their paths.
-
-    Raises:
-        ConfigError: there is no such file, or a setting is wrong.
-    """
-    config = load_config(_read(path), str(path), environment=os.environ, overrides=overrides)
-    return with_inputs_beside(config, path.parent)
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8") as file:
-            return file.read(LENGTH_MAX + 1)  # a data file that is named by mistake is not read to its end
-    except FileNotFoundError:
-        raise ConfigError(str(path), "no such file; write one to start from with: prism init DIR") from None
-    except IsADirectoryError:
-        raise ConfigError(str(path), "is a directory; expected a YAML file") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(str(path), f"is not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.progress import duration
 from actors.cli.sparkline import Sparklines, read_paths
+from actors.display.progress import duration
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
 from prism.llm import OracleStatistics

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from actors.cli.building import build_with_progress
-from actors.cli.options import OUT, QUIET, TICKS, choose_config, read_config, run_name, with_settings
+from actors.cli.options import OUT, QUIET, TICKS, choose_config, run_name, with_settings
 from actors.cli.run_command import run_and_report
 from actors.core.errors import ActorError
+from actors.factory.config_file import read_config
 from actors.metrics.observation import observation
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,19 +13,16 @@ import click
 from rich.console import Console
 
 from actors.cli.exit_codes import EXIT_SPENT
-from actors.cli.progress import show_progress
 from actors.cli.report import render
-from actors.core.errors import ActorError, JournalError, first_error
-from actors.logs.setup import logging_to
+from actors.core.errors import ungrouped
+from actors.display.progress import show_progress
 from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import SUMMARY
-from actors.runs.execute import FALLBACK_SHARE, SPEND_CAP, Display, Run, execute
+from actors.runs.execute import FALLBACK_SHARE, SPEND_CAP, Display, Host, Run, execute
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Progress, Simulation
-from prism.errors import OracleFailedError, PrismError
 
 T = TypeVar("T")
 
@@ -55,31 +52,17 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
     Args:
         observed: the observation, if it is listening already; by default that of the configuration.
     """
-    directory = run.directory
     with ExitStack() as stack:
         observed = observed or stack.enter_context(observation(run.config))
         if observed.address is not None and not quiet:
             click.echo(f"prism: metrics at {observed.address.url}/metrics", err=True)
-        logs = stack.enter_context(logging_to(directory.log))
-        observer = stack.enter_context(observed.observing(directory.path.resolve().name))
-        stack.enter_context(directory.publishing(observed.address))
-        try:
-            summary = anyio.run(execute, run, Display() if quiet else Terminal(), observer, logs)
-        except OracleFailedError as error:
-            if error.failure == "spent":
-                with suppress(ActorError):  # on a full disk the run looks crashed, and can be resumed all the same
-                    directory.record_spent(error.tick)
-            raise
-    try:
-        directory.write(SUMMARY, summary.to_json())
-    except ActorError as error:
-        raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
+        summary = anyio.run(execute, run, Host() if quiet else Host(display=Terminal()), observed)
     if quiet:
         click.echo(summary.digest)
     else:
-        Console().print(render(summary, str(directory.path)))
+        Console().print(render(summary, str(run.directory.path)))
         _print_fallbacks(summary)
-        _print_resume_command(summary, directory.path)
+        _print_resume_command(summary, run.directory.path)
     if summary.stopped_by in {SPEND_CAP, FALLBACK_SHARE}:
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
@@ -121,7 +104,7 @@ async def with_progress(function: Callable[[Callable[[Simulation], None]], Await
         PrismError: the function raised it.
     """
     simulations: list[Simulation] = []
-    try:
+    with ungrouped():
         async with anyio.create_task_group() as tasks:
 
             def on_begin(simulation: Simulation) -> None:
@@ -132,8 +115,4 @@ async def with_progress(function: Callable[[Callable[[Simulation], None]], Await
 
             result = await function(on_begin)
             tasks.cancel_scope.cancel()
-    except BaseExceptionGroup as group:
-        if (error := first_error(group, PrismError)) is not None:
-            raise error from None
-        raise
     return result

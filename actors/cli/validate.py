@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from actors.cli.building import build_with_progress
-from actors.cli.options import choose_config, read_config, with_settings
+from actors.cli.options import choose_config, with_settings
 from actors.factory.checks import Checked, check_domain
+from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
 from prism.config import Config
 

@@ -13,9 +13,9 @@ from rich.live import Live
 from rich.text import Text
 
 from actors.cli.metrics_client import MetricsClient
-from actors.cli.progress import LINE_EVERY_S, duration, headline, share, states_table, waiting_text
 from actors.cli.scrape import Interval
 from actors.core.errors import WatchError
+from actors.display.progress import LINE_EVERY_S, duration, headline, share, states_table, waiting_text
 
 EVERY_S = 1.0
 WINDOW_S = 10.0

@@ -7,6 +7,7 @@ PrismError
     +-- MailboxReaderError     a second reader of one mailbox
     +-- RestartLimitError      an actor that crashed too often to be restarted
     +-- BarrierError           an answer that belongs to another tick
+    +-- RunningLoopError       a run that would hold up the event loop it is begun in
     +-- RunDirectoryError      a run directory that cannot be used                  (exit 2)
     |   +-- RunLockedError     a run directory in use by another process            (exit 2)
     |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
@@ -22,7 +23,8 @@ PrismError
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -37,6 +39,27 @@ def first_error(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | 
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error if isinstance(error, kind) else None
+
+
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Raise the error of PRISM in a group that the block raises, or the only one in it, instead of the group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error = first_error(group, PrismError) or _only_error(group)
+        if error is None:
+            raise
+        raise error from error.__cause__
+
+
+def _only_error(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        if len(error.exceptions) > 1:
+            return None
+        error = error.exceptions[0]
+    return error
 
 
 class ActorError(PrismError):
@@ -90,6 +113,17 @@ class BarrierError(ActorError):
         self.expected = expected
         self.got = got
         super().__init__(f"agent {agent} answered for tick {got}, the engine is in tick {expected}")
+
+
+class RunningLoopError(ActorError, RuntimeError):
+    """A run that cannot wait for its end here, because the event loop of its caller would stand still."""
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+        super().__init__(
+            f"{function}() cannot be called inside a running event loop, such as a notebook's: "
+            f"use await {function}_async(...)"
+        )
 
 
 class RunDirectoryError(ActorError):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from prism.config import Config
 from prism.domain import Domain
+from prism.errors import ConfigError
 from prism.llm import Health, LanguageModel, Tape, TapedModel
 from prism.llm.tape import check_place
 from prism.statechart import Oracle
@@ -68,27 +69,44 @@ def check_oracle(config: Config) -> None:
 
 
 @asynccontextmanager
-async def open_oracle(config: Config, domain: Domain, directory: Path) -> AsyncIterator[OpenOracle]:
+async def open_oracle(
+    config: Config, domain: Domain, directory: Path | None, oracle: Oracle[Any] | None = None
+) -> AsyncIterator[OpenOracle]:
     """Provide the oracle of a run, checked and warmed up, and close it at the end.
 
     Args:
-        directory: the run's directory; a tape is recorded there unless the configuration names another path.
+        directory: the run's directory; a tape is recorded there unless the configuration names another path. None for
+            a run in memory.
+        oracle: an oracle of the caller's own, which needs nothing of this and answers instead.
 
     Raises:
         OracleUnavailableError: the server, the model or the tape cannot be used.
+        ConfigError: a tape is to be recorded, and there is no place for it.
     """
+    if oracle is not None:
+        yield OpenOracle(oracle, type(oracle).__qualname__, None)
+        return
     if config.oracle.backend == "choice":
         embedded = domain.oracle()
         yield OpenOracle(embedded, embedded.description, None)
         return
     mode = config.oracle.tape
-    path = directory / TAPE if config.oracle.tape_path is None else Path(config.oracle.tape_path)
+    tape = None if mode == "off" else Tape(_tape_path(config, directory), mode)
     async with (
         aclosing(make_model(config)) as model,
-        aclosing(TapedModel(model, None if mode == "off" else Tape(path, mode), mode)) as taped,
+        aclosing(TapedModel(model, tape, mode)) as taped,
     ):
         health = await taped.check()
         yield OpenOracle(domain.oracle(taped), _describe(config, health), health)
+
+
+def _tape_path(config: Config, directory: Path | None) -> Path:
+    if config.oracle.tape_path is not None:
+        return Path(config.oracle.tape_path)
+    if directory is None:
+        problem = "a run in memory has no directory for its tape: expected a file, got null"
+        raise ConfigError("run", problem, key="oracle.tape_path")
+    return directory / TAPE
 
 
 def _describe(config: Config, health: Health) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-import actors
-
+PACKAGE = Path(__file__).parents[1]
 FOLDER = "configs"
 FILE_NAME = "prism.yaml"
 """The name of a configuration in a directory of its own."""
@@ -50,9 +49,8 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 def shipped_root() -> Path:
     """Return the directory that has the folder `configs`: inside an installed package, or that of the project."""
-    package = Path(actors.__path__[0])
-    installed = package / "shipped"
-    return installed if installed.is_dir() else package.parent
+    installed = PACKAGE / "shipped"
+    return installed if installed.is_dir() else PACKAGE.parent
 
 
 def examples() -> dict[str, Example]:

@@ -9,13 +9,18 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import structlog
-from structlog.typing import EventDict, WrappedLogger
+from structlog.typing import EventDict, Processor, WrappedLogger
 
+from actors.core.notebook import in_notebook
+from actors.core.threads import in_threads
 from actors.logs.line_file import LineFile
 from actors.logs.rate_limit import LogLimit
 from actors.logs.redaction import Redaction
@@ -67,48 +72,150 @@ class LogContext:
         return event
 
 
-@contextmanager
-def logging_to(path: Path | None) -> Iterator[LogContext]:
-    """Send log events to standard error and, if a path is given, to that file, one JSON object a line.
+class RunLog:
+    """The log of one run: the processors of its events, its file, and its lines on a terminal.
 
-    Yields:
-        The context, which needs to be given the run's tick.
+    Args:
+        path: the file; none for a run in memory.
+
+    Raises:
+        OSError: the file cannot be opened.
     """
-    context, limit = LogContext(), LogLimit()
-    file = LineFile(path) if path is not None else None
-    terminal = TerminalLog(structlog.dev.ConsoleRenderer(colors=_has_colors())) if sys.stderr.isatty() else None
-    structlog.configure(
-        processors=[
-            limit,
+
+    def __init__(self, path: Path | None) -> None:
+        self.context = LogContext()
+        self._limit = LogLimit()
+        self._file = LineFile(path) if path is not None else None
+        self._terminal = TerminalLog(structlog.dev.ConsoleRenderer(colors=_has_colors())) if is_shown() else None
+        self._processors: list[Processor] = [
+            self._limit,
             structlog.contextvars.merge_contextvars,
-            context,
+            self.context,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             Redaction(os.environ),
-            *([_JsonLines(file)] if file is not None else []),
-            terminal or structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
-    )
-    # Libraries log warnings only, which is their loggers' level; `prism` logs at INFO too.
-    handler, own = _Forwarding(logging.INFO), logging.getLogger("prism")
-    logging.getLogger().addHandler(handler)
-    level = own.level
-    own.setLevel(logging.INFO)
-    try:
-        yield context
-    finally:
-        limit.flush()
-        if terminal is not None:
-            sys.stderr.write(terminal.remaining())
-        own.setLevel(level)
-        logging.getLogger().removeHandler(handler)
+            *([_JsonLines(self._file)] if self._file is not None else []),
+            self._terminal or structlog.processors.JSONRenderer(),
+        ]
+
+    def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
+        """Return an event as the line to print."""
+        processed: Any = event
+        for processor in self._processors:
+            processed = processor(logger, method, processed)
+        return processed
+
+    @contextmanager
+    def active(self) -> Iterator[LogContext]:
+        """Log the events of the block, and of the tasks and threads that it starts.
+
+        Of several runs in one process each logs its own events. What logging was before comes back after the last.
+
+        Yields:
+            The context, which needs to be given the run's tick.
+        """
+        _logging.enter(self)
+        token = _current.set(self)
+        try:
+            yield self.context
+        finally:
+            self._limit.flush()
+            if self._terminal is not None:
+                sys.stderr.write(self._terminal.remaining())
+            _current.reset(token)
+            _logging.leave(self)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+_current: ContextVar[RunLog] = ContextVar("_current")
+
+
+class _Logging:
+    """The logging of the process while at least one run logs. Several may: each task has the log of its own run."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._logs: list[RunLog] = []
+        self._handler = _Forwarding(logging.INFO)
+        self._before: dict[str, Any] | None = None
+        self._level = logging.NOTSET
+
+    def enter(self, log: RunLog) -> None:
+        """Log a run, too."""
+        with self._lock:
+            self._logs.append(log)
+            if len(self._logs) == 1:
+                self._install()
+
+    def leave(self, log: RunLog) -> None:
+        """Log it no more. After the last run the process logs as it did before the first."""
+        with self._lock:
+            self._logs.remove(log)
+            if not self._logs:
+                self._uninstall()
+
+    def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
+        """Return an event as its run prints it. In a thread that is no run's own it belongs to the latest run.
+
+        Raises:
+            DropEvent: no run logs any more.
+        """
+        if not self._logs:
+            raise structlog.DropEvent
+        return _current.get(self._logs[-1]).process(logger, method, event)
+
+    def _install(self) -> None:
+        self._before = structlog.get_config() if structlog.is_configured() else None
+        structlog.configure(
+            processors=[self.process],
+            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+            logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
+        )
+        # Libraries log warnings only, which is their loggers' level; `prism` logs at INFO too.
+        own = logging.getLogger("prism")
+        self._level = own.level
+        own.setLevel(logging.INFO)
+        logging.getLogger().addHandler(self._handler)
+
+    def _uninstall(self) -> None:
+        logging.getLogger().removeHandler(self._handler)
+        logging.getLogger("prism").setLevel(self._level)
         structlog.reset_defaults()
-        if file is not None:
-            file.close()
+        if self._before is not None:
+            structlog.configure(**self._before)
+
+
+_logging = _Logging()
+
+
+@contextmanager
+def logging_to(path: Path | None) -> Iterator[LogContext]:
+    """Send the events of the block to standard error and, if a path is given, to that file, one JSON object a line.
+
+    Yields:
+        The context, which needs to be given the run's tick.
+    """
+    with closing(RunLog(path)) as log, log.active() as context:
+        yield context
+
+
+@asynccontextmanager
+async def open_log(path: Path | None) -> AsyncIterator[LogContext]:
+    """Do the same as `logging_to` in a task, and open and close the file in a thread."""
+    async with in_threads(closing(RunLog(path))) as log:
+        with log.active() as context:
+            yield context
+
+
+def is_shown() -> bool:
+    """Return whether somebody reads standard error as it is written: on a terminal, or below a notebook's cell."""
+    return sys.stderr.isatty() or in_notebook()
 
 
 def _has_colors() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()

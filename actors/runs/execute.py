@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import first_error
+from actors.core.errors import ActorError, JournalError, ungrouped
 from actors.core.ports import Observer
+from actors.core.threads import in_threads
 from actors.factory.oracle_backends import open_oracle
-from actors.logs.setup import LogContext
+from actors.logs.setup import LogContext, open_log
+from actors.metrics.observation import Observation
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
-from actors.runs.directory import RunDirectory
+from actors.runs.directory import SUMMARY, RunDirectory
 from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import RoundsWriter, cut_series
-from actors.runs.signals import StopOnSignal
+from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
 from actors.runtime.engine import do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import Config, OracleConfig
 from prism.domain import Domain
-from prism.errors import PrismError
+from prism.errors import OracleFailedError
 from prism.statechart import Oracle
 
 SPEND_CAP = "spend_cap"
@@ -80,27 +83,61 @@ class Display:
         """Show the progress until cancelled."""
 
 
-async def execute(
-    run: Run, display: Display, observer: Observer | None = None, logs: LogContext | None = None
-) -> Summary:
-    """Run to the end or to the first signal, leave everything on disk that a resume needs, and return the summary.
+class Host(NamedTuple):
+    """The process around a run: a command, a script or a notebook.
 
     Args:
-        observer: is told of the run.
-        logs: is given the tick.
+        display: shows the run.
+        observer: is told of the run; by default as the configuration says.
+        oracle: is asked; by default the oracle that the configuration names.
+        stop_signal: makes the task that waits for the signal to stop, given the function that stops the run.
+    """
+
+    display: Display = Display()
+    observer: Observer | None = None
+    oracle: Oracle[Any] | None = None
+    stop_signal: Callable[[Callable[[], None]], StopSignal] = StopOnSignal
+
+
+async def execute(run: Run, host: Host, observed: Observation) -> Summary:
+    """Run to the end or to the first signal, leave everything on disk that a resume needs, and return the summary.
+
+    The caller holds the run's lock.
+
+    Args:
+        observed: the way in which the run is observed, and its address.
 
     Raises:
         PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
+    directory = run.directory
+    async with open_log(directory.log) as logs, in_threads(_observing(directory, observed)) as observer:
+        try:
+            with ungrouped():
+                summary = await _run(run, host._replace(observer=host.observer or observer), logs)
+        except OracleFailedError as error:
+            if error.failure == "spent":
+                with suppress(ActorError):  # on a full disk it looks like a crash, and is resumed all the same
+                    await to_thread.run_sync(directory.record_spent, error.tick)
+            raise
     try:
-        async with open_oracle(run.config, run.domain, run.directory.path) as opened:
-            await to_thread.run_sync(_write_config, run, opened.description)
-            display.begin(run, opened.description)
-            return await _run(run, opened.oracle, display, observer or Observer(), logs or LogContext())
-    except BaseExceptionGroup as group:
-        if (error := first_error(group, PrismError)) is not None:
-            raise error from None
-        raise
+        await to_thread.run_sync(directory.write, SUMMARY, summary.to_json())
+    except ActorError as error:
+        raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
+    return summary
+
+
+@contextmanager
+def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Observer]:
+    with observed.observing(directory.path.resolve().name) as observer, directory.publishing(observed.address):
+        yield observer
+
+
+async def _run(run: Run, host: Host, logs: LogContext) -> Summary:
+    async with open_oracle(run.config, run.domain, run.directory.path, host.oracle) as opened:
+        await to_thread.run_sync(_write_config, run, opened.description)
+        host.display.begin(run, opened.description)
+        return await _run_on_disk(run, opened.oracle, host, logs)
 
 
 def _write_config(run: Run, oracle: str) -> None:
@@ -109,12 +146,12 @@ def _write_config(run: Run, oracle: str) -> None:
     run.directory.write_manifest(msgspec.structs.replace(run.manifest, oracle=oracle))
 
 
-async def _run(run: Run, oracle: Oracle[Any], display: Display, observer: Observer, logs: LogContext) -> Summary:
+async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogContext) -> Summary:
     async def drive(
         simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
     ) -> str | None:
         logs.tick = lambda: simulation.engine.tick
-        return await simulate(simulation, display, on_tick, between)
+        return await simulate(simulation, host, on_tick, between)
 
     disk = RealDisk(run.directory.path, syncs=run.config.run.sync)
     begun = perf_counter()
@@ -123,7 +160,7 @@ async def _run(run: Run, oracle: Oracle[Any], display: Display, observer: Observ
             has_rows = await to_thread.run_sync(
                 cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round
             )
-        simulation, stopped_by = await run_recorded(run, oracle, disk, drive, has_rows=has_rows, observer=observer)
+        simulation, stopped_by = await run_recorded(run, oracle, disk, drive, has_rows=has_rows, observer=host.observer)
     finally:
         disk.close()
     return summarise(simulation, perf_counter() - begun, stopped_by)
@@ -180,15 +217,15 @@ def is_capped(config: OracleConfig) -> bool:
 
 async def simulate(
     simulation: Simulation,
-    display: Display,
+    host: Host,
     on_tick: Callable[[int], None] = lambda _: None,
     between: Callable[[], Awaitable[None]] = do_nothing,
 ) -> str | None:
     """Run a simulation to its end or to the first signal; return what stopped it early, if anything did."""
-    signals = StopOnSignal(simulation.stop)
+    signals = host.stop_signal(simulation.stop)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(signals.run)
-        tasks.start_soon(display.show, simulation.progress)
+        tasks.start_soon(host.display.show, simulation.progress)
         await simulation.run(on_tick, between)
         tasks.cancel_scope.cancel()
     if signals.received is not None:

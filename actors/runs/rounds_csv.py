@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
+from actors.core.errors import JournalError
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.run_store import RunStore
 from actors.runtime.simulation import Simulation
 
 ROUNDS = "rounds.csv"
 
+RoundsTable = dict[str, list[float]]
+"""`{column: its value in each round}`."""
 
-class RoundsWriter:
-    """A writer that appends a row after each round. Every count in a row is a total from the start of the run.
+
+def round_of(simulation: Simulation) -> dict[str, float]:
+    """Return the row of the round that has just ended. Every count in it is a total from the start of the run.
 
     The columns are the same for every row: activations, transitions, questions, transitions by what decided them, and
     the numbers among the world's totals: counts such as posts and likes, and levels such as an interest rate.
+    """
+    counters, totals = simulation.counters, simulation.domain.world.totals()
+    return {
+        "round": simulation.engine.tick // simulation.config.simulation.ticks_per_round,
+        "tick": simulation.engine.tick,
+        "activations": counters.activations,
+        "transitions": counters.transitions,
+        "questions": counters.questions,
+        **counters.decisions_by_source(),
+        **{name: value for name, value in totals.items() if isinstance(value, int | float)},
+    }
+
+
+class RoundsWriter:
+    """A writer that appends a row to the file after each round.
 
     Args:
         store: writes the rows, after a header in a new file.
@@ -30,25 +51,47 @@ class RoundsWriter:
         self._ticks_per_round = simulation.config.simulation.ticks_per_round
         self._store = store
         if is_new:
-            self._store.append_line(ROUNDS, ",".join(self._row()))
+            self._store.append_line(ROUNDS, ",".join(round_of(simulation)))
 
     def after_tick(self, tick: int) -> None:
         """Append a row if `tick` is the last tick of a round."""
         if tick % self._ticks_per_round == 0:
-            self._store.append_line(ROUNDS, ",".join(map(str, self._row().values())))
+            self._store.append_line(ROUNDS, ",".join(map(str, round_of(self._simulation).values())))
 
-    def _row(self) -> dict[str, float]:
-        simulation, counters = self._simulation, self._simulation.counters
-        totals = simulation.domain.world.totals()
-        return {
-            "round": simulation.engine.tick // self._ticks_per_round,
-            "tick": simulation.engine.tick,
-            "activations": counters.activations,
-            "transitions": counters.transitions,
-            "questions": counters.questions,
-            **counters.decisions_by_source(),
-            **{name: value for name, value in totals.items() if isinstance(value, int | float)},
-        }
+
+class RoundsCollector:
+    """The rows of a run in memory, as columns.
+
+    Args:
+        simulation: the simulation of the rounds.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._ticks_per_round = simulation.config.simulation.ticks_per_round
+        self.rounds: RoundsTable = {name: [] for name in round_of(simulation)}
+
+    def after_tick(self, tick: int) -> None:
+        """Add a row if `tick` is the last tick of a round."""
+        if tick % self._ticks_per_round == 0:
+            for name, value in round_of(self._simulation).items():
+                self.rounds[name].append(value)
+
+
+def read_rounds(path: Path) -> RoundsTable:
+    """Return the columns of a file of rounds; none if there is no file.
+
+    Raises:
+        JournalError: it is not what PRISM wrote.
+    """
+    try:
+        with path.open(newline="", encoding="ascii") as file:
+            header, *rows = list(csv.reader(file)) or [[]]
+        return {name: [_number(row[index]) for row in rows] for index, name in enumerate(header)}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, IndexError) as error:
+        raise JournalError(f"{path}: cannot be read as rounds: {error}") from None
 
 
 class Rows(NamedTuple):
@@ -146,3 +189,11 @@ def _round(row: bytes, columns: int, ticks_per_round: int) -> int | None:
         return None
     number, tick = int(cells[0]), int(cells[1])
     return number if number * ticks_per_round == tick else None
+
+
+def _number(cell: str) -> float:
+    """Return a cell as the number that was written: an int where it has no point."""
+    try:
+        return int(cell)
+    except ValueError:
+        return float(cell)

@@ -1,12 +1,16 @@
-"""Signals that stop a run: SIGINT or SIGTERM lets it finish the tick, a second one ends the process at once."""
+"""Signals that stop a run: the first lets it finish the tick, a second one interrupts it at once."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+from asyncio import get_running_loop
 from collections.abc import Callable
+from functools import partial
+from threading import current_thread, main_thread
 from types import FrameType
+from typing import Any, Protocol
 
 import anyio
 
@@ -17,8 +21,19 @@ STANDARD_ERROR = 2
 SHOW_CURSOR = b"\x1b[?25h\n"
 
 
+class StopSignal(Protocol):
+    """A task that waits for a signal, and stops the run."""
+
+    @property
+    def received(self) -> signal.Signals | None:
+        """The signal that came; None before that."""
+
+    async def run(self) -> None:
+        """Wait for the first signal, and stop the run."""
+
+
 class StopOnSignal:
-    """A task that waits for SIGINT or SIGTERM.
+    """A task that waits for SIGINT or SIGTERM on behalf of a process that does nothing but this run.
 
     Args:
         stop: called at the first signal.
@@ -47,6 +62,70 @@ class StopOnSignal:
             "(the run can be resumed in both cases)\n"
         )
         self._stop()
+
+
+class StopOnInterrupt:
+    """A task that waits for Ctrl-C on behalf of a script or a notebook, which goes on after the run.
+
+    With the first Ctrl-C, and at the end, Ctrl-C does again what it did before: a second one interrupts at once. In a
+    thread, and in a process that ignores Ctrl-C, this waits for nothing.
+
+    Args:
+        stop: called at the first Ctrl-C.
+    """
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self.received: signal.Signals | None = None
+
+    async def run(self) -> None:
+        """Wait for the first Ctrl-C, and stop the run."""
+        if current_thread() is not main_thread():
+            return
+        # A loop that sleeps is woken by nothing else.
+        stop = partial(get_running_loop().call_soon_threadsafe, self._receive)
+        _ctrl_c.add(stop)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            _ctrl_c.discard(stop)
+
+    def _receive(self) -> None:
+        self.received = signal.SIGINT
+        self._stop()
+
+
+class _CtrlC:
+    """Ctrl-C in this process: while runs wait for it, it stops all of them."""
+
+    def __init__(self) -> None:
+        self._stops: list[Callable[[], object]] = []
+        self._before: Any = None
+
+    def add(self, stop: Callable[[], object]) -> None:
+        if not self._stops:
+            before = signal.getsignal(signal.SIGINT)
+            if before in (signal.SIG_IGN, None):
+                return
+            self._before = before
+            signal.signal(signal.SIGINT, self._interrupt)
+        self._stops.append(stop)
+
+    def discard(self, stop: Callable[[], object]) -> None:
+        if stop in self._stops:
+            self._stops.remove(stop)
+            if not self._stops:
+                signal.signal(signal.SIGINT, self._before)
+
+    def _interrupt(self, _: int, __: FrameType | None) -> None:
+        stops, self._stops = self._stops, []
+        signal.signal(signal.SIGINT, self._before)
+        for stop in stops:
+            stop()
+        sys.stderr.write("prism: SIGINT: finishing this tick; once more to interrupt at once\n")
+
+
+_ctrl_c = _CtrlC()
 
 
 def _exit_at_once(kind: int, _: FrameType | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -64,6 +65,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         fields = msgspec.to_builtins(self)
         world = fields.pop("world")
         return msgspec.json.format(msgspec.json.encode({**fields, **world}), indent=2) + b"\n"
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Summary:
+        """Return the summary that `summary.json` holds.
+
+        Raises:
+            msgspec.ValidationError: a field is missing, or not what this version writes.
+        """
+        own = {name: value for name, value in fields.items() if name in cls.__struct_fields__}
+        world = {name: value for name, value in fields.items() if name not in own}
+        return msgspec.convert({**own, "world": world}, cls)
 
 
 def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None) -> Summary:

@@ -112,7 +112,9 @@ class Simulation:
         """True if the spend cap has ended the run."""
         self.is_spoilt = False
         """True if the run has ended early because of too many fallbacks."""
-        self._guards_logged = 0
+        self._guards_at_start = self._chart_guard_errors()
+        """The counts of the chart, which an earlier run of this process may have used."""
+        self._guards_logged: set[str] = set()
         self._guards_before: dict[str, int] = {}
         self._observer.run_built(self)
 
@@ -182,9 +184,10 @@ class Simulation:
 
     def guard_errors(self) -> dict[str, int]:
         """Return `{row: times its guard raised}`."""
-        counts = Counter(self._guards_before)
-        counts.update({seen.row.name: seen.count for seen in self.domain.chart.guard_errors})
-        return dict(counts)
+        return dict(Counter(self._guards_before) + (self._chart_guard_errors() - self._guards_at_start))
+
+    def _chart_guard_errors(self) -> Counter[str]:
+        return Counter({seen.row.name: seen.count for seen in self.domain.chart.guard_errors})
 
     async def run(
         self, on_tick: Callable[[int], None] = lambda _: None, between: Callable[[], Awaitable[None]] = do_nothing
@@ -245,8 +248,9 @@ class Simulation:
         )
 
     def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:
-        errors = self.domain.chart.guard_errors
-        for seen in errors[self._guards_logged :]:
-            log.warning("guard_raised", row=seen.row.name, error=seen.first, tick=tick)
-        self._guards_logged = len(errors)
+        for seen in self.domain.chart.guard_errors:
+            row = seen.row.name
+            if row not in self._guards_logged and seen.count > self._guards_at_start[row]:
+                self._guards_logged.add(row)
+                log.warning("guard_raised", row=row, error=seen.first, tick=tick)
         on_tick(tick)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from prism.config.model import LLMConfig
+from prism.lazy import lazy_names
 from prism.llm.client import Call, LLMClient
 from prism.llm.failure import REASONS, LLMFailureException, Reason
 from prism.llm.oracle import ModelOracle, SocialModelOracle
@@ -54,15 +55,8 @@ __all__ = [
     "schema_of",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Return an adapter, imported at first use: HTTP clients take 0.2 s, and all configurations import this package."""
-    if name == "OllamaChatClient":
-        from prism.llm.ollama import OllamaChatClient  # noqa: PLC0415
-
-        return OllamaChatClient
-    if name == "OpenAICompatClient":
-        from prism.llm.openai_compat import OpenAICompatClient  # noqa: PLC0415
-
-        return OpenAICompatClient
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # HTTP clients take 0.2 s to import, and most runs need none
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {"prism.llm.ollama": ("OllamaChatClient",), "prism.llm.openai_compat": ("OpenAICompatClient",)},
+    )

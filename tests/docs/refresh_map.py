@@ -14,8 +14,8 @@ BEGIN = (
 )
 END = "<!-- modules: end -->"
 ROOMS = (
-    *(f"actors/{room}" for room in ("cli", "testing", "runs", "metrics", "runtime", "oracle", "persistence")),
-    *(f"actors/{room}" for room in ("factory", "logs", "core")),
+    *(f"actors/{room}" for room in ("cli", "testing", "runs", "display", "metrics", "runtime", "oracle")),
+    *(f"actors/{room}" for room in ("persistence", "factory", "logs", "core")),
     *("prism", "prism/statechart", "prism/agents", "prism/social", "prism/economy", "prism/validators"),
     *("prism/engines", "prism/llm", "prism/config"),
 )

@@ -14,9 +14,10 @@ import pytest
 
 from actors.core.ports import Observer
 from actors.factory.domains import build_domain
+from actors.metrics.observation import Unobserved
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Display, execute
+from actors.runs.execute import Host, execute
 from prism.config import Config, load_config
 from tests.docs.pages import read
 from tests.paths import ROOT
@@ -65,7 +66,7 @@ def test_the_page_names_the_modules_that_a_tick_passes_through(
     config: Config, observer: ModuleObserver, tmp_path: Path
 ) -> None:
     run = create_run(RunDirectory.create(tmp_path / "run", "test"), config, build_domain(config))
-    anyio.run(execute, run, Display(), observer)
+    anyio.run(execute, run, Host(observer=observer), Unobserved())
     files = [Path(file) for file in observer.files]
     passed = {file.relative_to(ROOT).as_posix() for file in files if file.is_relative_to(ROOT / "actors")}
     page = read(ROOT / "docs" / "trigger.md").partition("\n## When a call fails\n")[0]  # nothing fails in this run

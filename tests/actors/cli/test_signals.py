@@ -18,7 +18,7 @@ from tests.patience import HANG_S
 
 UNANSWERED = """
 import anyio
-from actors.runs.execute import Display, simulate
+from actors.runs.execute import Host, simulate
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from prism.config import load_config
@@ -32,7 +32,7 @@ class Silent(Oracle):
 config = load_config(None, "-", environment={}, overrides=[
     "population.size=60", "population.activity.mean=1", "population.ambiguity=0.5",
     "oracle.lookahead_ticks=0", "oracle.deadline_s=600"])
-anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), Display())
+anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), Host())
 """
 
 

@@ -25,9 +25,9 @@ pytestmark = pytest.mark.process
 HIDES, SHOWS = b"\x1b[?25l", b"\x1b[?25h"
 ENDLESS = """
 import anyio
-from actors.cli.progress import show_progress
+from actors.display.progress import show_progress
 from actors.runs.signals import StopOnSignal
-from tests.actors.cli.test_progress import READING
+from tests.actors.display.test_progress import READING
 
 async def main():
     async with anyio.create_task_group() as tasks:
@@ -105,7 +105,8 @@ def test_leaving_at_once_gives_the_cursor_back(kind: signal.Signals, code: int) 
 
 
 def test_a_terminal_that_cannot_be_drawn_over_gets_a_line_from_time_to_time() -> None:
-    quick = ENDLESS.replace("import anyio\n", "import anyio\nimport actors.cli.progress as p\np.LINE_EVERY_S = 0.1\n")
+    often = "from actors.display import progress\nprogress.LINE_EVERY_S = 0.1\n"
+    quick = ENDLESS.replace("import anyio\n", f"import anyio\n{often}")
     with on_a_terminal(sys.executable, "-c", quick, kind="dumb") as terminal:
         terminal.until(b"idle=900 scrolling=100\r\n")
         assert terminal.seen.startswith(b"tick 300/1200 (25%) eta ")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import actors
+from actors.factory import shipped
 from actors.factory.domains import build_domain
 from actors.factory.input_files import locate_input, read_input, with_inputs_beside
 from actors.factory.shipped import FOLDER, examples, find_shipped, shipped_root
@@ -79,7 +79,7 @@ def test_nothing_else_of_the_project_is_shipped_data(name: str, elsewhere: Path)
 
 def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shipped").mkdir()
-    monkeypatch.setattr(actors, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(shipped, "PACKAGE", tmp_path)
     assert shipped_root() == tmp_path / "shipped"
 
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from actors.cli.progress_bar import ProgressBar
+from actors.display.progress_bar import ProgressBar
 
 
 def drawn(bar: ProgressBar, *, color: bool = False, encoding: str = "utf-8", width: int = 80) -> str:

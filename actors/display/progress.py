@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.progress_bar import ProgressBar
+from actors.display.progress_bar import ProgressBar
 from actors.runtime.simulation import Progress
 
 REFRESH_S = 0.25

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from actors.cli.progress import Pace, duration, line, table
+from actors.display.progress import Pace, duration, line, table
 from actors.runtime.simulation import Progress
 
 READING = Progress(

@@ -1,0 +1,47 @@
+"""The progress of a run below the cell of a notebook, drawn anew in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+
+import anyio
+
+from actors.display.progress import REFRESH_S, Pace, duration, line, share
+from actors.runtime.simulation import Progress
+
+
+class ProgressView:
+    """A reading as a notebook shows it: a bar and two lines, or one plain line where there is no HTML."""
+
+    def __init__(self, progress: Progress, pace: Pace) -> None:
+        self._progress = progress
+        self._pace = pace
+
+    def __repr__(self) -> str:
+        return line(self._progress, self._pace)
+
+    def _repr_html_(self) -> str:
+        progress, pace = self._progress, self._pace
+        states = ", ".join(f"{count:,} {escape(state)}" for state, count in progress.agents_by_state.items() if count)
+        return (
+            f'<progress value="{progress.tick}" max="{progress.ticks}"></progress> '
+            f"tick {progress.tick:,} of {progress.ticks:,} ({share(progress.tick, progress.ticks)}), "
+            f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go<br>"
+            f"{states}; oracle: {progress.oracle_queue:,} waiting, {progress.oracle_in_flight:,} being asked, "
+            f"{progress.fallbacks:,} fallbacks"
+        )
+
+
+async def show_in_notebook(read: Callable[[], Progress]) -> None:
+    """Show progress below the cell that is being run until cancelled. What it shows last stays there."""
+    from IPython.display import display  # noqa: PLC0415  # a notebook has it, and PRISM does not depend on it
+
+    pace = Pace(read)
+    shown = display(ProgressView(pace.now(), pace), display_id=True)
+    try:
+        while True:
+            await anyio.sleep(REFRESH_S)
+            shown.update(ProgressView(pace.now(), pace))
+    finally:
+        shown.update(ProgressView(pace.now(), pace))

@@ -1,0 +1,240 @@
+"""Running from Python: `run` for a script, `run_async` for a notebook, and the same for going on with a run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from actors.core.errors import ActorError, RunningLoopError
+from actors.core.notebook import in_notebook
+from actors.core.ports import Observer
+from actors.core.threads import in_threads
+from actors.display.notebook import show_in_notebook
+from actors.display.progress import REFRESH_S, show_progress
+from actors.factory.config_file import read_config
+from actors.factory.domains import BuiltDomain, build_domain
+from actors.metrics.observation import Observation, observation
+from actors.runs.create import create_run
+from actors.runs.directory import RunDirectory
+from actors.runs.execute import Display, Host, Run, execute
+from actors.runs.in_memory import execute_in_memory
+from actors.runs.lock import locked
+from actors.runs.result import RunResult, read_result
+from actors.runs.resume import resume_run
+from actors.runs.rounds_csv import ROUNDS, read_rounds
+from actors.runs.signals import StopOnInterrupt
+from actors.runtime.simulation import Progress
+from prism.config import Config
+from prism.errors import ConfigError, OracleUnavailableError
+from prism.statechart import Oracle
+
+Source = Config | str | os.PathLike[str] | None
+"""A configuration, the path of a YAML file with one, or nothing for the default."""
+
+ShowProgress = bool | Callable[[Progress], object]
+"""True for a display on the terminal or below the notebook's cell, or a function that is given the progress."""
+
+T = TypeVar("T")
+
+
+def run(
+    config: Source = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    ticks: int | None = None,
+    progress: ShowProgress = False,
+    oracle: Oracle[Any] | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Run a simulation, and return its result. In a notebook use `await run_async(...)`.
+
+    Ctrl-C finishes the tick, and the result is that of the ticks so far; a second Ctrl-C interrupts at once.
+
+    Args:
+        config: a configuration, or the path of a YAML file, which is read as `prism run` reads it, with the settings
+            of the environment; by default the default configuration.
+        out: an empty or new directory for the run's files, as `prism run --out` writes them: then it can be resumed,
+            replayed and checked. By default the run is kept in memory and leaves no file.
+        ticks: the length of the run; by default as the configuration says.
+        progress: True shows it on the terminal; a function is called with it four times a second and at the end.
+        oracle: an oracle of your own, instead of the configured one.
+        observer: is told of the run, instead of the configured metrics.
+
+    Raises:
+        ConfigError: the configuration cannot be run.
+        RunningLoopError: an event loop is running here already.
+        OracleUnavailableError: there is no oracle to ask.
+        ActorError: a file or an actor failed. What was committed is in the run's directory.
+    """
+    _refuse_in_loop("run")
+    settings = _settings(config, ticks, observer)
+    host = _host(progress, oracle, observer)
+    return anyio.run(_run, settings, build_domain(settings), out, host)
+
+
+async def run_async(
+    config: Source = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    ticks: int | None = None,
+    progress: ShowProgress = False,
+    oracle: Oracle[Any] | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Run a simulation in the event loop that is running here, and return its result: `run` for notebooks.
+
+    The arguments and errors are those of `run`. Interrupting the kernel stops the run as Ctrl-C does.
+    """
+    settings = await to_thread.run_sync(_settings, config, ticks, observer)
+    host = _host(progress, oracle, observer)
+    built = await to_thread.run_sync(build_domain, settings, abandon_on_cancel=True)
+    return await _run(settings, built, out, host)
+
+
+def resume(
+    path: str | os.PathLike[str],
+    *,
+    ticks: int | None = None,
+    progress: ShowProgress = False,
+    oracle: Oracle[Any] | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Go on with the run in a directory where its files end, and return its result, as `prism resume` does.
+
+    In a notebook use `await resume_async(...)`.
+
+    Args:
+        path: the run's directory.
+        ticks: the length of the whole run from now on; by default as it was.
+        progress, oracle, observer: as for `run`. A run with an oracle of your own goes on with the same one.
+
+    Raises:
+        ConfigError: the run's configuration cannot be run any more.
+        RunDirectoryError: it is no run, or may not go on.
+        RunningLoopError: an event loop is running here already.
+        OracleUnavailableError: there is no oracle to ask.
+        ActorError: a file or an actor failed. What was committed is in the run's directory.
+    """
+    _refuse_in_loop("resume")
+    return anyio.run(_resume, Path(path), ticks, _host(progress, oracle, observer))
+
+
+async def resume_async(
+    path: str | os.PathLike[str],
+    *,
+    ticks: int | None = None,
+    progress: ShowProgress = False,
+    oracle: Oracle[Any] | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Go on with a run in the event loop that is running here: `resume` for notebooks."""
+    return await _resume(Path(path), ticks, _host(progress, oracle, observer))
+
+
+async def _run(config: Config, built: BuiltDomain, out: str | os.PathLike[str] | None, host: Host) -> RunResult:
+    async with in_threads(observation(config)) as observed:  # first: a port in use must leave no directory behind
+        if out is None:
+            summary, rounds = await execute_in_memory(config, built.domain, host, observed)
+            return RunResult(summary=summary, rounds=rounds, config=config)
+        directory = await to_thread.run_sync(RunDirectory.create, Path(out), "run")
+        async with in_threads(locked(directory.path)):
+            try:
+                created = await to_thread.run_sync(create_run, directory, config, built)
+                return await _execute(created, host, observed)
+            except (OracleUnavailableError, ActorError):
+                await to_thread.run_sync(directory.discard_unless_begun)
+                raise
+    raise AssertionError("the block returns or raises")
+
+
+async def _resume(path: Path, ticks: int | None, host: Host) -> RunResult:
+    await to_thread.run_sync(RunDirectory(path).manifest)
+    async with in_threads(locked(path)):
+        resumed = (await to_thread.run_sync(partial(resume_run, path, ticks=ticks))).run
+        _refuse_two_observers(resumed.config, host.observer)
+        if resumed.is_done:
+            return await to_thread.run_sync(read_result, path)
+        async with in_threads(observation(resumed.config)) as observed:
+            return await _execute(resumed, host, observed)
+    raise AssertionError("the block returns or raises")
+
+
+async def _execute(run: Run, host: Host, observed: Observation) -> RunResult:
+    summary = await execute(run, host, observed)
+    path = run.directory.path
+    rounds = await to_thread.run_sync(read_rounds, path / ROUNDS)
+    return RunResult(summary=summary, rounds=rounds, config=run.config, path=path)
+
+
+def _settings(config: Source, ticks: int | None, observer: Observer | None) -> Config:
+    """Return the configuration that the arguments mean."""
+    if config is None:
+        config = Config()
+    elif isinstance(config, str | os.PathLike):
+        config = read_config(config)
+    elif not isinstance(config, Config):
+        raise TypeError(f"config: expected a Config, the path of a YAML file or None, got {type(config).__name__}")
+    _refuse_two_observers(config, observer)
+    if ticks is None:
+        return config
+    return msgspec.structs.replace(config, simulation=msgspec.structs.replace(config.simulation, ticks=ticks))
+
+
+def _refuse_two_observers(config: Config, observer: Observer | None) -> None:
+    if observer is not None and config.metrics.enabled:
+        problem = "expected false where the run has an observer of its own, got true"
+        raise ConfigError("run", problem, key="metrics.enabled")
+
+
+def _host(progress: ShowProgress, oracle: Oracle[Any] | None, observer: Observer | None) -> Host:
+    return Host(display=_display(progress), observer=observer, oracle=oracle, stop_signal=StopOnInterrupt)
+
+
+def _display(progress: ShowProgress) -> Display:
+    if progress is True:
+        return _Shown()
+    if callable(progress):
+        return _Told(progress)
+    if progress is False:
+        return Display()
+    raise TypeError(f"progress: expected True, False or a function, got {type(progress).__name__}")
+
+
+def _refuse_in_loop(function: str) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RunningLoopError(function)
+
+
+class _Shown(Display):
+    """A display on the terminal, or below the cell of a notebook."""
+
+    async def show(self, progress: Callable[[], Progress]) -> None:
+        """Show progress until cancelled."""
+        await (show_in_notebook if in_notebook() else show_progress)(progress)
+
+
+class _Told(Display):
+    """A display of the caller's own: a function that is given the progress."""
+
+    def __init__(self, tell: Callable[[Progress], object]) -> None:
+        self._tell = tell
+
+    async def show(self, progress: Callable[[], Progress]) -> None:
+        """Tell the progress until cancelled, and once more then."""
+        try:
+            while True:
+                self._tell(progress())
+                await anyio.sleep(REFRESH_S)
+        finally:
+            self._tell(progress())

@@ -1,0 +1,93 @@
+"""The result of a run, in memory or in its directory: its summary, and its course as columns."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from pathlib import Path
+
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.resume import read_resolved
+from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
+from actors.runs.summary import Summary
+from prism.config import Config
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a run. `result.rounds` is what `pandas.DataFrame` and `polars.DataFrame` take.
+
+    Args:
+        summary: everything that was counted; `summary.json` of a run in a directory.
+        rounds: `{column: its value in each round}`; `rounds.csv` of a run in a directory.
+        config: the configuration that was run, with every default filled in.
+        path: the run's directory; None for a run in memory.
+    """
+
+    summary: Summary
+    rounds: RoundsTable
+    config: Config
+    path: Path | None = None
+
+    @property
+    def digest(self) -> str:
+        """The digest of the run, 32 hexadecimal digits; equal digests mean equal runs."""
+        return self.summary.digest
+
+    @property
+    def is_done(self) -> bool:
+        """True if the run has all its ticks; False if Ctrl-C or the spend cap has stopped it."""
+        return self.summary.status == "done"
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {value}" for name, value in self._facts())
+        return f"<RunResult: {facts}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts())
+        return f"<table><caption>Run</caption>{rows}</table>"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return the facts that a person looks for first, by name."""
+        summary = self.summary
+        stopped = "" if summary.stopped_by is None else f" by {summary.stopped_by}"
+        totals = ((name, value) for name, value in summary.world.items() if isinstance(value, int | float))
+        return [
+            ("status", f"{summary.status}{stopped}"),
+            ("agents", f"{summary.agents:,}"),
+            ("ticks", f"{summary.ticks:,} of {self.config.simulation.length:,}"),
+            ("rounds", f"{summary.rounds:,}"),
+            ("transitions", f"{summary.transitions:,}"),
+            ("oracle calls per 1,000 activations", f"{summary.oracle_calls_per_1000_activations:g}"),
+            *((name.replace("_", " "), f"{value:,}") for name, value in totals),
+            ("digest", summary.digest),
+            ("directory", "none, in memory" if self.path is None else str(self.path)),
+        ]
+
+
+def read_result(path: str | os.PathLike[str]) -> RunResult:
+    """Return the result of a run that has ended, from its directory.
+
+    Raises:
+        RunDirectoryError: it is no run, has not ended, or a file in it is not what PRISM writes.
+        ConfigError: its configuration cannot be read.
+    """
+    directory = RunDirectory(Path(path))
+    directory.manifest()
+    fields = directory.summary()
+    if fields is None:
+        raise RunDirectoryError(
+            f"{path}: has no summary, because the run has not ended; `prism resume` goes on with it"
+        )
+    try:
+        summary = Summary.from_fields(fields)
+    except msgspec.ValidationError as error:
+        raise RunDirectoryError(f"{path}: has no summary as this version of PRISM writes it: {error}") from None
+    return RunResult(
+        summary=summary,
+        rounds=read_rounds(directory.path / ROUNDS),
+        config=read_resolved(directory.path / CONFIG),
+        path=directory.path,
+    )
