@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -72,20 +75,23 @@ async def test_a_run_outlives_a_server_that_is_killed_and_restarted(tmp_path: Pa
     assert summary.decisions_by_source["llm"] >= 2 * ENOUGH
 
 
-def closed_port() -> str:
-    """An address at which nothing listens, and did a moment ago."""
-    with ModelServer() as server:
-        return server.url
+@contextmanager
+def closed_port() -> Iterator[str]:
+    """An address at which nothing listens, and nobody else can meanwhile: the port is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def test_a_server_that_is_not_there_is_one_line_and_leaves_no_directory(prism: Prism, tmp_path: Path) -> None:
-    url = closed_port()
-    assert prism(url) == (
+    with closed_port() as url:
+        ollama, openai = prism(url), prism(url, oracle={"backend": "openai"})
+    assert ollama == (
         5,
         "",
         f"prism: no Ollama server answers at {url}; start it with `ollama serve`, or set llm.host to where it runs\n",
     )
-    assert prism(url, oracle={"backend": "openai"}) == (
+    assert openai == (
         5,
         "",
         f"prism: no server answers at {url}; start it, or set llm.host to where it runs\n",
