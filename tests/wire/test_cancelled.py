@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
-from tests.wire.support import config, disconnected, run
+from tests.wire.support import FALLS_BACK, config, disconnected, run
 
 pytestmark = pytest.mark.network
 
@@ -16,7 +16,9 @@ pytestmark = pytest.mark.network
 async def test_a_call_that_is_cut_at_its_deadline_is_counted_as_cancelled(ask: str, tmp_path: Path) -> None:
     with ModelServer() as server:
         hanging = ServerSettings(faults=FaultPlan(shares={Fault.HANG: 0.05, Fault.ERROR: 0.05}))
-        chosen = config(server.url, oracle={"deadline_s": 0.5, "max_concurrency": 64}, llm={"systemone": ask})
+        chosen = config(
+            server.url, oracle={"deadline_s": 0.5, "max_concurrency": 64, **FALLS_BACK}, llm={"systemone": ask}
+        )
         summary = await run(chosen, tmp_path, ready=lambda _: setattr(server, "settings", hanging))
         assert await disconnected(server)
         hung = sum(call.fault is Fault.HANG for call in server.calls)
