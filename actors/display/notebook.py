@@ -38,7 +38,7 @@ async def show_in_notebook(read: Callable[[], Progress]) -> None:
     from IPython.display import display  # noqa: PLC0415  # a notebook has it, and PRISM does not depend on it
 
     pace = Pace(read)
-    shown = display(ProgressView(pace.now(), pace), display_id=True)  # type: ignore[no-untyped-call]
+    shown = display(ProgressView(pace.now(), pace), display_id=True)
     try:
         while True:
             await anyio.sleep(REFRESH_S)
