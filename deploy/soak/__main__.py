@@ -110,6 +110,7 @@ def _observation(pid: int, scrape: Scrape) -> Observation:
         ticks=int(scrape.value("prism_ticks_total")),
         tick_seconds_total=scrape.value("prism_tick_duration_seconds_sum"),
         calls=int(scrape.value("prism_llm_request_duration_seconds_count")),
+        retries=int(scrape.value("prism_oracle_retries_total")),
         fallbacks=int(scrape.value("prism_fallbacks_total")),
         in_flight=int(scrape.value("prism_llm_requests_in_flight")),
         lag_s=scrape.value("prism_event_loop_lag_seconds_max"),

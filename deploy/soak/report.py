@@ -36,6 +36,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     ticks: int
     tick_seconds_total: float
     calls: int
+    retries: int
     fallbacks: int
     in_flight: int
     lag_s: float
@@ -86,7 +87,7 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
         "# Soak",
         "",
         f"{options.agents:,} agents, {last.at_s / 60:.1f} minutes, {options.faults:.0%} of the calls fail.",
-        f"{last.ticks:,} ticks, {last.calls:,} calls, {last.fallbacks:,} fallbacks.",
+        f"{last.ticks:,} ticks, {last.calls:,} calls, {last.retries:,} retries, {last.fallbacks:,} fallbacks.",
         f"{last.journal_bytes / MIB:,.0f} MiB of journal.",
         f"Exit code {outcome.code}; files {'whole' if outcome.is_whole else 'DAMAGED'}. {_alerts(outcome)}",
         "",

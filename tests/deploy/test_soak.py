@@ -36,6 +36,7 @@ def observed(
                 ticks=4 * (second + 1),
                 tick_seconds_total=total,
                 calls=40 * second,
+                retries=3 * second,
                 fallbacks=2 * second,
                 in_flight=3,
                 lag_s=0.01,
@@ -95,7 +96,7 @@ def test_seconds_without_a_tick_have_no_duration() -> None:
 @pytest.mark.slow
 def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_path: Path) -> None:
     out = tmp_path / "soak"
-    arguments = ["--minutes=0.4", "--warm-up=0", "--agents=200", "--faults=0.2", f"--out={out}"]
+    arguments = ["--minutes=0.4", "--warm-up=0", "--agents=200", "--faults=0.5", f"--out={out}"]
     ended = subprocess.run(
         [sys.executable, "-m", "deploy.soak", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -103,4 +104,4 @@ def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_pat
     assert "Exit code 143; files whole." in report, ended.stderr
     assert ended.returncode == (4 if "RISES" in report else 0)
     assert len((out / "soak.csv").read_text(encoding="utf-8").splitlines()) == 25
-    assert " 0 fallbacks" not in report
+    assert " 0 retries" not in report
