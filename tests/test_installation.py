@@ -16,7 +16,8 @@ DEFAULT, ECONOMY = "2019a7be3e8eefbcd2f7bd2e5e476c24", "5e509734a73457ecb4c74da2
 """Digests of the shipped configurations."""
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")
-OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PRISM_", "COVERAGE"))}
+OURS = ("PYTHON", "PRISM_", "COVERAGE", "MAKE", "MFLAGS")
+OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
 
 
 def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
