@@ -82,7 +82,7 @@ def test_what_does_not_exist_is_noticed() -> None:
     assert exists("prism.domain.Domain")
     assert not exists("prism.domain.Kingdom")
     assert not exists("actors.nowhere")
-    assert FILE.findall("open `actors/runtime/engine.py`, not /work/actors/x.py") == ["actors/runtime/engine.py"]
+    assert FILE.findall("open `actors/runtime/engine.py`, not /srv/actors/x.py") == ["actors/runtime/engine.py"]
     assert DOTTED.findall("`prism.rng.uniform` in my-study/prism.yaml and journal.prism.x") == ["prism.rng.uniform"]
 
 
