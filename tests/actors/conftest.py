@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from blockbuster import blockbuster_ctx
 
 from tests.actors.real_runs import embedded, live
+from tests.blocking import nothing_blocks
 
 __all__ = ["embedded", "live"]
 
@@ -15,5 +15,5 @@ __all__ = ["embedded", "live"]
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> Iterator[None]:
     """Let a blocking call in a task fail the test: sleeping, files, sockets, locks."""
-    with blockbuster_ctx():
+    with nothing_blocks():
         yield

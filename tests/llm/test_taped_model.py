@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from blockbuster import blockbuster_ctx
 
 from actors.testing import Dialect, Fault, FaultPlan, Latency, ServerSettings, SystemOne
 from prism.errors import OracleUnavailableError
@@ -27,6 +26,7 @@ from prism.llm import (
 )
 from prism.llm.tape import FORMAT
 from prism.llm.taped_model import key_of
+from tests.blocking import nothing_blocks
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
 from tests.llm.test_client import Decision
 
@@ -158,11 +158,11 @@ async def test_a_cancelled_question_is_not_on_the_tape(path: Path) -> None:
 async def test_the_event_loop_is_never_blocked_by_the_disk(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
-        with blockbuster_ctx("prism.llm"):
+        with nothing_blocks("prism.llm"):
             await ask_all(taped)
         await taped.aclose()
     replay = TapedModel(None, Tape(path, "replay"), "replay")
-    with blockbuster_ctx("prism.llm"):
+    with nothing_blocks("prism.llm"):
         await ask_all(replay)
     await replay.aclose()
 

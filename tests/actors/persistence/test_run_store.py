@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from blockbuster import BlockingError, blockbuster_ctx
+from blockbuster import BlockingError
 
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.disk import RealDisk
@@ -15,6 +15,7 @@ from actors.persistence.recovery import recover
 from actors.persistence.run_store import PENDING_MAX, RunStore
 from tests.actors.persistence.files import checkpoint_at, decided, draft_at, empty_run, encode, frames, run_of
 from tests.actors.persistence.store_harness import Gate, StoreHarness, inline
+from tests.blocking import nothing_blocks
 from tests.schedules import in_schedules
 
 
@@ -90,7 +91,7 @@ async def _run_on(path: Path, execute: Execute) -> None:
     recorded = (await anyio.to_thread.run_sync(recover, disk)).recorded
     store = RunStore(disk, recorded, keeps_answers=True, execute=execute)
     ticks = frames(20, recorded.start)
-    with blockbuster_ctx():
+    with nothing_blocks():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(store.run)
             for tick, each in enumerate(ticks):
