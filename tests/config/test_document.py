@@ -147,7 +147,7 @@ def test_a_deep_value_is_refused_from_any_source(value: str) -> None:
 def test_a_hostile_text_is_refused_in_no_time(unit: str, size: int) -> None:
     begun = process_time()
     assert isinstance(outcome(unit * (size // len(unit))), str)
-    assert process_time() - begun < 2.0
+    assert process_time() - begun < 5.0
 
 
 @pytest.mark.parametrize("unit", ["{},", '"",', "&a{} b,", "x,", "[[[[]]]],"])
@@ -155,7 +155,7 @@ def test_the_longest_text_that_is_read_takes_seconds_at_most(unit: str) -> None:
     begun = process_time()
     text = "a: [" + "".join(unit.format(number) for number in range(LENGTH_MAX // len(unit) // 2)) + "]"
     assert isinstance(outcome(text), dict)
-    assert process_time() - begun < 8.0
+    assert process_time() - begun < 20.0
 
 
 def test_a_text_that_is_too_long_is_refused_by_name() -> None:

@@ -123,6 +123,8 @@ class Kernel:
 
     def __init__(self) -> None:
         self._manager, self._client = start_new_kernel(kernel_name="python3")
+        self.streams = ""
+        """All that the kernel has written, also of what belongs to no cell, such as a handler of signals."""
 
     def run(self, code: str, *, interrupt_at: str | None = None) -> list[str]:
         """What the code has printed, and its errors, once it has ended.
@@ -149,6 +151,7 @@ class Kernel:
     def _messages(self, request: str) -> Iterator[dict[str, Any]]:
         while True:
             message = self._client.get_iopub_msg(timeout=120)
+            self.streams += message["content"].get("text", "")
             if message["parent_header"].get("msg_id") != request:
                 continue
             if message["content"].get("execution_state") == "idle":
@@ -180,13 +183,13 @@ config = Config(population={"size": 60}, simulation={"rounds": 100_000})
     assert kernel.run(begin) == []
     (refused,) = kernel.run("run(config)")
     assert refused.startswith("RunningLoopError: run() cannot be called inside a running event loop")
-    told = kernel.run("long = await run_async(config, progress=tell)", interrupt_at="under way")
-    assert "prism: SIGINT: finishing this tick" in "".join(told)
+    kernel.run("long = await run_async(config, progress=tell)", interrupt_at="under way")
     assert kernel.run("print(long.summary.stopped_by, long.summary.ticks > 5)") == ["SIGINT True\n"]
     (cancelled,) = kernel.run("import asyncio\nawait asyncio.wait_for(run_async(config), 0.3)")
     assert cancelled.startswith("TimeoutError")
     again = kernel.run("short = await run_async(config, ticks=long.summary.ticks)\nprint(short.digest == long.digest)")
     assert again == ["True\n"]
+    assert "prism: SIGINT: finishing this tick" in kernel.streams
 
 
 @pytest.mark.parametrize("door", [prism, actors], ids=lambda door: door.__name__)
