@@ -11,10 +11,14 @@ MINUTES ?= 20
 PYTEST := $(BIN)/python -m pytest --numprocesses $(or $(WORKERS),auto)
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help run quick test test-slow lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
+.PHONY: help run quick test coverage test-slow lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
+
+# Python keeps what it has compiled, also where the environment says otherwise: modules are not compiled when they are
+# installed, and each of the many processes would compile all of them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Both locks name every package with its hashes, so nothing is left to resolve. Modules are compiled when they are first
 # imported: a run imports few of all that are installed.
@@ -57,10 +61,13 @@ run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=...
 	@$(BIN)/prism run $(CONFIG)
 
 quick: $(READY) ## the tests that need no socket, no other process and no whole runs (about 20 seconds)
-	$(PYTEST) --dist worksteal -m "not slow and not long and not network and not process"
+	$(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
 
-test: $(READY) ## what has to pass before a push (under 3 minutes on two processors; COVERAGE=1 measures that as well)
-	$(PYTEST) --dist worksteal -m "not slow" $(if $(COVERAGE),$(COVERED))
+test: $(READY) ## what has to pass before a push
+	$(PYTEST) --dist worksteal -m "not slow"
+
+coverage: $(READY) ## the tests in one process, and the share of the code that they run (all tests: 98%)
+	$(PYTEST) --dist worksteal -m "not slow and not network and not process" $(COVERED)
 
 test-slow: $(READY) ## the rest: soaks, kills, a real Prometheus, and all schedules and crashes instead of some
 	$(PYTEST) --dist loadfile -m "slow or sized" --full
@@ -76,7 +83,7 @@ lint-deploy: $(READY) ## what is under deploy/, with the tools that are installe
 types: $(READY) ## mypy, strict
 	$(BIN)/mypy
 
-check: lint types test test-slow ## all that CI runs
+check: lint types coverage test test-slow ## all that CI runs
 
 bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 16 minutes)
 	$(BIN)/python -m benchmarks.step

@@ -16,6 +16,7 @@ from tests.tiers import Size
 
 # How long an example takes says something of the machine and of what else it does, and nothing of the code.
 hypothesis.settings.register_profile("prism", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("prism"), max_examples=20)
 hypothesis.settings.load_profile("prism")
 
 

@@ -2,7 +2,7 @@
 
 | command          | runs                                                                                             |
 |------------------|--------------------------------------------------------------------------------------------------|
-| `make quick`     | what needs neither a socket nor another process, and is not marked `long`                        |
+| `make quick`     | what needs neither a socket nor another process, is not `long`; 20 examples of each property     |
 | `make test`      | all but what is marked `slow`; tests that ask for `size` at their everyday size                  |
 | `make test-slow` | what is marked `slow`, and the tests that ask for `size` once more, at their full size           |
 

@@ -88,6 +88,7 @@ def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism:
     assert prism("validate", f"{name}/prism.yaml").code == 0
 
 
+@pytest.mark.long
 def test_an_example_runs_beside_its_data_and_names_its_runs_after_its_directory(prism: Prism) -> None:
     assert prism("init", "rates", "--example", "economy").code == 0
     assert prism("run", "rates/prism.yaml", "--quiet").out == "5e509734a73457ecb4c74da287ad05dc\n"

@@ -15,6 +15,8 @@ from tests.actors.cli.conftest import SMALL
 from tests.command import Prism
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.long
+
 KEYS = {
     "digest",
     "ticks",

@@ -7,6 +7,8 @@ from collections import Counter
 from functools import partial
 from threading import Event, Thread
 
+import pytest
+
 from actors.cli.scrape import Scrape
 from actors.core.mailbox import Mailbox
 from actors.core.snapshot import state_pairs
@@ -124,6 +126,7 @@ def test_the_states_of_a_million_agents_are_counted_in_less_than_5_ms() -> None:
     assert min(durations) < 0.005
 
 
+@pytest.mark.long
 def test_scrapes_during_a_run_see_no_half_of_a_tick() -> None:
     watched = Watched(with_simulation(rounds=10))
     over = Event()

@@ -37,7 +37,7 @@ from actors.runs.summary import summarise
 from prism import Config, ConfigError, OracleError, SettingError
 from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL, with_oracle, with_simulation
-from tests.actors.traffic_lights import TrafficDomain, traffic_chart
+from tests.domains import TrafficDomain, traffic_chart
 
 YAML = "simulation: {seed: 11, rounds: 2, ticks_per_round: 12}\npopulation: {size: 20}\n"
 
