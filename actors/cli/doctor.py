@@ -18,8 +18,10 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
+from actors.cli.forecast import rows as forecast_rows
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import make_model
+from actors.runs.forecast import forecast
 from prism.agents import SocialAgent
 from prism.agents.turn import Question, turn
 from prism.config import Config, load_config
@@ -48,7 +50,8 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
 
     With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes.
     That of an economy is asked for one policy too, as in a run, and what it proposes is shown. With oracle.tape=replay
-    it is the tape: what is on it, and who was recorded. Exit code 5 means that it does not answer.
+    it is the tape: what is on it, and who was recorded. Exit code 5 means that it does not answer. For a model, the
+    calls, tokens, dollars and hours of the configured run are foretold from a rehearsal without it.
     """
     if config is None:
         settings = load_config(None, "defaults", environment=os.environ, overrides=overrides)
@@ -98,7 +101,8 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         rows.append(("policy latency", f"{proposed.chain.duration_ms / 1000:.3f} s{again}"))
     elif health.note:  # about the choices of people; a policy has none
         rows.append(("note", health.note))
-    return rows
+    latency_s = health.latency_s if proposed is None else proposed.chain.duration_ms / 1000
+    return rows + forecast_rows(settings, forecast(settings, max(latency_s, 0.001)))
 
 
 async def _choose_embedded(settings: Config) -> tuple[str, float]:

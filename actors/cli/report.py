@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.sparkline import Sparklines, read_paths
-from actors.display.progress import duration
+from actors.display.progress import duration, usd
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
 from prism.llm import OracleStatistics
@@ -90,9 +90,21 @@ def _world(world: Mapping[str, Any]) -> RenderableType:
 
 def _model(llm: OracleStatistics) -> Text:
     return Text(
-        f"  tokens: {llm.prompt_tokens:,} in, {llm.completion_tokens:,} out\n"
+        f"  tokens: {llm.prompt_tokens:,} in, {llm.completion_tokens:,} out{_wasted(llm.wasted_tokens)}\n"
+        f"{_cost(llm)}"
         f"  latency: p50 {llm.latency_s_p50:.3f} s, p95 {llm.latency_s_p95:.3f} s, p99 {llm.latency_s_p99:.3f} s"
     )
+
+
+def _wasted(tokens: int) -> str:
+    return f", {tokens:,} wasted" if tokens else ""
+
+
+def _cost(llm: OracleStatistics) -> str:
+    if llm.cost_usd is None:
+        return ""
+    of_it = f", {usd(llm.wasted_usd)} of it for calls without a usable answer" if llm.wasted_usd else ""
+    return f"  cost: {usd(llm.cost_usd)}{of_it}\n"
 
 
 def _footer(summary: Summary, directory: str) -> Text:

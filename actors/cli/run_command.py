@@ -23,6 +23,7 @@ from actors.runs.execute import FALLBACK_SHARE, SPEND_CAP, Display, Host, Run, e
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Progress, Simulation
+from prism.config import OracleConfig
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
     else:
         Console().print(render(summary, str(run.directory.path)))
         _print_fallbacks(summary)
-        _print_resume_command(summary, run.directory.path)
+        _print_resume_command(summary, run.directory.path, run.config.oracle)
     if summary.stopped_by in {SPEND_CAP, FALLBACK_SHARE}:
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
@@ -88,9 +89,16 @@ def _print_fallbacks(summary: Summary) -> None:
     click.echo(text, err=True)
 
 
-def _print_resume_command(summary: Summary, path: Path) -> None:
+def _cap(oracle: OracleConfig) -> str:
+    """Return the spend cap that is set, the one in dollars first."""
+    if oracle.max_usd is not None:
+        return "max_usd"
+    return "max_tokens" if oracle.max_calls is None else "max_calls"
+
+
+def _print_resume_command(summary: Summary, path: Path, oracle: OracleConfig) -> None:
     if summary.status == "stopped":
-        raised = " --force --set oracle.max_calls=..." if summary.stopped_by == SPEND_CAP else ""
+        raised = f" --force --set oracle.{_cap(oracle)}=..." if summary.stopped_by == SPEND_CAP else ""
         click.echo(f"prism: stopped with a checkpoint; continue with: prism resume {path}{raised}", err=True)
 
 

@@ -20,11 +20,17 @@ from prism.config import Config
 @click.option(
     "--build", is_flag=True, help="Read large files and make the people too: seconds for each million of them."
 )
-def validate(config: Path | None, overrides: Sequence[str], *, build: bool) -> None:
+@click.option(
+    "--forecast",
+    "foretells",
+    is_flag=True,
+    help="Rehearse the beginning without a model, and say about how many calls, tokens, dollars and hours it takes.",
+)
+def validate(config: Path | None, overrides: Sequence[str], *, build: bool, foretells: bool) -> None:
     """Check CONFIG and every file it names, and say what would be run.
 
     Takes less than a second, whatever the size: people are not made, and a file of more than a megabyte is only opened.
-    The last lines name what was not checked; --build checks that too.
+    The last lines name what was not checked; --build checks that too. --forecast takes some seconds more.
 
     Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
     line, and what was expected; the exit code is then 3.
@@ -46,6 +52,18 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool) -> N
     for name, sha256 in checked.inputs.items():
         click.echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
     _print_unchecked(checked)
+    if foretells:
+        _print_forecast(settings)
+
+
+def _print_forecast(config: Config) -> None:
+    from actors.cli.forecast import rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
+    from actors.runs.forecast import forecast  # noqa: PLC0415
+
+    if config.oracle.backend == "choice":
+        click.echo("oracle.backend is choice, which asks no model; a model would be asked as follows")
+    for name, text in rows(config, forecast(config)):
+        click.echo(f"{name}: {text}")
 
 
 def _build(config: Config) -> Checked:

@@ -15,7 +15,7 @@ from rich.text import Text
 from actors.cli.metrics_client import MetricsClient
 from actors.cli.scrape import Interval
 from actors.core.errors import WatchError
-from actors.display.progress import LINE_EVERY_S, duration, headline, share, states_table, waiting_text
+from actors.display.progress import LINE_EVERY_S, duration, headline, share, states_table, usd, waiting_text
 
 EVERY_S = 1.0
 WINDOW_S = 10.0
@@ -143,7 +143,9 @@ def _facts(interval: Interval) -> Iterator[str]:
         yield waiting
     reasons = {reason: count for reason, count in now.by("prism_fallbacks_total", "reason").items() if count}
     why = f" ({', '.join(f'{reason} {count:,.0f}' for reason, count in reasons.items())})" if reasons else ""
-    yield f"{sum(reasons.values()):,.0f} fallbacks{why}, {now.value('prism_llm_tokens_total'):,.0f} tokens"
+    cost_usd = now.value("prism_llm_cost_usd_total")
+    spent = f", {usd(cost_usd)} spent" if cost_usd else ""
+    yield f"{sum(reasons.values()):,.0f} fallbacks{why}, {now.value('prism_llm_tokens_total'):,.0f} tokens{spent}"
     written = now.value("prism_checkpoint_timestamp_seconds")
     checkpoint = f"{duration(max(0.0, time.time() - written))} ago" if written else "none"
     yield (

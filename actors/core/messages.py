@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from prism.agents import Question, Trigger, Update
+from prism.llm.spending import Spending
 
 LATE = "late"
 """The reason of a decision whose answer came too late, in `realtime`."""
@@ -37,6 +38,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
         reason: why it is a fallback; empty otherwise.
         content: what the oracle answered besides the option, as JSON text.
         latency_s: from the question's arrival to this answer. It is only shown: no result depends on it.
+        spent: the calls to a model that it took, failed ones included. No result depends on it either.
     """
 
     asked: int
@@ -47,6 +49,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
     reason: str = ""
     content: str = ""
     latency_s: float = 0.0
+    spent: Spending = ()
 
 
 class Codec:

@@ -48,6 +48,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         outage_s: `{reason: seconds for which questions have been held, because the server is away}`, for every reason.
         retries: `{reason: count}`, for every reason after which a question may be asked again.
         tokens: tokens that a model read and wrote.
+        cost_usd: the cost of the model in the whole run; 0 without prices.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
@@ -73,6 +74,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     outage_s: Mapping[str, float]
     retries: Mapping[str, float]
     tokens: Tokens
+    cost_usd: float
     mailboxes: Mapping[str, MailboxStatistics]
 
 

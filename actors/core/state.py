@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.core.frames import ORIGIN
+from prism.llm.spending import Spending
 
 
 class EngineState(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,13 +43,18 @@ class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OracleState(msgspec.Struct, frozen=True, kw_only=True):
-    """The oracle's counts. Latencies are not among them: they belong to one process."""
+    """The oracle's counts. The latencies of single calls are not among them: they belong to one process.
+
+    Args:
+        tokens: tokens used; `spent`: the calls to a model that used them, by outcome.
+    """
 
     answered: int = 0
     calls: int = 0
     coalesced: int = 0
     fallbacks: dict[str, int] = {}
     tokens: int = 0
+    spent: Spending = ()
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):

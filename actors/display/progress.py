@@ -94,6 +94,7 @@ def line(progress: Progress, pace: Pace) -> str:
         f" eta {duration(pace.eta_s(progress))}"
         f" | {pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
         f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
+        f"{'' if progress.cost_usd is None else f' spent={usd(progress.cost_usd)}'}"
         f"{'' if stands_s is None else f' clock_stands={duration(stands_s)}'}"
         f"{_waiting(progress.waiting_for_oracle_s, progress.outage_reason, ' | ')}"
         f" | {states}"
@@ -110,6 +111,8 @@ def table(progress: Progress, pace: Pace) -> RenderableType:
         f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s, "
         f"{progress.fallbacks} fallbacks",
     )
+    if progress.cost_usd is not None:
+        facts.append(f"\n{usd(progress.cost_usd)} spent")
     if progress.waiting_for_oracle_s is not None:
         facts.append(_waiting(progress.waiting_for_oracle_s, progress.outage_reason, "\n"), style="yellow")
     elif (stands_s := pace.stands_s(progress)) is not None:
@@ -150,6 +153,11 @@ def states_table(counts: Mapping[str, float]) -> RenderableType:
 def share(part: float, whole: float) -> str:
     """Return a part in percent, rounded down, so that only the whole is 100%."""
     return f"{math.floor(100 * part / whole)}%"
+
+
+def usd(amount: float) -> str:
+    """Return an amount in US dollars: to the cent, and below a dollar to the hundredth of a cent."""
+    return f"${amount:,.2f}" if amount >= 1.0 else f"${amount:.4f}"
 
 
 def duration(seconds: float | None) -> str:

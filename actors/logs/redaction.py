@@ -9,8 +9,8 @@ from typing import Any
 from structlog.typing import EventDict, WrappedLogger
 
 HIDDEN = "[redacted]"
-SECRET_CHARS_MIN = 4
-"""The shortest secret that is redacted: a shorter one occurs in ordinary words, and protects nothing."""
+SECRET_CHARS_MIN = 8
+"""The shortest secret that is redacted in any text: a shorter one occurs in ordinary words, and protects nothing."""
 
 _SECRET_NAME = re.compile(
     r"(?:^|[._-])(?:password|passwd|passphrase|secret|token|authorization|cookie|credentials?|api_?key)(?:$|[._-])",

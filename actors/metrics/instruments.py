@@ -172,6 +172,12 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     _counter("prism_actor_restarts_total", _restarts, "Crashes, by their consequence.", ("kind", "reason")),
     _gauge("prism_agents_quarantined", _one(lambda now: now.run.quarantined), "Quarantined agents."),
     _counter("prism_llm_tokens_total", _tokens, "Tokens read and written by the model.", ("model", "type")),
+    _counter(
+        "prism_llm_cost_usd_total",
+        lambda now: {(now.labels.model,): now.run.cost_usd},
+        "Cost of the model in US dollars, by llm.prices; 0 without prices.",
+        ("model",),
+    ),
     _gauge("prism_llm_requests_in_flight", _one(lambda now: now.run.in_flight), "Calls to the oracle under way."),
     _gauge(
         "prism_llm_concurrency_limit",

@@ -21,13 +21,14 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
-from actors.oracle.admission import Admission, Call
+from actors.oracle.admission import Admission, Call, Used
 from actors.oracle.call import Answer, call_oracle
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
-from prism.config import OracleConfig
+from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
+from prism.llm.spending import cost_usd, metered
 from prism.statechart import ATTEMPT, Oracle
 
 
@@ -44,6 +45,7 @@ class OracleActor:
         priority: the priority of the domain's questions in the queue; 0 goes first.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
         on_spoilt: called once when too many of the latest choices are fallbacks.
+        prices: of the model's tokens.
         observer: is told of every call.
     """
 
@@ -59,11 +61,13 @@ class OracleActor:
         priority: int = 0,
         on_spent: Callable[[], None] = lambda: None,
         on_spoilt: Callable[[], None] = lambda: None,
+        prices: PricesConfig | None = None,
         observer: Observer | None = None,
     ) -> None:
         self.oracle = oracle
         self.statistics = OracleCounters()
-        self.admission = Admission(config, oracle, lambda: (self.statistics.calls, self.tokens), on_spent)
+        self.admission = Admission(config, oracle, self._used, on_spent)
+        self._prices = prices or PricesConfig()
         self._asker = asker
         self._codec = codec
         self._engine = engine
@@ -79,6 +83,7 @@ class OracleActor:
         """`{key of a question under way: identical questions that wait for its answer}`."""
         self._share = FallbackShare(config.max_fallback_share if self.admission.holds else None, on_spoilt)
         self._calling = 0
+        self._has_ended = False
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
 
@@ -104,6 +109,14 @@ class OracleActor:
         """Tokens used in the whole run, in and out."""
         return self.statistics.tokens_before + self.oracle.tokens
 
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost of all calls in the whole run; None without prices."""
+        return cost_usd(self.statistics.spent, self._prices)
+
+    def _used(self) -> Used:
+        return Used(self.statistics.calls, self.tokens, self.cost_usd)
+
     def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
         """Return its counts.
 
@@ -111,7 +124,14 @@ class OracleActor:
             is_open: returns whether the engine has no answer to a question yet: after a resume such a question is
                 asked, and counted, again.
         """
-        return self.statistics.state(self.tokens, is_open)
+
+        def is_counted_again(name: QuestionName) -> bool:
+            # Once the actor has ended, a question without an answer gets none that could name its calls.
+            waiting = self._open.get(name)
+            is_lost = self._has_ended and waiting is not None and waiting.decided is None
+            return is_open(name) and not is_lost
+
+        return self.statistics.state(self.tokens, is_open, is_counted_again)
 
     async def run(self, mailbox: Mailbox[bytes]) -> None:
         """Answer questions until the mailbox closes.
@@ -121,6 +141,7 @@ class OracleActor:
             JournalError: an answer cannot be recorded.
         """
         self._waiting, self._followers, self._calling = FairQueue(), {}, 0
+        self._has_ended = False
         self.admission.breaker.abandoned()
         try:
             async with anyio.create_task_group() as calls:
@@ -135,6 +156,7 @@ class OracleActor:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self._has_ended = True
             self.statistics.report(anyio.current_time())
 
     async def _receive(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
@@ -173,7 +195,7 @@ class OracleActor:
         if fallback is not None:
             answer = Answer(question.options[0], *fallback)
         else:
-            answer = await call_oracle(self.oracle, self._asker(question), question, math.inf)
+            answer = await self._ask(waiting, math.inf)
         await self._deliver(waiting, answer, calls)
 
     def _queue(self, waiting: WaitingQuestion) -> None:
@@ -226,7 +248,7 @@ class OracleActor:
         question = waiting.question
         self._observer.asked(call.begun - waiting.arrived)
         ATTEMPT.set(waiting.unreadable)  # of this task alone
-        answer = await call_oracle(self.oracle, self._asker(question), question, call.within_s)
+        answer = await self._ask(waiting, call.within_s)
         now = anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun, question.tick)
         self._calling -= 1
@@ -244,6 +266,15 @@ class OracleActor:
             await self._give_up(waiting, answer, calls)
         else:
             await self._retry(waiting, answer, pause_s, calls)
+
+    async def _ask(self, waiting: WaitingQuestion, within_s: float) -> Answer:
+        """Return the oracle's answer, or a fallback. The calls that it takes are counted in any case."""
+        question = waiting.question
+        with metered() as ledger:
+            try:
+                return await call_oracle(self.oracle, self._asker(question), question, within_s)
+            finally:
+                self.statistics.count_spent(waiting.name, ledger.total)
 
     async def _give_up(self, waiting: WaitingQuestion, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
         """Deliver a fallback, unless there is none, or the run waits for the server and no wait can help."""
@@ -283,7 +314,7 @@ class OracleActor:
         now = anyio.current_time()
         for same in (waiting, *followers):
             question = same.question
-            decided = same.decide(answer, now)
+            decided = same.decide(answer, now, self.statistics.spent_on(same.name))
             self.statistics.count_answer(decided, now, answer.detail)
             self._share.add(answer)
             if answer.reason:

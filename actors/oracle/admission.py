@@ -43,13 +43,21 @@ class Call(NamedTuple):
     is_probe: bool = False
 
 
+class Used(NamedTuple):
+    """The use that a run has made of its spend caps: calls, tokens, and US dollars, which are None without prices."""
+
+    calls: int
+    tokens: int
+    usd: float | None = None
+
+
 class Admission:
     """The limits on calls, which follow how calls end.
 
     Args:
         config: the limits.
         oracle: the oracle that is asked.
-        used: returns `(calls, tokens)` of the whole run so far.
+        used: returns what the whole run has used so far.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
     """
 
@@ -57,7 +65,7 @@ class Admission:
         self,
         config: OracleConfig,
         oracle: Oracle[Any],
-        used: Callable[[], tuple[int, int]],
+        used: Callable[[], Used],
         on_spent: Callable[[], None],
     ) -> None:
         most = config.max_concurrency
@@ -86,9 +94,10 @@ class Admission:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
         if not self.holds and not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
-        if not self._has_reached_cap():
+        used = self._used()
+        if not self._has_reached_cap(used):
             return None
-        if not self._is_spent and self._config.when_spent == "stop":
+        if not self._is_spent and (self._config.when_spent == "stop" or self._has_reached_usd(used)):
             self._on_spent()
         self._is_spent = True
         return fallback(waiting.question, Source.FALLBACK, "spent")
@@ -235,9 +244,15 @@ class Admission:
             raise OracleOutageError(waited_s, answer.reason, answer.detail)
         self.breaker.probe_by(now + left_s)
 
-    def _has_reached_cap(self) -> bool:
-        """Return whether a further call would exceed the spend cap. A call's tokens are counted only after its end."""
-        (calls, tokens), config = self._used(), self._config
-        return (config.max_calls is not None and calls >= config.max_calls) or (
-            config.max_tokens is not None and tokens >= config.max_tokens
+    def _has_reached_cap(self, used: Used) -> bool:
+        """Return whether a further call would exceed a spend cap. A call's tokens are counted only after its end."""
+        config = self._config
+        return (
+            (config.max_calls is not None and used.calls >= config.max_calls)
+            or (config.max_tokens is not None and used.tokens >= config.max_tokens)
+            or self._has_reached_usd(used)
         )
+
+    def _has_reached_usd(self, used: Used) -> bool:
+        most_usd = self._config.max_usd
+        return most_usd is not None and used.usd is not None and used.usd >= most_usd

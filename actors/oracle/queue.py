@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from actors.core.messages import Decided, QuestionName
 from actors.oracle.call import Answer
 from prism.agents import Question
+from prism.llm.spending import Spending
 
 
 class WaitingQuestion(NamedTuple):
@@ -34,8 +35,12 @@ class WaitingQuestion(NamedTuple):
         """The question's agent, tick and trigger."""
         return self.question.agent, self.question.tick, self.question.trigger
 
-    def decide(self, answer: Answer, now: float) -> Decided:
-        """Return the message that tells the engine of the answer."""
+    def decide(self, answer: Answer, now: float, spent: Spending = ()) -> Decided:
+        """Return the message that tells the engine of the answer.
+
+        Args:
+            spent: the calls that the answer took.
+        """
         question = self.question
         return Decided(
             question.tick,
@@ -46,6 +51,7 @@ class WaitingQuestion(NamedTuple):
             answer.reason,
             answer.content,
             now - self.arrived,
+            spent,
         )
 
 

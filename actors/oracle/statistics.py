@@ -12,6 +12,7 @@ from actors.core.state import OracleState
 from actors.oracle.call import Answer
 from prism.agents import FALLBACKS
 from prism.latencies import Latencies
+from prism.llm.spending import Ledger, Spending, tokens_of
 
 log = structlog.get_logger(__name__)
 
@@ -69,11 +70,15 @@ class OracleCounters:
         """`{reason: times that a question was asked again after it}`."""
         self.tokens_before = 0
         """Tokens used by earlier processes of the run."""
+        self.spent = Ledger()
+        """Calls to a model in the whole run, those of earlier processes included."""
         self.concurrency_max = 0
         self.latencies = Latencies()
         """Seconds from a question's arrival to its answer; fallbacks do not count."""
         self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
         """`{open question: {(count, reason of a fallback): its part of that count}}`."""
+        self._spent_on_open: dict[QuestionName, Ledger] = {}
+        """`{open question: its part of that}`."""
         self._unreported: Counter[str] = Counter()
         self._detail = ""
         self._reported_at = float("-inf")
@@ -103,22 +108,44 @@ class OracleCounters:
         if now - self._reported_at >= WARN_EVERY_S:
             self.report(now)
 
+    def count_spent(self, name: QuestionName, spending: Spending) -> None:
+        """Count the calls to a model that a question has led to."""
+        self.spent.add(spending)
+        self._spent_on_open.setdefault(name, Ledger()).add(spending)
+
+    def spent_on(self, name: QuestionName) -> Spending:
+        """Return the calls to a model that an open question has led to."""
+        return self._spent_on_open[name].total if name in self._spent_on_open else ()
+
     def count_recorded(self, decided: Decided) -> None:
-        """Count an answer that was recorded before the resume: with its call, but without its latency."""
+        """Count an answer that was recorded before the resume: with its calls, but without its latency."""
+        name = (decided.agent, decided.asked, decided.trigger)
         if decided.reason not in UNASKED:
-            self.count_call((decided.agent, decided.asked, decided.trigger))
+            self.count_call(name)
+        self.count_spent(name, decided.spent)
+        self.tokens_before += tokens_of(decided.spent)
         self._count_answer(decided)
 
     def close(self, name: QuestionName) -> None:
         """Note that the engine has the answer to a question: a resume from here does not ask it again."""
         self._of_open.pop(name, None)
+        self._spent_on_open.pop(name, None)
 
-    def state(self, tokens: int, is_open: Callable[[QuestionName], bool]) -> OracleState:
+    def state(
+        self, tokens: int, is_open: Callable[[QuestionName], bool], is_counted_again: Callable[[QuestionName], bool]
+    ) -> OracleState:
         """Return the counts so far, without the questions that a resume will ask, and count, again.
 
         Args:
             is_open: returns whether the engine has no answer to a question yet.
+            is_counted_again: returns whether the calls for a question are counted again: those that its recorded
+                answer will name.
         """
+        spent = Ledger(self.spent)
+        for name, ledger in self._spent_on_open.items():
+            if is_counted_again(name):
+                spent.subtract(ledger)
+                tokens -= tokens_of(ledger)
         open_counts: Counter[tuple[str, str]] = Counter()
         for name, added in self._of_open.items():
             if is_open(name):
@@ -130,6 +157,7 @@ class OracleCounters:
             coalesced=self.coalesced - open_counts["coalesced", ""],
             fallbacks={reason: count for reason, count in fallbacks.items() if count},
             tokens=tokens,
+            spent=spent.total,
         )
 
     def restore(self, state: OracleState) -> None:
@@ -137,6 +165,7 @@ class OracleCounters:
         self.answered, self.calls, self.coalesced = state.answered, state.calls, state.coalesced
         self.fallbacks = Counter(state.fallbacks)
         self.tokens_before = state.tokens
+        self.spent = Ledger(state.spent)
 
     def _count_answer(self, decided: Decided) -> None:
         name = (decided.agent, decided.asked, decided.trigger)

@@ -212,7 +212,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
 
 def is_capped(config: OracleConfig) -> bool:
     """Return whether a spend cap can turn answers into fallbacks. A higher cap must not change the recorded ones."""
-    return config.max_calls is not None or config.max_tokens is not None
+    return config.max_calls is not None or config.max_tokens is not None or config.max_usd is not None
 
 
 async def simulate(

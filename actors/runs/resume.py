@@ -113,12 +113,14 @@ def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint 
 def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
     """Refuse a run that its spend cap has stopped: it would stop again, after a tick of fallbacks."""
     summary, before = directory.summary() or {}, read_resolved(directory.path / CONFIG).oracle
-    caps = [(oracle.max_calls, oracle.max_tokens, oracle.when_spent) for oracle in (before, config.oracle)]
+    caps = [
+        (oracle.max_calls, oracle.max_tokens, oracle.max_usd, oracle.when_spent) for oracle in (before, config.oracle)
+    ]
     if summary.get("stopped_by") == SPEND_CAP and summary.get("ticks") == ticks and caps[0] == caps[1]:
         raise ResumeRefusedError(
             directory.path,
             ["its spend cap is reached"],
-            "Raise it with --force --set oracle.max_calls=..., or max_tokens.",
+            "Raise it with --force --set oracle.max_calls=..., or max_tokens, or max_usd.",
         )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.llm import ModelOracle, OracleStatistics
+from prism.llm.statistics import statistics_of
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +28,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
         guard_errors: `{row: times its guard raised}`.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
+            They are of the whole run, but for the percentiles of latencies, which are of its last process.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         world: the domain's own entries, such as posts and cascades; `summary.json` has them beside the other keys.
     """
@@ -125,8 +127,10 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
 
 
 def _llm(simulation: Simulation) -> OracleStatistics | None:
-    oracle = simulation.oracle.oracle
-    return oracle.statistics() if isinstance(oracle, ModelOracle) else None
+    oracle, prices = simulation.oracle.oracle, simulation.config.llm.prices
+    if not isinstance(oracle, ModelOracle):
+        return None
+    return statistics_of(simulation.oracle.statistics.spent, oracle.counters.latencies, prices)
 
 
 def _ratio(part: int, whole: int) -> float:

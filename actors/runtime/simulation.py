@@ -52,6 +52,8 @@ class Progress(msgspec.Struct, frozen=True):
     waiting_for_oracle_s: float | None = None
     """The seconds for which questions have been held, because the server is away; None if it is not."""
     outage_reason: str = ""
+    cost_usd: float | None = None
+    """The cost of the model in the whole run so far; None without prices."""
 
 
 class Simulation:
@@ -106,6 +108,7 @@ class Simulation:
             priority=domain.priority,
             on_spent=self._stop_spent,
             on_spoilt=self._stop_spoilt,
+            prices=config.llm.prices,
             observer=self._observer,
         )
         self.is_spent = False
@@ -175,6 +178,7 @@ class Simulation:
             retries=by_failure(oracle.statistics.retries),
             fallbacks=fallbacks_by_reason(oracle.statistics.fallbacks, engine.open_questions.late),
             tokens=tokens_of(oracle.oracle),
+            cost_usd=oracle.cost_usd or 0.0,
             mailboxes=mailboxes,
         )
 
@@ -245,6 +249,7 @@ class Simulation:
             quarantined=self.supervisor.quarantined,
             waiting_for_oracle_s=None if outage is None else outage[1],
             outage_reason="" if outage is None else outage[0],
+            cost_usd=self.oracle.cost_usd,
         )
 
     def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:

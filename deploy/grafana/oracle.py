@@ -30,16 +30,16 @@ ORACLE = Layout(
                 "Waiting", "Questions not yet put.", "short", Query(of_run("prism_oracle_queue_depth"), "questions")
             ),
             number(
-                "Prompt tokens",
-                "Tokens that the model has read; 0 for the embedded oracle.",
+                "Tokens",
+                "Tokens that the model has read and written; 0 for the embedded oracle.",
                 "short",
-                Query(total(of_run('prism_llm_tokens_total{type="prompt"}')), "tokens"),
+                Query(total(of_run("prism_llm_tokens_total")), "tokens"),
             ),
             number(
-                "Completion tokens",
-                "Tokens that the model has written; 0 for the embedded oracle.",
-                "short",
-                Query(total(of_run('prism_llm_tokens_total{type="completion"}')), "tokens"),
+                "Cost",
+                "US dollars in the whole run, by llm.prices; 0 without prices.",
+                "currencyUSD",
+                Query(total(of_run("prism_llm_cost_usd_total")), "dollars"),
             ),
         ),
         "Latency": (

@@ -10,6 +10,7 @@ import msgspec
 from prism.clock import SimulatedClock
 from prism.config.model import (
     EconomyConfig,
+    LLMConfig,
     OracleConfig,
     PopulationConfig,
     RunConfig,
@@ -37,12 +38,13 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-def find_conflict(
+def find_conflict(  # noqa: PLR0913  # each section that others contradict
     *,
     simulation: SimulationConfig,
     population: PopulationConfig,
     statechart: StatechartConfig,
     oracle: OracleConfig,
+    llm: LLMConfig,
     economy: EconomyConfig,
     run: RunConfig,
 ) -> Conflict | None:
@@ -53,6 +55,7 @@ def find_conflict(
             _population_conflicts(population),
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
             _oracle_conflicts(oracle, run),
+            _llm_conflicts(llm, oracle),
             _economy_conflicts(economy),
             _history_conflicts(economy),
         ),
@@ -148,6 +151,27 @@ def _oracle_conflicts(oracle: OracleConfig, run: RunConfig) -> Iterator[Conflict
         )
 
 
+def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig) -> Iterator[Conflict]:
+    prices = llm.prices
+    if (prices.input is None) != (prices.output is None):
+        yield Conflict(
+            keys=("llm.prices.input", "llm.prices.output"),
+            problem="expected both prices, input and output, or neither, got "
+            f"{_or_null(prices.input)} and {_or_null(prices.output)}",
+        )
+    if oracle.max_usd is not None and prices.input is None:
+        yield Conflict(
+            keys=("oracle.max_usd", "llm.prices.input"),
+            problem="a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
+        )
+    if oracle.backend == "ollama" and llm.num_predict >= llm.num_ctx:
+        yield Conflict(
+            keys=("llm.num_predict", "llm.num_ctx"),
+            problem=f"expected num_predict < num_ctx, which has room for prompt and answer together, got "
+            f"{llm.num_predict} and {llm.num_ctx}",
+        )
+
+
 def _economy_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:
     nations, taylor = economy.nations, economy.taylor
     repeated = next((name for index, name in enumerate(nations) if name in nations[:index]), None)
@@ -188,3 +212,7 @@ def _history_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:
             Period.parse(period)
         except ValueError as error:
             yield Conflict(keys=("economy.backtest.periods",), problem=str(error))
+
+
+def _or_null(price: float | None) -> str:
+    return "null" if price is None else f"{price:g}"

@@ -44,6 +44,7 @@ class Config(Section, frozen=True, kw_only=True):
             population=self.population,
             statechart=self.statechart,
             oracle=self.oracle,
+            llm=self.llm,
             economy=self.economy,
             run=self.run,
         )

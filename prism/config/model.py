@@ -14,6 +14,7 @@ from msgspec import Meta
 from prism.config.section import Section
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Price = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
 
 
 class SimulationConfig(Section, frozen=True, kw_only=True):
@@ -213,6 +214,10 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     max_tokens: Annotated[
         Annotated[int, Meta(ge=0)] | None, Meta(description="spend cap: tokens in and out; checked before each call")
     ] = None
+    max_usd: Annotated[
+        Annotated[float, Meta(ge=0.0)] | None,
+        Meta(description="spend cap in US dollars, by `llm.prices`: the run stops there, whatever `when_spent` says"),
+    ] = None
     when_spent: Annotated[
         Literal["fallback", "stop"], Meta(description="after a cap is reached: recorded fallbacks, or the run stops")
     ] = "fallback"
@@ -227,6 +232,16 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         int, Meta(ge=1, le=10**7, description="most questions in the oracle's queue; the engine holds the others")
     ] = 10_000
     choice: ChoiceConfig = ChoiceConfig()
+
+
+class PricesConfig(Section, frozen=True, kw_only=True):
+    """The prices of the model, in US dollars for a million tokens. With them a run counts what it costs."""
+
+    input: Annotated[Price | None, Meta(description="tokens of the prompt; none is unknown")] = None
+    output: Annotated[Price | None, Meta(description="tokens of the answer; none is unknown")] = None
+    cached: Annotated[
+        Price | None, Meta(description="tokens of the prompt that the server had in its cache; none is as `input`")
+    ] = None
 
 
 class LLMConfig(Section, frozen=True, kw_only=True):
@@ -260,6 +275,7 @@ class LLMConfig(Section, frozen=True, kw_only=True):
     systemone: Annotated[
         Literal["auto", "off"], Meta(description="auto: ask ollama for probabilities where it offers them; off: chat")
     ] = "auto"
+    prices: PricesConfig = PricesConfig()
 
 
 class TaylorConfig(Section, frozen=True, kw_only=True):

@@ -12,10 +12,10 @@ import msgspec
 
 from prism.config.model import LLMConfig
 from prism.llm.failure import LLMFailureException
-from prism.llm.json_object import extract_object
+from prism.llm.json_object import read_answer
 from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
-from prism.llm.statistics import CallCounters
+from prism.llm.statistics import CallCounters, Outcome
 from prism.rng import WORLD, Draw, uniform
 from prism.statechart.oracle import ATTEMPT
 
@@ -153,14 +153,21 @@ class LLMClient:
             value = _parse(said, response_model, self._component)
         except LLMFailureException as error:
             # An answer that cannot be read has cost its tokens too.
-            read, written = (0, 0) if said is None else (said.prompt_tokens, said.completion_tokens)
-            self._counters.count(error.reason, error.latency_s, read, written)
+            self._count(error.reason, error.latency_s, said)
             raise
         except anyio.get_cancelled_exc_class():
             self._counters.count("cancelled", perf_counter() - begun_s)
             raise
-        self._counters.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
+        self._count("ok", said.latency_s, said)
         return said, value
+
+    def _count(self, outcome: Outcome, latency_s: float, said: Completion | None) -> None:
+        if said is None:
+            self._counters.count(outcome, latency_s)
+            return
+        self._counters.count(
+            outcome, latency_s, said.prompt_tokens, said.completion_tokens, cached_tokens=said.cached_tokens
+        )
 
     async def aclose(self) -> None:
         """Close the model's connections."""
@@ -196,20 +203,24 @@ class LLMClient:
 
 
 def _parse(completion: Completion, response_model: type[T], component: str) -> T:
-    """Return the answer in the completion, or in a JSON object within its text. Raises: LLMFailureException."""
-    problem: Exception | None = None
-    for text in (completion.text, extract_object(completion.text)):
-        try:
-            if text is not None:
-                return msgspec.json.decode(text, type=response_model)
-        except (msgspec.DecodeError, RecursionError) as error:
-            problem = error
-    raise LLMFailureException(
-        "invalid_response",
-        component=component,
-        detail=f"{problem}: {completion.text[:120]!r}",
-        latency_s=completion.latency_s,
-    ) from problem
+    """Return the answer in the completion: its text, or the last JSON object in it that fits.
+
+    Raises:
+        LLMFailureException: none does.
+    """
+    try:
+        return read_answer(
+            completion.text,
+            lambda text: msgspec.json.decode(text, type=response_model),
+            (msgspec.DecodeError, RecursionError),
+        )
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise LLMFailureException(
+            "invalid_response",
+            component=component,
+            detail=f"{error}: {completion.text[:120]!r}",
+            latency_s=completion.latency_s,
+        ) from error
 
 
 def _call(value: T, prompt: str, completion: Completion, retry_count: int) -> Call[T]:

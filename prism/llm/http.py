@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -13,11 +14,16 @@ import anyio
 import httpx
 
 from prism.errors import OracleUnavailableError
+from prism.llm.body import beginning_of, bound_body
+from prism.llm.context_window import PromptTooLongError
 from prism.llm.failure import LLMFailureException, Reason
 from prism.llm.retry_after import retry_after_s
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+
+SECRET_CHARS_MIN = 8
+"""The shortest key that is removed from a text wherever it stands. A shorter one occurs in ordinary words."""
 
 _OVERLOADED = frozenset({429, 503})
 """The statuses by which a server asks for a pause. Neither the request nor the server is at fault."""
@@ -47,10 +53,18 @@ class StatusError(Exception):
 
 
 async def raise_for_status(response: httpx.Response) -> None:
-    """Raise `StatusError`: a response hook that runs before `ollama`, which cannot read every error body."""
+    """Limit the body, and raise `StatusError`: a response hook that runs before anything reads the body.
+
+    It also runs before `ollama`, which cannot read every error body.
+    """
+    try:
+        bound_body(response)
+    except ValueError as error:
+        if response.is_success:
+            raise
+        raise StatusError(response.status_code, str(error), retry_after_s(response.headers)) from None
     if not response.is_success:
-        await response.aread()
-        raise StatusError(response.status_code, response.text, retry_after_s(response.headers))
+        raise StatusError(response.status_code, await beginning_of(response), retry_after_s(response.headers))
 
 
 @contextmanager
@@ -65,9 +79,10 @@ def bounded_call(component: str, deadline_s: float, key: str | None = None) -> I
         with anyio.fail_after(deadline_s):
             yield
     except (StatusError, *_EXPECTED) as error:
-        detail = f"no whole answer within {deadline_s:g} s" if _reason(error) == "timeout" else str(error)
+        reason: Reason = "client_error" if isinstance(error, PromptTooLongError) else _reason(error)
+        detail = f"no whole answer within {deadline_s:g} s" if reason == "timeout" else str(error)
         raise LLMFailureException(
-            _reason(error),
+            reason,
             component=component,
             status_code=error.status if isinstance(error, StatusError) else None,
             detail=_redacted(key, detail or type(error).__name__),
@@ -103,8 +118,18 @@ def error_text(body: str) -> str:
 
 
 def _redacted(key: str | None, text: str) -> str:
-    """Return the text without the key, which some servers repeat in their error messages."""
-    return text.replace(key, "***") if key else text
+    """Return the text without the key, which some servers repeat in their error messages.
+
+    A key of one letter would remove that letter everywhere. So one of less than 8 characters, such as the `none` or
+    `EMPTY` that a local server takes, is removed only where it stands as the value of a header.
+    """
+    if not key:
+        return text
+    if len(key) >= SECRET_CHARS_MIN:
+        return text.replace(key, "***")
+    return re.sub(
+        rf"(?i)(\b(?:bearer|(?:authorization|api-key)['\"]?:)\s+['\"]?){re.escape(key)}(?!\w)", r"\1***", text
+    )
 
 
 def read_key(environment: Mapping[str, str], variable: str) -> str | None:

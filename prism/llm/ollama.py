@@ -16,6 +16,8 @@ import ollama
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
+from prism.llm.body import PLAIN
+from prism.llm.context_window import refuse_too_long
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import LIMITS, StatusError, bounded_call, checked_host, raise_for_status, read_key
 from prism.llm.json_object import extract_object
@@ -56,7 +58,7 @@ class OllamaChatClient:
         self._client = ollama.AsyncClient(
             config.host,
             timeout=config.timeout_s,
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+            headers={**PLAIN, **({"Authorization": f"Bearer {self._key}"} if self._key else {})},
             follow_redirects=False,
             trust_env=False,
             limits=LIMITS,
@@ -88,6 +90,7 @@ class OllamaChatClient:
         started_s = perf_counter()
         limit = request.max_tokens or self._config.num_predict
         with bounded_call(COMPONENT, deadline_s, self._key):
+            refuse_too_long((message.content for message in request.messages), limit, self._config.num_ctx)
             response = await self._client.chat(
                 self._config.model,
                 [{"role": message.role, "content": message.content} for message in request.messages],

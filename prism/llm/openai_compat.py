@@ -14,6 +14,7 @@ import msgspec
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
+from prism.llm.body import PLAIN
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import LIMITS, bounded_call, checked_host, raise_for_status, read_key
 from prism.llm.json_object import extract_object
@@ -41,9 +42,20 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
+class _PromptDetails(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
 class _Usage(msgspec.Struct):
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    prompt_tokens_details: _PromptDetails | None = None
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of the prompt that were in the server's cache, which are cheaper."""
+        details = self.prompt_tokens_details
+        return 0 if details is None else min(details.cached_tokens or 0, self.prompt_tokens)
 
 
 class _Reply(msgspec.Struct):
@@ -83,7 +95,7 @@ class OpenAICompatClient:
         self._client = httpx.AsyncClient(
             base_url=self._host,
             timeout=config.timeout_s,
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+            headers={**PLAIN, **({"Authorization": f"Bearer {self._key}"} if self._key else {})},
             trust_env=False,
             limits=LIMITS,
             event_hooks={"response": [raise_for_status]},
@@ -128,6 +140,7 @@ class OpenAICompatClient:
                 prompt_tokens=usage.prompt_tokens,
                 completion_tokens=usage.completion_tokens,
                 latency_s=perf_counter() - started_s,
+                cached_tokens=usage.cached_tokens,
             )
 
     def _body(self, request: ChatRequest, dialect: Dialect) -> dict[str, Any]:

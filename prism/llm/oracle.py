@@ -13,9 +13,9 @@ import anyio
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.failure import LLMFailureException
-from prism.llm.json_object import extract_object
-from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, LanguageModel, Message
-from prism.llm.statistics import CallCounters, OracleStatistics
+from prism.llm.json_object import read_answer
+from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Completion, LanguageModel, Message
+from prism.llm.statistics import CallCounters, OracleStatistics, Outcome
 from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
 from prism.rng import Draw, integer, pick, uniform
@@ -178,10 +178,15 @@ class SocialModelOracle(ModelOracle[AgentState]):
         try:
             chosen = _parse(said.text, options)
         except OracleResponseError:
-            self.counters.count("invalid_response", said.latency_s, said.prompt_tokens, said.completion_tokens)
+            self._count("invalid_response", said)
             raise
-        self.counters.count("ok", said.latency_s, said.prompt_tokens, said.completion_tokens)
+        self._count("ok", said)
         return chosen
+
+    def _count(self, outcome: Outcome, said: Completion) -> None:
+        self.counters.count(
+            outcome, said.latency_s, said.prompt_tokens, said.completion_tokens, cached_tokens=said.cached_tokens
+        )
 
     def _request_seed(self, agent: Asker) -> int:
         if self._config.temperature == 0.0:
@@ -212,11 +217,9 @@ def _asked_by(agent: Asker) -> str:
 
 
 def _parse(text: str, options: Sequence[AgentState]) -> AgentState:
-    """Return the option named by the text, or by the first JSON object in it. Raises: OracleResponseError."""
-    try:
-        return parse_oracle_response(text, options)
-    except OracleResponseError:
-        inner = extract_object(text)
-        if inner is None or inner == text.strip():
-            raise
-    return parse_oracle_response(inner, options)
+    """Return the option named by the text, or by the last JSON object in it that names one.
+
+    Raises:
+        OracleResponseError: none does.
+    """
+    return read_answer(text, lambda candidate: parse_oracle_response(candidate, options), (OracleResponseError,))

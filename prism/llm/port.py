@@ -73,13 +73,19 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Completion(Checked, frozen=True, kw_only=True, tag="completion"):
-    """A model's text. Where a schema was asked for, the text still has to be checked against it."""
+    """A model's text. Where a schema was asked for, the text still has to be checked against it.
+
+    Args:
+        prompt_tokens: tokens read; `cached_tokens`: those of them that the server had in its cache.
+        completion_tokens: tokens written.
+    """
 
     text: str
     model: str
     prompt_tokens: int
     completion_tokens: int
     latency_s: float
+    cached_tokens: int = 0
 
 
 class Distribution(Checked, frozen=True, kw_only=True, tag="distribution"):

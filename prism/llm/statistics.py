@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
+from prism.config.model import PricesConfig
 from prism.latencies import Latencies
 from prism.llm.failure import REASONS, Reason
+from prism.llm.spending import Ledger, Spent, cost_usd, note, tokens_of, wasted
 
 Outcome = Literal["ok", "cancelled"] | Reason
 OUTCOMES: tuple[Outcome, ...] = ("ok", *REASONS, "cancelled")
@@ -23,6 +26,9 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
         latency_s_p50, latency_s_p95, latency_s_p99: of the calls that were answered; 0 if there were none.
         prompt_tokens, completion_tokens: tokens that the model read and wrote, also for unusable answers. The tokens of
             failed and cancelled calls are not known.
+        cached_tokens: those of the prompt tokens that were in the server's cache.
+        wasted_tokens: tokens of the calls whose answer was not used.
+        cost_usd, wasted_usd: the cost of all calls, and of those; None without `llm.prices`.
     """
 
     calls: dict[Outcome, int]
@@ -32,41 +38,70 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
     latency_s_p99: float
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int = 0
+    wasted_tokens: int = 0
+    cost_usd: float | None = None
+    wasted_usd: float | None = None
 
 
 class CallCounters:
     """Counters of calls, in memory that does not grow."""
 
     def __init__(self) -> None:
-        self._calls: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
-        self._latency_s: dict[Outcome, float] = dict.fromkeys(OUTCOMES, 0.0)
-        self._latencies = Latencies()
-        self._prompt_tokens = 0
-        self._completion_tokens = 0
+        self.spent = Ledger()
+        self.latencies = Latencies()
+        """Of the calls that were answered."""
 
-    def count(self, outcome: Outcome, latency_s: float, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
+    def count(
+        self,
+        outcome: Outcome,
+        latency_s: float,
+        prompt_tokens: int = 0,
+        completion_tokens: int = 0,
+        *,
+        cached_tokens: int = 0,
+    ) -> None:
         """Add one call."""
-        self._calls[outcome] += 1
-        self._latency_s[outcome] += latency_s
-        self._prompt_tokens += prompt_tokens
-        self._completion_tokens += completion_tokens
+        spent = Spent(outcome, 1, latency_s, prompt_tokens, cached_tokens, completion_tokens)
+        self.spent.add((spent,))
+        note(spent)
         if outcome == "ok":
-            self._latencies.add(latency_s)
+            self.latencies.add(latency_s)
 
     @property
     def tokens(self) -> int:
         """The tokens read and written."""
-        return self._prompt_tokens + self._completion_tokens
+        return tokens_of(self.spent)
 
     def statistics(self) -> OracleStatistics:
         """Return the counts now."""
-        p50, p95, p99 = (self._latencies.percentile(share) for share in (0.50, 0.95, 0.99))
-        return OracleStatistics(
-            calls=dict(self._calls),
-            latency_s=dict(self._latency_s),
-            latency_s_p50=p50,
-            latency_s_p95=p95,
-            latency_s_p99=p99,
-            prompt_tokens=self._prompt_tokens,
-            completion_tokens=self._completion_tokens,
-        )
+        return statistics_of(self.spent, self.latencies)
+
+
+def statistics_of(
+    spending: Iterable[Spent], latencies: Latencies, prices: PricesConfig | None = None
+) -> OracleStatistics:
+    """Return the statistics of calls.
+
+    Args:
+        spending: the calls, each outcome once.
+        latencies: of the calls that were answered.
+        prices: of the model; None if they do not matter.
+    """
+    by_outcome = {spent.outcome: spent for spent in spending}
+    unused = wasted(by_outcome.values())
+    none = PricesConfig()
+    p50, p95, p99 = (latencies.percentile(share) for share in (0.50, 0.95, 0.99))
+    return OracleStatistics(
+        calls={outcome: by_outcome[outcome].calls if outcome in by_outcome else 0 for outcome in OUTCOMES},
+        latency_s={outcome: by_outcome[outcome].latency_s if outcome in by_outcome else 0.0 for outcome in OUTCOMES},
+        latency_s_p50=p50,
+        latency_s_p95=p95,
+        latency_s_p99=p99,
+        prompt_tokens=sum(spent.prompt_tokens for spent in by_outcome.values()),
+        completion_tokens=sum(spent.completion_tokens for spent in by_outcome.values()),
+        cached_tokens=sum(spent.cached_tokens for spent in by_outcome.values()),
+        wasted_tokens=tokens_of(unused),
+        cost_usd=cost_usd(by_outcome.values(), prices or none),
+        wasted_usd=cost_usd(unused, prices or none),
+    )

@@ -303,6 +303,17 @@ async def test_the_key_is_sent_and_never_shown(backend: str, caplog: pytest.LogC
     assert KEY not in "".join(shown)
 
 
+@pytest.mark.parametrize("key", ["e", "none", "sk-1234"])
+async def test_a_short_key_is_removed_where_it_is_a_key_and_stays_in_words(key: str) -> None:
+    said = f"the key sent as Authorization: Bearer {key}; none of the letters is bearer {key}"
+    async with canned(401, {"error": said}) as seen:
+        model = OpenAICompatClient(LLMConfig(host=seen[0].decode()), {"PRISM_LLM_API_KEY": key})
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking())
+        await model.aclose()
+    assert caught.value.detail == "the key sent as Authorization: Bearer ***; none of the letters is bearer ***"
+
+
 async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", ADDRESS_IN_USE_BY_NOBODY)
     monkeypatch.setenv("ALL_PROXY", ADDRESS_IN_USE_BY_NOBODY)

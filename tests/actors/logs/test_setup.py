@@ -69,20 +69,22 @@ def test_secrets_are_in_neither_log_wherever_they_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PRISM_LLM_API_KEY", 'sk-"quoted"-1234')
-    monkeypatch.setenv("PRISM_METRICS_PASSWORD", "sesame")
+    monkeypatch.setenv("PRISM_METRICS_PASSWORD", "opensesame")
     path = tmp_path / "log.jsonl"
     with logging_to(path):
         log = structlog.get_logger()
         log.warning("asked", url='http://h/?key=sk-"quoted"-1234', headers={"Authorization": "Bearer x"})
-        log.warning("typed sesame", deep=[("sesame", {"sesame": b"sesame"})], where=Path("/home/sesame"))
+        log.warning(
+            "typed opensesame", deep=[("opensesame", {"opensesame": b"opensesame"})], where=Path("/home/opensesame")
+        )
         log.warning("named", api_key="abc", password=b"abc", nested={"client_secret": "abc"}, tokens=12, max_token=5)
         try:
-            raise ValueError("no such key: sesame")
+            raise ValueError("no such key: opensesame")
         except ValueError:
             log.exception("failed")
-        logging.getLogger("library").warning("sent %s", "sesame")
+        logging.getLogger("library").warning("sent %s", "opensesame")
     written = path.read_text() + capsys.readouterr().err
-    for secret in ("sesame", "sk-", "quoted", "Bearer", "abc"):
+    for secret in ("opensesame", "sk-", "quoted", "Bearer", "abc"):
         assert secret not in written
     asked, typed, named, failed, _ = events_of(path)
     assert asked["url"] == "http://h/?key=[redacted]"
@@ -92,9 +94,15 @@ def test_secrets_are_in_neither_log_wherever_they_stand(
 
 
 def test_a_secret_that_is_part_of_a_longer_one_leaves_no_rest_of_it() -> None:
-    redaction = Redaction({"A_TOKEN": "abcd", "B_TOKEN": "abcdefgh", "C_TOKEN": "x", "HOME": "/root"})
-    event = redaction(None, "warning", {"event": "abcdefgh abcd x /root"})
-    assert event == {"event": "[redacted] [redacted] x /root"}
+    redaction = Redaction({"A_TOKEN": "abcdefgh", "B_TOKEN": "abcdefghijkl", "HOME": "/root"})
+    event = redaction(None, "warning", {"event": "abcdefghijkl abcdefgh /root"})
+    assert event == {"event": "[redacted] [redacted] /root"}
+
+
+def test_a_secret_of_a_few_letters_is_hidden_under_its_name_and_stays_in_words() -> None:
+    redaction = Redaction({"A_TOKEN": "e", "B_TOKEN": "abcdefg"})
+    event = redaction(None, "warning", {"event": "the letters abcdefg", "api_key": "e"})
+    assert event == {"event": "the letters abcdefg", "api_key": "[redacted]"}
 
 
 def test_without_secrets_events_stay_as_they_are() -> None:

@@ -34,6 +34,7 @@ EXPECTED = {
     "prism_agents_quarantined": "",
     "prism_llm_request_duration_seconds": "model,outcome",
     "prism_llm_tokens_total": "model,type",
+    "prism_llm_cost_usd_total": "model",
     "prism_llm_requests_in_flight": "",
     "prism_llm_concurrency_limit": "",
     "prism_oracle_queue_depth": "",

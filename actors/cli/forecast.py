@@ -1,0 +1,48 @@
+"""The forecast of a run as rows of text, for `prism validate --forecast` and `prism doctor`."""
+
+from __future__ import annotations
+
+from actors.display.progress import duration, usd
+from actors.runs.forecast import FACTOR, Forecast
+from prism.config import Config
+
+
+def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
+    """Return the calls, tokens, dollars and hours of a run, as names and texts."""
+    oracle, llm = config.oracle, config.llm
+    read, written = forecast.prompt_tokens, forecast.completion_tokens
+    calls = f"about {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
+    tokens = (
+        f"about {_rounded(read)} in, {_rounded(written)} out{_cap(oracle.max_tokens, read + written, 'max_tokens')}"
+    )
+    at_once = f"{forecast.latency_s:.3g} s a call and up to {oracle.max_concurrency} at once"
+    rehearsal = f"{forecast.ticks:,} ticks of {forecast.agents:,} agents without a model"
+    found = [
+        ("calls", calls),
+        ("tokens", tokens),
+        ("cost", _cost(config, forecast.usd)),
+        ("time", f"at least {duration(forecast.hours * 3600)}, at {at_once}"),
+        ("forecast from", f"{rehearsal}; calls and tokens are usually right within a factor of {FACTOR}"),
+    ]
+    if oracle.backend == "ollama" and forecast.window_tokens > llm.num_ctx:
+        window = f"prompt and answer may take {forecast.window_tokens:,} tokens"
+        found.append(("note", f"{window}, which do not fit into llm.num_ctx {llm.num_ctx:,}: raise it"))
+    return found
+
+
+def _cost(config: Config, amount: float | None) -> str:
+    if amount is None:
+        return "unknown: set llm.prices.input and llm.prices.output"
+    most = config.oracle.max_usd
+    capped = "" if most is None or amount < most else f"; the run stops at oracle.max_usd {usd(most)}"
+    return f"about {usd(amount)}{capped}"
+
+
+def _cap(most: int | None, expected: int, name: str) -> str:
+    return "" if most is None or expected < most else f"; oracle.{name} is {most:,}"
+
+
+def _rounded(number: int) -> str:
+    """Return a number with two digits that count: more would promise more than a forecast knows."""
+    digits = max(0, len(str(number)) - 2)
+    return f"{round(number, -digits):,}"

@@ -1,0 +1,228 @@
+"""The forecast of what a run asks of a model: calls, tokens, dollars and hours, from a rehearsal without a server.
+
+The rehearsal runs the beginning of the configured run, with fewer people if they are many, and lets the embedded oracle
+decide. For each of its questions the request to a model is made too, and measured instead of sent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anyio
+import msgspec
+from msgspec.structs import replace
+
+from actors.factory.checks import check_domain
+from actors.factory.domains import build_domain
+from actors.metrics.observation import Unobserved
+from actors.runs.execute import Host
+from actors.runs.in_memory import execute_in_memory
+from prism.config import Config, OracleConfig
+from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity
+from prism.llm.context_window import most_tokens
+from prism.llm.spending import Spent, cost_usd
+from prism.statechart import Answer, Oracle
+
+FACTOR = 2
+"""The factor within which calls and tokens are usually right. A model decides otherwise than the embedded oracle."""
+
+AGENTS_MAX = 300
+ROUNDS_MAX = 8
+LATENCY_S = 1.0
+"""The time of a call that is assumed where no server has been asked."""
+
+_PROMPT_BYTES_PER_TOKEN = 4.0
+_ANSWER_BYTES_PER_TOKEN = 3.0
+_TEXT = "Keep the interest rate as it is, since neither inflation nor growth calls for a change now. "
+_TEXT_REPEATS = 3
+"""A text of an answer is taken to have three sentences."""
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """The forecast of a run.
+
+    Args:
+        calls, prompt_tokens, completion_tokens: of the whole run.
+        usd: their cost; None without prices.
+        hours: the time of the calls, if the server takes `oracle.max_concurrency` of them at once without slowing down.
+        latency_s: the time of one call that this is computed with.
+        window_tokens: the most that a prompt takes together with its longest answer, rather too high.
+        agents, ticks: the size of the rehearsal.
+    """
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+    hours: float
+    latency_s: float
+    window_tokens: int
+    agents: int
+    ticks: int
+
+
+class MeasuringModel:
+    """A model that sends nothing: it measures each request, and answers with the first thing that the schema allows.
+
+    Args:
+        answer_tokens: the longest answer, where a request does not say it.
+    """
+
+    def __init__(self, answer_tokens: int) -> None:
+        self.calls = self.prompt_bytes = self.answer_bytes = self.window_tokens = 0
+        self._answer_tokens = answer_tokens
+
+    @property
+    def name(self) -> str:
+        """A name for users."""
+        return "rehearsal"
+
+    @property
+    def identity(self) -> Identity:
+        """The identity of no model."""
+        return Identity(backend="rehearsal", model="rehearsal", dialect="none", options={})
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Return an answer within the schema."""
+        texts = [message.content for message in request.messages]
+        text = "" if request.schema is None else msgspec.json.encode(example_of(request.schema)).decode()
+        self.calls += 1
+        self.prompt_bytes += sum(len(text.encode()) for text in texts)
+        self.answer_bytes += len(text.encode())
+        window = sum(map(most_tokens, texts)) + (request.max_tokens or self._answer_tokens)
+        self.window_tokens = max(self.window_tokens, window)
+        return Completion(text=text, model=self.name, prompt_tokens=0, completion_tokens=0, latency_s=0.0)
+
+    async def choose(self, request: ChoiceRequest) -> Distribution | None:  # noqa: ARG002  # the port's signature
+        """Return None: a choice by probabilities is forecast as a chat."""
+        return None
+
+    async def check(self) -> Health:
+        """Return the health of no server."""
+        return Health(backend="rehearsal", version="", model=self.name, latency_s=0.0, dialect="none", note="")
+
+    async def aclose(self) -> None:
+        """Close nothing."""
+
+
+class RehearsedOracle(Oracle[Any]):
+    """An oracle whose answers are the embedded ones, and which also puts every question to another oracle.
+
+    Args:
+        embedded: decides.
+        asked: the oracle whose requests are measured.
+    """
+
+    waits = False
+
+    def __init__(self, embedded: Oracle[Any], asked: Oracle[Any]) -> None:
+        self.ticks: list[int] = []
+        """The tick of each question."""
+        self.falls_back = embedded.falls_back
+        self._embedded = embedded
+        self._asked = asked
+
+    async def ask(
+        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
+    ) -> Any:
+        """Return the embedded oracle's option."""
+        return type(current_state)((await self.answer(agent, current_state, trigger, options, context)).state)
+
+    async def answer(
+        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
+    ) -> Answer:
+        """Return the embedded oracle's answer."""
+        self.ticks.append(agent.tick)
+        await self._asked.answer(agent, current_state, trigger, options, context)
+        return await self._embedded.answer(agent, current_state, trigger, options, context)
+
+
+class _Unstopped:
+    """A rehearsal is over soon, so an interrupt ends its process as it would end any other."""
+
+    received = None
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        pass
+
+    async def run(self) -> None:
+        """Return at once."""
+
+
+def example_of(schema: Any) -> Any:
+    """Return a value that a JSON schema allows, with sentences for a text."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return example_of(schema["anyOf"][0])
+    if schema.get("type") == "object":
+        return {name: example_of(inner) for name, inner in schema.get("properties", {}).items()}
+    if schema.get("type") == "string":
+        return (_TEXT * _TEXT_REPEATS).strip()
+    return {"array": [], "boolean": True, "null": None}.get(schema.get("type"), schema.get("minimum", 0))
+
+
+def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
+    """Return the forecast of a run.
+
+    Args:
+        latency_s: the time of one call.
+
+    Raises:
+        PrismError: the run cannot be built, or not be rehearsed.
+    """
+    rehearsed = _rehearsal_of(config)
+    domain = build_domain(rehearsed).domain
+    model = MeasuringModel(config.llm.num_predict)
+    oracle = RehearsedOracle(domain.oracle(), domain.oracle(model))
+    host = Host(oracle=oracle, stop_signal=_Unstopped)
+    anyio.run(execute_in_memory, rehearsed, domain, host, Unobserved())
+    scale = (check_domain(config).size or domain.size) / domain.size
+    length, ticks = config.simulation.length, rehearsed.simulation.length
+    calls = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
+    per_call = calls / max(1, model.calls)
+    read = round(per_call * model.prompt_bytes / _PROMPT_BYTES_PER_TOKEN)
+    written = round(per_call * model.answer_bytes / _ANSWER_BYTES_PER_TOKEN)
+    spent = Spent("ok", round(calls), 0.0, read, 0, written)
+    return Forecast(
+        calls=round(calls),
+        prompt_tokens=read,
+        completion_tokens=written,
+        usd=cost_usd((spent,), config.llm.prices),
+        hours=_hours(calls, calls / length, latency_s, config.oracle),
+        latency_s=latency_s,
+        window_tokens=model.window_tokens,
+        agents=domain.size,
+        ticks=ticks,
+    )
+
+
+def _rehearsal_of(config: Config) -> Config:
+    """Return the configuration of the rehearsal: short, small where people are synthetic, and without limits."""
+    simulation, population = config.simulation, config.population
+    length = min(simulation.length, ROUNDS_MAX * simulation.ticks_per_round)
+    if population.profiles is None and population.graph.path is None:
+        population = replace(population, size=min(population.size, AGENTS_MAX))
+    oracle = OracleConfig(lookahead_ticks=config.oracle.lookahead_ticks, choice=config.oracle.choice)
+    return replace(
+        config,
+        simulation=replace(simulation, ticks=length),
+        population=population,
+        oracle=oracle,
+        run=replace(config.run, tick_s=0.0),
+    )
+
+
+def _calls_per_tick(asked: Sequence[int], ticks: int) -> float:
+    """Return the calls a tick in the second half of a rehearsal: at first there are few posts to react to."""
+    since = ticks // 2
+    return sum(tick >= since for tick in asked) / (ticks - since)
+
+
+def _hours(calls: float, calls_per_tick: float, latency_s: float, oracle: OracleConfig) -> float:
+    """Return the hours that calls take: rate and number of questions open at once are limited."""
+    at_once = min(oracle.max_concurrency, max(1.0, calls_per_tick * (oracle.lookahead_ticks + 1)))
+    per_s = min(at_once / latency_s, math.inf if oracle.rate_per_s is None else oracle.rate_per_s)
+    return calls / per_s / 3600
