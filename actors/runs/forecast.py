@@ -48,7 +48,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         usd: their cost; None without prices.
         hours: the time of the calls, if the server takes `oracle.max_concurrency` of them at once without slowing down.
         latency_s: the time of one call that this is computed with.
-        window_tokens: the most that a prompt takes together with its longest answer, rather too high.
+        window_tokens: the smallest context window that every prompt fits into with its answer, rather too high.
         agents, ticks: the size of the rehearsal.
     """
 
@@ -91,8 +91,8 @@ class MeasuringModel:
         self.calls += 1
         self.prompt_bytes += sum(len(text.encode()) for text in texts)
         self.answer_bytes += len(text.encode())
-        window = sum(map(most_tokens, texts)) + (request.max_tokens or self._answer_tokens)
-        self.window_tokens = max(self.window_tokens, window)
+        prompt_tokens, answer_tokens = sum(map(most_tokens, texts)), request.max_tokens or self._answer_tokens
+        self.window_tokens = max(self.window_tokens, prompt_tokens + min(answer_tokens, prompt_tokens))
         return Completion(text=text, model=self.name, prompt_tokens=0, completion_tokens=0, latency_s=0.0)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | None:  # noqa: ARG002  # the port's signature
@@ -158,7 +158,7 @@ def example_of(schema: Any) -> Any:
     if "anyOf" in schema:
         return example_of(schema["anyOf"][0])
     if schema.get("type") == "object":
-        return {name: example_of(inner) for name, inner in schema.get("properties", {}).items()}
+        return {name: example_of(schema["properties"][name]) for name in schema.get("required", ())}
     if schema.get("type") == "string":
         return (_TEXT * _TEXT_REPEATS).strip()
     return {"array": [], "boolean": True, "null": None}.get(schema.get("type"), schema.get("minimum", 0))

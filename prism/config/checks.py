@@ -164,12 +164,6 @@ def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig) -> Iterator[Conflict]:
             keys=("oracle.max_usd", "llm.prices.input"),
             problem="a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
         )
-    if oracle.backend == "ollama" and llm.num_predict >= llm.num_ctx:
-        yield Conflict(
-            keys=("llm.num_predict", "llm.num_ctx"),
-            problem=f"expected num_predict < num_ctx, which has room for prompt and answer together, got "
-            f"{llm.num_predict} and {llm.num_ctx}",
-        )
 
 
 def _economy_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:

@@ -27,7 +27,7 @@ class PromptTooLongError(ValueError):
         self.prompt_tokens = prompt_tokens
         self.answer_tokens = answer_tokens
         self.num_ctx = num_ctx
-        enough = -(-(prompt_tokens + answer_tokens) // _STEP) * _STEP
+        enough = -(-min(prompt_tokens + answer_tokens, 2 * prompt_tokens) // _STEP) * _STEP
         super().__init__(
             f"a prompt of about {prompt_tokens} tokens and an answer of up to {answer_tokens} do not fit into "
             f"llm.num_ctx {num_ctx}, and ollama would cut the prompt silently; set llm.num_ctx={enough}"
@@ -35,16 +35,17 @@ class PromptTooLongError(ValueError):
 
 
 def refuse_too_long(texts: Iterable[str], answer_tokens: int, num_ctx: int) -> None:
-    """Refuse a chat that may not fit.
+    """Refuse a chat that may not fit with its answer, for which up to half of the window is kept.
 
     Args:
         texts: its messages.
+        answer_tokens: the longest answer. It may be set far above any real one, so more than half is not kept.
 
     Raises:
         PromptTooLongError: it may not.
     """
     prompt_tokens = sum(_TURN_TOKENS + most_tokens(text) for text in texts)
-    if prompt_tokens + answer_tokens > num_ctx:
+    if prompt_tokens + min(answer_tokens, num_ctx // 2) > num_ctx:
         raise PromptTooLongError(prompt_tokens, answer_tokens, num_ctx)
 
 

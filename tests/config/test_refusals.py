@@ -267,13 +267,6 @@ def test_a_conflict_is_blamed_on_the_setting_that_was_set_last() -> None:
     )
 
 
-def test_an_answer_that_fills_the_context_window_is_refused_where_the_window_is_ours() -> None:
-    text = "oracle: {backend: ollama}\nllm: {num_ctx: 1024}"
-    problem = "expected num_predict < num_ctx, which has room for prompt and answer together, got 1024 and 1024"
-    assert refusal(text, {}, "llm.num_predict=1024") == f"--set: llm.num_predict: {problem}"
-    load_config(text, "x", environment={}, overrides=("llm.num_predict=1024", "oracle.backend=openai"))
-
-
 def test_an_error_keeps_the_facts_apart() -> None:
     with pytest.raises(ConfigError) as caught:
         load_config("\nfeed:\n  size: 0", "a/b.yaml", environment={}, overrides=())

@@ -126,7 +126,7 @@ async def test_json_is_found_in_the_text_around_it(text: str) -> None:
 
 @pytest.mark.parametrize("text", ['{"action": "wait"}', '{"action": "wait", "confidence": 2}', "[]", "{" * 5000])
 async def test_an_answer_of_another_shape_is_invalid(text: str) -> None:
-    async with serving("ollama", ServerSettings(reply=lambda *_: text), num_ctx=16_384) as (_, model):
+    async with serving("ollama", ServerSettings(reply=lambda *_: text), num_predict=10_000) as (_, model):
         with pytest.raises(LLMFailureException, match="invalid_response") as caught:
             await LLMClient(model, sleep=no_sleep, max_tokens=5000).call_with_retry("What now?", Decision)
     assert len(str(caught.value)) < 500

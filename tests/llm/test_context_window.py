@@ -32,9 +32,22 @@ async def test_a_prompt_that_may_not_fit_is_refused_unsent_with_the_setting_to_c
 
 
 @pytest.mark.network
-async def test_the_setting_that_is_named_is_enough() -> None:
-    async with serving("ollama", num_ctx=2048) as (_, model):
-        assert (await model.complete(asking("word " * 600, max_tokens=64))).text
+@pytest.mark.parametrize("words", [120, 600, 1500])
+@pytest.mark.parametrize("most_answer", [64, 1024, 20_000])
+async def test_the_setting_that_is_named_is_enough(words: int, most_answer: int) -> None:
+    question = asking("word " * words, max_tokens=most_answer)
+    async with serving("ollama", num_ctx=256) as (_, model):
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(question)
+    enough = int(caught.value.detail.rpartition("set llm.num_ctx=")[2])
+    async with serving("ollama", num_ctx=enough) as (_, model):
+        assert (await model.complete(question)).text
+
+
+@pytest.mark.network
+async def test_a_limit_of_answers_above_the_window_is_no_reason_to_refuse() -> None:
+    async with serving("ollama", num_ctx=2048, num_predict=20_000) as (_, model):
+        assert (await model.complete(asking())).text
 
 
 @pytest.mark.network

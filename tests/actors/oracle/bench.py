@@ -12,7 +12,7 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided
 from actors.oracle.actor import OracleActor
 from prism.agents import Question, StatefulAgent
-from prism.config import OracleConfig
+from prism.config import OracleConfig, PricesConfig
 from prism.statechart import Oracle
 from tests.domains import TrafficDomain
 
@@ -36,6 +36,7 @@ class Bench:
         *,
         asker: Callable[[Question[Any]], StatefulAgent[Any]] | None = None,
         capacity: int = 1000,
+        prices: PricesConfig | None = None,
     ) -> None:
         config = config or OracleConfig()
         domain = TrafficDomain()
@@ -51,6 +52,7 @@ class Bench:
             config,
             on_spent=self._count_stop,
             on_spoilt=self._count_stop,
+            prices=prices,
         )
 
     def put(self, *questions: Question[int]) -> list[bool]:

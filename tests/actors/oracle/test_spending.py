@@ -1,0 +1,141 @@
+"""The calls that answers took: they go with the answer, and into a checkpoint exactly once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from actors.core.messages import Decided, QuestionName
+from actors.oracle.statistics import OracleCounters
+from prism.agents import Source
+from prism.config import OracleConfig, PricesConfig
+from prism.errors import ConfigError
+from prism.llm import LLMFailureException
+from prism.llm.spending import Spent
+from prism.llm.statistics import CallCounters
+from prism.statechart import Oracle
+from tests.actors.oracle.bench import Bench, question
+from tests.schedules import run_scheduled
+
+PRICES = PricesConfig(input=1000.0, output=1000.0)
+"""A dollar for a thousand tokens."""
+
+ONE = Spent("ok", 1, 0.5, 90, 0, 10)
+CUT = Spent("invalid_response", 1, 0.25, 90, 0, 5)
+
+
+class Metered(Oracle[Any]):
+    """An oracle whose calls take 90 tokens in and some out; the first ones fail."""
+
+    source = "llm"
+
+    def __init__(self, failures: int = 0) -> None:
+        self.counters = CallCounters()
+        self._failures = failures
+
+    @property
+    def tokens(self) -> int:
+        return self.counters.tokens
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        if self._failures:
+            self._failures -= 1
+            self.counters.count("invalid_response", 0.25, 90, 5)
+            raise LLMFailureException("invalid_response")
+        self.counters.count("ok", 0.5, 90, 10)
+        return options[1]
+
+
+class Sharing(Metered):
+    """The same, with one answer for all."""
+
+    def key(self, agent: Any, trigger: str, options: Any, context: Any = None) -> str:
+        return "all"
+
+
+def never(_: QuestionName) -> bool:
+    return False
+
+
+def always(_: QuestionName) -> bool:
+    return True
+
+
+def test_an_answer_names_the_calls_that_it_took_failed_ones_included() -> None:
+    bench = Bench(Metered(failures=2))
+    (decided,) = run_scheduled(0, lambda: bench.ask(question(0)))
+    assert decided.spent == (Spent("invalid_response", 2, 0.5, 180, 0, 10), ONE)
+    state = bench.actor.state(never)
+    assert (state.spent, state.tokens) == (decided.spent, 290)
+
+
+def test_of_identical_questions_one_names_the_call() -> None:
+    bench = Bench(Sharing())
+    decided = run_scheduled(0, lambda: bench.ask(question(0), question(1), question(2)))
+    assert sorted(each.spent for each in decided) == [(), (), (ONE,)]
+
+
+def test_a_cap_in_dollars_stops_the_run_whatever_is_to_follow_other_caps() -> None:
+    config = OracleConfig(max_usd=0.25, when_spent="fallback", max_concurrency=1)
+    bench = Bench(Metered(), config, prices=PRICES)
+    decided = run_scheduled(0, lambda: bench.ask(*(question(agent) for agent in range(5))))
+    assert [each.reason for each in decided] == ["", "", "", "spent", "spent"]
+    assert (bench.stops, bench.actor.cost_usd) == (1, pytest.approx(0.3))
+
+
+def test_calls_without_an_answer_count_towards_the_cap() -> None:
+    config = OracleConfig(max_usd=0.2, max_attempts=10)
+    bench = Bench(Metered(failures=5), config, prices=PRICES)
+    (decided,) = run_scheduled(0, lambda: bench.ask(question(0)))
+    assert (decided.source, decided.reason, bench.stops) == (Source.FALLBACK, "spent", 1)
+    assert decided.spent == (Spent("invalid_response", 3, 0.75, 270, 0, 15),)
+
+
+def test_recorded_answers_are_counted_with_their_calls() -> None:
+    counters = OracleCounters()
+    counters.count_recorded(Decided(3, 1, "clock", "red", "llm", spent=(CUT, ONE)))
+    assert (counters.spent.total, counters.tokens_before, counters.calls) == ((CUT, ONE), 195, 1)
+
+
+def test_a_checkpoint_leaves_out_what_recorded_answers_will_name() -> None:
+    counters = OracleCounters()
+    counters.count_spent((0, 1, "clock"), (ONE,))
+    counters.count_spent((1, 1, "clock"), (CUT,))
+    counters.close((0, 1, "clock"))
+    assert counters.state(195, always, always).spent == (ONE,)
+    assert counters.state(195, always, always).tokens == 100
+    assert counters.state(195, never, never).spent == (ONE, CUT)
+    resumed = OracleCounters()
+    resumed.restore(counters.state(195, always, always))
+    resumed.count_recorded(Decided(1, 1, "clock", "red", "llm", spent=(CUT,)))
+    assert (resumed.spent.total, resumed.tokens_before) == ((ONE, CUT), 195)
+
+
+def test_once_the_oracle_has_ended_calls_without_an_answer_are_kept() -> None:
+    class Endless(Metered):
+        async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                self.counters.count("cancelled", 1.0)
+
+    bench = Bench(Endless())
+
+    async def cancelled() -> None:
+        bench.put(question(0))
+        with anyio.move_on_after(1.0):
+            await bench.actor.run(bench.inbox)
+
+    run_scheduled(0, cancelled)
+    assert bench.actor.state(always).spent == (Spent("cancelled", 1, 1.0),)
+
+
+def test_a_cap_in_dollars_without_prices_is_refused() -> None:
+    from prism.config import Config
+
+    with pytest.raises(ConfigError, match=r"oracle.max_usd.*a cap in US dollars needs the model's prices"):
+        Config(oracle=OracleConfig(max_usd=1.0))
+    with pytest.raises(ConfigError, match=r"expected both prices, input and output, or neither, got 1 and null"):
+        Config(llm={"prices": {"input": 1.0}})  # type: ignore[arg-type]

@@ -1,0 +1,66 @@
+"""The sum of calls, and what they cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from prism.config import PricesConfig
+from prism.llm import LLMConfig
+from prism.llm.spending import Ledger, Spent, cost_usd, metered, tokens_of, wasted
+from prism.llm.statistics import CallCounters
+from tests.llm.support import BACKENDS, asking, canned
+
+OK = Spent("ok", 2, 1.5, 2_000_000, 500_000, 100_000)
+CUT = Spent("invalid_response", 1, 0.5, 1_000_000, 0, 10_000)
+PRICES = PricesConfig(input=2.0, output=10.0, cached=0.5)
+
+
+def test_a_ledger_keeps_one_entry_for_each_outcome() -> None:
+    ledger = Ledger((OK, CUT))
+    ledger.add((OK, Spent("timeout", 1, 60.0)))
+    assert {spent.outcome: spent.calls for spent in ledger} == {"ok": 4, "invalid_response": 1, "timeout": 1}
+    ledger.subtract((OK, Spent("timeout", 1, 60.0)))
+    assert ledger.total == (OK, CUT)
+    assert tokens_of(ledger) == 3_110_000
+
+
+def test_the_cost_is_that_of_fresh_cached_and_written_tokens() -> None:
+    assert cost_usd((OK,), PRICES) == pytest.approx(1.5 * 2.0 + 0.5 * 0.5 + 0.1 * 10.0)
+    assert cost_usd((OK, CUT), PRICES) == pytest.approx(4.25 + 2.0 + 0.1)
+    assert cost_usd(wasted((OK, CUT)), PRICES) == pytest.approx(2.1)
+    assert cost_usd((), PRICES) == 0.0
+
+
+def test_without_a_price_of_cached_tokens_they_cost_as_others() -> None:
+    assert cost_usd((OK,), PricesConfig(input=2.0, output=10.0)) == pytest.approx(5.0)
+
+
+def test_without_prices_there_is_no_cost() -> None:
+    assert cost_usd((OK,), PricesConfig()) is None
+
+
+def test_a_meter_counts_the_calls_in_its_context_alone() -> None:
+    counters = CallCounters()
+    counters.count("ok", 1.0, 10, 1)
+    with metered() as ledger:
+        counters.count("timeout", 60.0)
+        with metered() as inner:
+            counters.count("ok", 1.0, 20, 2, cached_tokens=5)
+    assert ledger.total == (Spent("timeout", 1, 60.0),)
+    assert inner.total == (Spent("ok", 1, 1.0, 20, 5, 2),)
+    assert (counters.statistics().calls["ok"], counters.tokens) == (2, 33)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("details", "cached"),
+    [({"cached_tokens": 7}, 7), ({"cached_tokens": None}, 0), ({}, 0), (None, 0), ({"cached_tokens": 99}, 12)],
+)
+async def test_cached_tokens_are_read_where_a_server_tells_them(details: object, cached: int) -> None:
+    usage = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": details}
+    reply = {"model": "m", "choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}], "usage": usage}
+    async with canned(200, reply) as seen:
+        model = BACKENDS["openai"](LLMConfig(host=seen[0].decode()), {})
+        said = await model.complete(asking())
+        await model.aclose()
+    assert (said.prompt_tokens, said.cached_tokens, said.completion_tokens) == (12, cached, 3)
