@@ -82,7 +82,8 @@ def test_a_cap_in_dollars_stops_the_run_whatever_is_to_follow_other_caps() -> No
     bench = Bench(Metered(), config, prices=PRICES)
     decided = run_scheduled(0, lambda: bench.ask(*(question(agent) for agent in range(5))))
     assert [each.reason for each in decided] == ["", "", "", "spent", "spent"]
-    assert (bench.stops, bench.actor.cost_usd) == (1, pytest.approx(0.3))
+    assert bench.stops == 1
+    assert bench.actor.cost_usd == pytest.approx(0.3)
 
 
 def test_calls_without_an_answer_count_towards_the_cap() -> None:
