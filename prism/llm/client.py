@@ -15,7 +15,7 @@ from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import read_answer
 from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
-from prism.llm.statistics import CallCounters, Outcome
+from prism.llm.statistics import CallCounters
 from prism.rng import WORLD, Draw, uniform
 from prism.statechart.oracle import ATTEMPT
 
@@ -153,21 +153,13 @@ class LLMClient:
             value = _parse(said, response_model, self._component)
         except LLMFailureException as error:
             # An answer that cannot be read has cost its tokens too.
-            self._count(error.reason, error.latency_s, said)
+            self._counters.count(error.reason, error.latency_s, error.usage if said is None else said.usage)
             raise
         except anyio.get_cancelled_exc_class():
             self._counters.count("cancelled", perf_counter() - begun_s)
             raise
-        self._count("ok", said.latency_s, said)
+        self._counters.count("ok", said.latency_s, said.usage)
         return said, value
-
-    def _count(self, outcome: Outcome, latency_s: float, said: Completion | None) -> None:
-        if said is None:
-            self._counters.count(outcome, latency_s)
-            return
-        self._counters.count(
-            outcome, latency_s, said.prompt_tokens, said.completion_tokens, cached_tokens=said.cached_tokens
-        )
 
     async def aclose(self) -> None:
         """Close the model's connections."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from prism.errors import OracleError
 
@@ -11,6 +11,14 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 """The reasons of a failed call. After `client_error` the same request fails again; every other reason may pass."""
 
 _DETAIL_CHARS = 300
+
+
+class Usage(NamedTuple):
+    """The tokens of one call: read, written, and those of the read ones that were in the server's cache."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
 
 
 class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
@@ -24,6 +32,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         detail: a description, cut to one short line.
         latency_s: the time that the last attempt took.
         retry_after_s: the pause that the server asked for; 0 if it asked for none.
+        usage: the tokens that the call took all the same, as far as the server said.
     """
 
     def __init__(  # noqa: PLR0913  # the facts of one failure
@@ -36,6 +45,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         latency_s: float = 0.0,
         *,
         retry_after_s: float = 0.0,
+        usage: Usage = Usage(),  # noqa: B008  # never changes
     ) -> None:
         self.reason: Reason = reason
         self.attempts = attempts
@@ -44,6 +54,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         self.detail = one_line(detail)
         self.latency_s = latency_s
         self.retry_after_s = retry_after_s
+        self.usage = usage
         facts = f"attempts={attempts}" if status_code is None else f"attempts={attempts}, status={status_code}"
         super().__init__(f"{component}: {reason} ({facts})" + (f": {self.detail}" if self.detail else ""))
 

@@ -16,7 +16,7 @@ import httpx
 from prism.errors import OracleUnavailableError
 from prism.llm.body import beginning_of, bound_body
 from prism.llm.context_window import PromptTooLongError
-from prism.llm.failure import LLMFailureException, Reason
+from prism.llm.failure import LLMFailureException, Reason, Usage
 from prism.llm.retry_after import retry_after_s
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
@@ -50,6 +50,32 @@ class StatusError(Exception):
         self.body = body
         self.pause_s = pause_s
         super().__init__(error_text(body) or f"HTTP {status}")
+
+
+class UnusableAnswerError(ValueError):
+    """An answer that cannot be used, and was paid for.
+
+    Args:
+        problem: what is wrong with it.
+        usage: its tokens.
+    """
+
+    def __init__(self, problem: str, usage: Usage) -> None:
+        self.usage = usage
+        super().__init__(problem)
+
+
+@contextmanager
+def paid(usage: Usage) -> Iterator[None]:
+    """Return a context in which an answer is read that took these tokens, whether it can be used or not.
+
+    Raises:
+        UnusableAnswerError: a `ValueError` was raised within.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise UnusableAnswerError(str(error), usage) from error
 
 
 async def raise_for_status(response: httpx.Response) -> None:
@@ -88,6 +114,7 @@ def bounded_call(component: str, deadline_s: float, key: str | None = None) -> I
             detail=_redacted(key, detail or type(error).__name__),
             latency_s=perf_counter() - started_s,
             retry_after_s=error.pause_s if isinstance(error, StatusError) else 0.0,
+            usage=error.usage if isinstance(error, UnusableAnswerError) else Usage(),
         ) from error
 
 

@@ -18,8 +18,8 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.body import PLAIN
 from prism.llm.context_window import refuse_too_long
-from prism.llm.failure import LLMFailureException
-from prism.llm.http import LIMITS, StatusError, bounded_call, checked_host, raise_for_status, read_key
+from prism.llm.failure import LLMFailureException, Usage
+from prism.llm.http import LIMITS, StatusError, bounded_call, checked_host, paid, raise_for_status, read_key
 from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
 from prism.llm.startup_check import (
@@ -100,11 +100,14 @@ class OllamaChatClient:
                 think=False,
                 stream=False,
             )
+            usage = Usage(response.prompt_eval_count or 0, response.eval_count or 0)
+            with paid(usage):
+                text = _finished_text(response, limit, cut_is_error=request.schema is not None)
             return Completion(
-                text=_finished_text(response, limit, cut_is_error=request.schema is not None),
+                text=text,
                 model=response.model or self._config.model,
-                prompt_tokens=response.prompt_eval_count or 0,
-                completion_tokens=response.eval_count or 0,
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
                 latency_s=perf_counter() - started_s,
             )
 

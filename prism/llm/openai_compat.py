@@ -15,8 +15,8 @@ import msgspec
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.body import PLAIN
-from prism.llm.failure import LLMFailureException
-from prism.llm.http import LIMITS, bounded_call, checked_host, raise_for_status, read_key
+from prism.llm.failure import LLMFailureException, Usage
+from prism.llm.http import LIMITS, bounded_call, checked_host, paid, raise_for_status, read_key
 from prism.llm.json_object import extract_object
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
 from prism.llm.startup_check import (
@@ -133,9 +133,12 @@ class OpenAICompatClient:
         with bounded_call(COMPONENT, deadline_s, self._key):
             response = await self._client.post("/v1/chat/completions", json=body)
             reply = msgspec.json.decode(response.content, type=_Reply)
-            usage = reply.usage or _Usage()
+            counted = reply.usage or _Usage()
+            usage = Usage(counted.prompt_tokens, counted.completion_tokens, counted.cached_tokens)
+            with paid(usage):
+                text = _finished_text(reply, body["max_tokens"], cut_is_error=request.schema is not None)
             return Completion(
-                text=_finished_text(reply, body["max_tokens"], cut_is_error=request.schema is not None),
+                text=text,
                 model=reply.model or self._config.model,
                 prompt_tokens=usage.prompt_tokens,
                 completion_tokens=usage.completion_tokens,

@@ -12,10 +12,10 @@ import anyio
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
-from prism.llm.failure import LLMFailureException
+from prism.llm.failure import LLMFailureException, Usage
 from prism.llm.json_object import read_answer
-from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Completion, LanguageModel, Message
-from prism.llm.statistics import CallCounters, OracleStatistics, Outcome
+from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, LanguageModel, Message
+from prism.llm.statistics import CallCounters, OracleStatistics
 from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
 from prism.rng import Draw, integer, pick, uniform
@@ -135,7 +135,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
             chosen = await self._choose(agent, situation.strip(), options)
             return chosen or await self._complete(agent, f"{rules}{UNTRUSTED}", situation.strip(), options)
         except LLMFailureException as error:
-            self.counters.count(error.reason, error.latency_s)
+            self.counters.count(error.reason, error.latency_s, error.usage)
             raise
         except anyio.get_cancelled_exc_class():
             # At its deadline, or at the end of the run. The tokens that the server spent on it are not known.
@@ -159,7 +159,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
         self._offers_probabilities = found is not None
         if found is None:
             return None
-        self.counters.count("ok", found.latency_s, found.prompt_tokens, found.completion_tokens)
+        self.counters.count("ok", found.latency_s, Usage(found.prompt_tokens, found.completion_tokens))
         weights = [found.probabilities[option.value] for option in options]
         return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
 
@@ -178,15 +178,10 @@ class SocialModelOracle(ModelOracle[AgentState]):
         try:
             chosen = _parse(said.text, options)
         except OracleResponseError:
-            self._count("invalid_response", said)
+            self.counters.count("invalid_response", said.latency_s, said.usage)
             raise
-        self._count("ok", said)
+        self.counters.count("ok", said.latency_s, said.usage)
         return chosen
-
-    def _count(self, outcome: Outcome, said: Completion) -> None:
-        self.counters.count(
-            outcome, said.latency_s, said.prompt_tokens, said.completion_tokens, cached_tokens=said.cached_tokens
-        )
 
     def _request_seed(self, agent: Asker) -> int:
         if self._config.temperature == 0.0:

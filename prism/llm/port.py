@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from prism.checked import Checked
+from prism.llm.failure import Usage
 
 SEEDS = 2**31
 """Seeds that servers take: from 0 to below this."""
@@ -86,6 +87,11 @@ class Completion(Checked, frozen=True, kw_only=True, tag="completion"):
     completion_tokens: int
     latency_s: float
     cached_tokens: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the call."""
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
 
 
 class Distribution(Checked, frozen=True, kw_only=True, tag="distribution"):

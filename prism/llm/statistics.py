@@ -9,7 +9,7 @@ import msgspec
 
 from prism.config.model import PricesConfig
 from prism.latencies import Latencies
-from prism.llm.failure import REASONS, Reason
+from prism.llm.failure import REASONS, Reason, Usage
 from prism.llm.spending import Ledger, Spent, cost_usd, note, tokens_of, wasted
 
 Outcome = Literal["ok", "cancelled"] | Reason
@@ -24,8 +24,8 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
         calls: calls by outcome; every outcome is there.
         latency_s: seconds spent on them, by outcome.
         latency_s_p50, latency_s_p95, latency_s_p99: of the calls that were answered; 0 if there were none.
-        prompt_tokens, completion_tokens: tokens that the model read and wrote, also for unusable answers. The tokens of
-            failed and cancelled calls are not known.
+        prompt_tokens, completion_tokens: tokens that the model read and wrote, also for unusable answers. Those of
+            failed calls count as far as the server said; those of cancelled calls are not known.
         cached_tokens: those of the prompt tokens that were in the server's cache.
         wasted_tokens: tokens of the calls whose answer was not used.
         cost_usd, wasted_usd: the cost of all calls, and of those; None without `llm.prices`.
@@ -52,17 +52,9 @@ class CallCounters:
         self.latencies = Latencies()
         """Of the calls that were answered."""
 
-    def count(
-        self,
-        outcome: Outcome,
-        latency_s: float,
-        prompt_tokens: int = 0,
-        completion_tokens: int = 0,
-        *,
-        cached_tokens: int = 0,
-    ) -> None:
+    def count(self, outcome: Outcome, latency_s: float, usage: Usage = Usage()) -> None:  # noqa: B008  # never changes
         """Add one call."""
-        spent = Spent(outcome, 1, latency_s, prompt_tokens, cached_tokens, completion_tokens)
+        spent = Spent(outcome, 1, latency_s, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
         self.spent.add((spent,))
         note(spent)
         if outcome == "ok":

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from prism.errors import OracleUnavailableError
-from prism.llm.failure import LLMFailureException, Reason
+from prism.llm.failure import LLMFailureException, Reason, Usage
 from prism.llm.port import Completion, Distribution, Health, Identity
 
 FORMAT = 1
@@ -50,6 +50,9 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     status_code: int | None
     detail: str
     latency_s: float
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
 
     @classmethod
     def of(cls, error: LLMFailureException) -> Failed:
@@ -61,12 +64,21 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
             status_code=error.status_code,
             detail=error.detail,
             latency_s=error.latency_s,
+            prompt_tokens=error.usage.prompt_tokens,
+            completion_tokens=error.usage.completion_tokens,
+            cached_tokens=error.usage.cached_tokens,
         )
 
     def error(self) -> LLMFailureException:
         """Return the exception of this record."""
         return LLMFailureException(
-            self.reason, self.attempts, self.component, self.status_code, self.detail, self.latency_s
+            self.reason,
+            self.attempts,
+            self.component,
+            self.status_code,
+            self.detail,
+            self.latency_s,
+            usage=Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens),
         )
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
+import msgspec
 import pytest
 
 from prism.config import PricesConfig
-from prism.llm import LLMConfig
+from prism.llm import LLMClient, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
+from prism.llm.failure import Usage
 from prism.llm.spending import Ledger, Spent, cost_usd, metered, tokens_of, wasted
 from prism.llm.statistics import CallCounters
-from tests.llm.support import BACKENDS, asking, canned
+from tests.llm.support import BACKENDS, OPTIONS, Person, asking, canned, no_sleep, serving
+
+
+class Part(msgspec.Struct):
+    size: int
+
 
 OK = Spent("ok", 2, 1.5, 2_000_000, 500_000, 100_000)
 CUT = Spent("invalid_response", 1, 0.5, 1_000_000, 0, 10_000)
@@ -41,11 +51,11 @@ def test_without_prices_there_is_no_cost() -> None:
 
 def test_a_meter_counts_the_calls_in_its_context_alone() -> None:
     counters = CallCounters()
-    counters.count("ok", 1.0, 10, 1)
+    counters.count("ok", 1.0, Usage(10, 1))
     with metered() as ledger:
         counters.count("timeout", 60.0)
         with metered() as inner:
-            counters.count("ok", 1.0, 20, 2, cached_tokens=5)
+            counters.count("ok", 1.0, Usage(20, 2, 5))
     assert ledger.total == (Spent("timeout", 1, 60.0),)
     assert inner.total == (Spent("ok", 1, 1.0, 20, 5, 2),)
     assert (counters.statistics().calls["ok"], counters.tokens) == (2, 33)
@@ -64,3 +74,21 @@ async def test_cached_tokens_are_read_where_a_server_tells_them(details: object,
         said = await model.complete(asking())
         await model.aclose()
     assert (said.prompt_tokens, said.cached_tokens, said.completion_tokens) == (12, cached, 3)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("mode", ["off", "record"])
+async def test_an_answer_that_was_cut_is_counted_with_its_tokens(
+    backend: str, mode: Literal["off", "record"], tmp_path: Path
+) -> None:
+    async with serving(backend, num_predict=2, systemone="off") as (_, model):
+        taped = TapedModel(model, None if mode == "off" else Tape(tmp_path / "t.sqlite", mode), mode)
+        oracle = SocialModelOracle(taped, LLMConfig(), 1)
+        with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
+            await oracle.ask(Person(), OPTIONS[0], "decides", OPTIONS)
+        with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
+            await LLMClient(taped, counters=oracle.counters, max_tokens=2, sleep=no_sleep).call_with_retry("?", Part)
+    counted = oracle.statistics()
+    assert (counted.calls["invalid_response"], counted.completion_tokens) == (3, 6)
+    assert counted.wasted_tokens == counted.prompt_tokens + 6 > 100

@@ -13,6 +13,7 @@ from prism.agents import Source
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import ConfigError
 from prism.llm import LLMFailureException
+from prism.llm.failure import Usage
 from prism.llm.spending import Spent
 from prism.llm.statistics import CallCounters
 from prism.statechart import Oracle
@@ -42,9 +43,9 @@ class Metered(Oracle[Any]):
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         if self._failures:
             self._failures -= 1
-            self.counters.count("invalid_response", 0.25, 90, 5)
+            self.counters.count("invalid_response", 0.25, Usage(90, 5))
             raise LLMFailureException("invalid_response")
-        self.counters.count("ok", 0.5, 90, 10)
+        self.counters.count("ok", 0.5, Usage(90, 10))
         return options[1]
 
 
