@@ -8,9 +8,10 @@
     +-- OracleError                 an oracle that cannot answer
     |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
     |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
-    |       +-- OracleFailedError   no answer, and no fallback is possible    (exit 5)
     |       +-- OracleOutageError   a server that stays away                  (exit 5)
-    |       +-- OracleRefusedError  a question that the server refuses        (exit 5)
+    |       +-- UnansweredError     a question whose failure ends the run     (exit 5)
+    |           +-- OracleFailedError   no answer, and no fallback is possible
+    |           +-- OracleRefusedError  the server refuses it for good
     +-- (actors.core.errors) ActorError  what goes wrong between running actors
 
 Fields hold the facts; the class writes the message.
@@ -19,6 +20,7 @@ Fields hold the facts; the class writes the message.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 
@@ -109,8 +111,8 @@ class OracleUnavailableError(OracleError):
     """No oracle backend to ask: not installed, not reachable, or not configured."""
 
 
-class OracleFailedError(OracleUnavailableError):
-    """A question that got no answer, in a domain without fallbacks: its tick is not committed.
+class UnansweredError(OracleUnavailableError):
+    """A question that got no answer, and whose failure ends the run: its tick is not committed.
 
     Args:
         agent: the agent that asked.
@@ -125,11 +127,34 @@ class OracleFailedError(OracleUnavailableError):
         self.trigger = trigger
         self.failure = reason
         self.detail = detail
-        how = "`prism resume RUN --force --set oracle.max_calls=...`" if reason == "spent" else "`prism resume`"
-        rest = f"the run ends with the {tick} ticks before it; {how} goes on from there" if tick else ""
-        super().__init__(
-            f"agent {agent} got no answer to {trigger!r} in tick {tick}: {reason}{f' ({detail})' if detail else ''}; "
-            f"{rest or 'nothing was run'}"
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        return f"agent {self.agent} got no answer to {self.trigger!r} in tick {self.tick}: {self._cause}"
+
+    @property
+    def _cause(self) -> str:
+        return _cause(self.failure, self.detail)
+
+
+class OracleFailedError(UnansweredError):
+    """A question that got no answer, in a domain without fallbacks."""
+
+    def _message(self) -> str:
+        is_spent = self.failure == "spent"
+        how = "`prism resume RUN --force --set oracle.max_calls=...`" if is_spent else "`prism resume`"
+        rest = f"the run ends with the {self.tick} ticks before it; {how} goes on from there"
+        return f"{super()._message()}; {rest if self.tick else 'nothing was run'}"
+
+
+class OracleRefusedError(UnansweredError):
+    """A question that the server refuses, and would refuse again."""
+
+    def _message(self) -> str:
+        return (
+            f"the server refuses the question of agent {self.agent} about {self.trigger!r} in tick {self.tick}: "
+            f"{self._cause}; the run ends with its whole ticks; "
+            "once that is mended, `prism resume` goes on and asks it again"
         )
 
 
@@ -137,39 +162,23 @@ class OracleOutageError(OracleUnavailableError):
     """A server that was away for longer than the run waits: no choice was made in its place.
 
     Args:
-        waited_s: the seconds since the first of the calls that failed in a row.
+        waited_s: the seconds since the first of the calls that failed in a row; `since`: that moment, in UTC.
+        ticks: whole ticks of the run.
         reason: the reason of the latest failure in one word; `detail` says more.
     """
 
-    def __init__(self, waited_s: float, reason: str, detail: str = "") -> None:
+    def __init__(self, waited_s: float, since: datetime, ticks: int, reason: str, detail: str = "") -> None:
         self.waited_s = waited_s
+        self.since = since
+        self.ticks = ticks
         self.failure = reason
         self.detail = detail
         super().__init__(
-            f"the oracle has not answered for {waited_s:.0f} s: {reason}{f' ({detail})' if detail else ''}; "
-            "the run ends with its whole ticks, and no choice was made for anybody; "
-            "once the oracle is back, `prism resume` goes on and asks the open questions"
+            f"the oracle has not answered for {waited_s:.0f} s, since {since:%Y-%m-%d %H:%M:%S} UTC: "
+            f"{_cause(reason, detail)}; the run ends with its {ticks:,} whole ticks, and no choice was made for "
+            "anybody; once the oracle is back, `prism resume` goes on and asks the open questions"
         )
 
 
-class OracleRefusedError(OracleUnavailableError):
-    """A question that the server refuses, and would refuse again.
-
-    Args:
-        agent: the agent that asked.
-        tick: the tick of the question.
-        trigger: the trigger that the question is about.
-        reason: the reason in one word; `detail` says more.
-    """
-
-    def __init__(self, agent: int, tick: int, trigger: str, reason: str, detail: str = "") -> None:
-        self.agent = agent
-        self.tick = tick
-        self.trigger = trigger
-        self.failure = reason
-        self.detail = detail
-        super().__init__(
-            f"the server refuses the question of agent {agent} about {trigger!r} in tick {tick}: {reason}"
-            f"{f' ({detail})' if detail else ''}; the run ends with its whole ticks; "
-            "once that is mended, `prism resume` goes on and asks it again"
-        )
+def _cause(reason: str, detail: str) -> str:
+    return f"{reason} ({detail})" if detail else reason

@@ -9,7 +9,8 @@ import click
 
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
 from actors.cli.lazy_group import LazyGroup, Named
-from actors.core.errors import MetricsAddressError, RunDirectoryError
+from actors.core.errors import InterruptedRunError, MetricsAddressError, RunDirectoryError
+from actors.runs.signals import EXIT_BASE, StopOnSignal
 from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
 
 EPILOG = """\b
@@ -20,7 +21,7 @@ Exit codes:
   3    a configuration or input file that cannot be run
   4    stopped at the spend cap, or because too many choices are fallbacks
   5    the oracle's backend cannot be used, or stayed away
-  130  stopped by SIGINT, 143 by SIGTERM, after the tick was finished
+  130  stopped by SIGINT, 143 by SIGTERM, after a whole tick
 """
 
 
@@ -46,6 +47,10 @@ COMMANDS = {
     "fork": Named(
         "actors.cli.fork:fork",
         "Run another future of the run in the directory RUN: the same first TICK ticks, then other settings.",
+    ),
+    "repair": Named(
+        "actors.cli.repair:repair",
+        "Run the run in the directory RUN again from the first answer that it has lost, and ask only what failed.",
     ),
     "backtest": Named(
         "actors.cli.backtest:backtest_command", "Compare the policy rule of CONFIG with the interest rates of history."
@@ -114,4 +119,6 @@ def exit_code(error: PrismError) -> int:
         return EXIT_SPENT
     if isinstance(error, OracleUnavailableError):
         return EXIT_ORACLE
+    if isinstance(error, InterruptedRunError):
+        return EXIT_BASE + StopOnSignal.number(error.signal)
     return EXIT_FAILED

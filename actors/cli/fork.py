@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-import anyio
 import click
 
-from actors.cli.options import OUT, QUIET, RUN, SET, TICKS
-from actors.cli.run_command import has_new_ticks, run_and_report, with_progress
+from actors.cli.options import OUT, PREPARE, QUIET, RUN, SET, TICKS
+from actors.cli.run_command import branch_and_report
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
-from actors.runs.lock import locked
-from actors.runs.resume import resume_run
-from prism.errors import OracleUnavailableError
 
 
 @click.command()
@@ -25,7 +20,7 @@ from prism.errors import OracleUnavailableError
 @SET
 @TICKS
 @OUT
-@click.option("--prepare", is_flag=True, help="Only write the new run's directory; `prism resume` runs it.")
+@PREPARE
 @QUIET
 def fork(  # noqa: PLR0913  # one for each option
     path: Path, tick: int, overrides: Sequence[str], ticks: int | None, out: Path | None, *, prepare: bool, quiet: bool
@@ -44,21 +39,4 @@ def fork(  # noqa: PLR0913  # one for each option
     parent = RunDirectory(path)
     parent.manifest()
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
-    with locked(child.path):
-        with ExitStack() as on_failure:
-            on_failure.callback(child.discard)
-            branching = partial(branch_off, parent, child, tick, overrides, ticks)
-            notes = anyio.run(partial(with_progress, branching, quiet=quiet))
-            on_failure.pop_all()
-        for note in notes:
-            click.echo(f"prism: {note}", err=True)
-        if prepare:
-            click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
-            return
-        run, _ = resume_run(child.path)
-        try:
-            run_and_report(run, quiet=quiet)
-        except OracleUnavailableError:
-            if not has_new_ticks(run):
-                child.discard()
-            raise
+    branch_and_report(child, partial(branch_off, parent, child, tick, overrides, ticks), prepare=prepare, quiet=quiet)

@@ -89,11 +89,10 @@ class MetricsClient:
                 return None
             return f"{self._directory}: its process is gone; continue with: prism resume {self._directory}"
         summary = RunDirectory(self._directory).summary()
-        return (
-            None
-            if summary is None
-            else f"{self._directory}: {summary.get('status')} after {summary.get('ticks')} ticks"
-        )
+        if summary is None:
+            return None
+        status = str(summary.get("status")).replace("_", " ")
+        return f"{self._directory}: {status} after {summary.get('ticks')} ticks"
 
     def intervals(self, every_s: float, window_s: float) -> Iterator[tuple[Interval | None, str]]:
         """Yield `(the latest window_s seconds, "")`, or `(None, the problem)`, every `every_s` seconds."""

@@ -23,6 +23,7 @@ OUT = click.option(
     metavar="DIR",
     help="Write the run's files here; must be empty or new.  [default: the next free runs/NAME-001]",
 )
+PREPARE = click.option("--prepare", is_flag=True, help="Only write the new run's directory; `prism resume` runs it.")
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables, only the digest at the end.")
 TICKS = click.option(
     "--ticks",

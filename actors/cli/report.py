@@ -13,7 +13,7 @@ from rich.text import Text
 from actors.cli.sparkline import Sparklines, read_paths
 from actors.display.progress import duration, usd
 from actors.runs.rounds_csv import ROUNDS
-from actors.runs.summary import Summary
+from actors.runs.summary import DONE, DONE_WITH_FALLBACKS, Summary
 from prism.llm import OracleStatistics
 
 BAR_WIDTH = 24
@@ -22,7 +22,10 @@ LONGEST_GROUP = 5
 
 def render(summary: Summary, directory: str) -> RenderableType:
     """Return the summary as text and tables, with the directory of its files."""
-    status = Text(f"{summary.status}", style="bold green" if summary.status == "done" else "bold yellow")
+    status = Text(DONE if summary.is_done else summary.status)
+    status.stylize("bold green" if summary.status == DONE else "bold yellow")
+    if summary.status == DONE_WITH_FALLBACKS:
+        status.append(f", {_plural(summary.fallbacks, 'fallback')}")
     length = f"{_plural(summary.rounds, 'round')}, {_plural(summary.ticks, 'tick')}"
     if summary.stopped_by is not None:
         status.append(f" by {summary.stopped_by} after tick {summary.ticks:,}")
@@ -107,10 +110,18 @@ def _cost(llm: OracleStatistics) -> str:
     return f"  cost: {usd(llm.cost_usd)}{of_it}\n"
 
 
+def _retries(summary: Summary) -> str:
+    """Return the questions that were asked again, and why; empty if there are none."""
+    if not summary.oracle_retries:
+        return ""
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in summary.retries_by_reason.items())
+    return f"{summary.oracle_retries:,} asked again ({reasons}), "
+
+
 def _footer(summary: Summary, directory: str) -> Text:
     return Text(
         f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f}\n"
-        f"{summary.oracle_questions:,} questions, {summary.oracle_calls:,} calls, "
+        f"{summary.oracle_questions:,} questions, {summary.oracle_calls:,} calls, {_retries(summary)}"
         f"{summary.fallback_share:.1%} fallbacks\n"
         f"digest {summary.digest}\n"
         f"files in {directory}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,11 +20,16 @@ from actors.display.progress import show_progress
 from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
-from actors.runs.execute import FALLBACK_SHARE, SPEND_CAP, Display, Host, Run, execute
+from actors.runs.directory import RunDirectory
+from actors.runs.execute import Display, Host, Run, execute
+from actors.runs.lock import locked
+from actors.runs.manifest import FALLBACK_SHARE, SPEND_CAP
+from actors.runs.resume import resume_run
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import OracleConfig
+from prism.errors import OracleUnavailableError
 
 T = TypeVar("T")
 
@@ -62,7 +68,7 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
         click.echo(summary.digest)
     else:
         Console().print(render(summary, str(run.directory.path)))
-        _print_fallbacks(summary)
+        _print_fallbacks(summary, run.directory.path)
         _print_resume_command(summary, run.directory.path, run.config.oracle)
     if summary.stopped_by in {SPEND_CAP, FALLBACK_SHARE}:
         sys.exit(EXIT_SPENT)
@@ -70,17 +76,52 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
         sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
 
 
+def branch_and_report(
+    child: RunDirectory,
+    branching: Callable[[Callable[[Simulation], None]], Awaitable[list[str]]],
+    *,
+    prepare: bool,
+    quiet: bool,
+) -> None:
+    """Write a run that branches off another, run it, and report its end as `run_and_report` does.
+
+    Args:
+        child: its directory, just created. It is removed if no tick of the new run's own comes about.
+        branching: writes the run, given a function to call with the simulation of the past; returns notes on it.
+        prepare: only write it.
+    """
+    with locked(child.path):
+        with ExitStack() as on_failure:
+            on_failure.callback(child.discard)
+            notes = anyio.run(partial(with_progress, branching, quiet=quiet))
+            on_failure.pop_all()
+        for note in notes:
+            click.echo(f"prism: {note}", err=True)
+        if prepare:
+            click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
+            return
+        run, _ = resume_run(child.path)
+        try:
+            run_and_report(run, quiet=quiet)
+        except OracleUnavailableError:
+            if not has_new_ticks(run):
+                child.discard()
+            raise
+
+
 def has_new_ticks(run: Run) -> bool:
     """Return whether the journal has grown since the run was opened."""
     return RealDisk(run.directory.path).size(JOURNAL) > run.recorded.end
 
 
-def _print_fallbacks(summary: Summary) -> None:
-    """Say that some choices were not made by the oracle, and what to do if that stopped the run."""
+def _print_fallbacks(summary: Summary, path: Path) -> None:
+    """Say that some choices were not made by the oracle, and what can be done about it."""
     if not summary.fallbacks_by_reason:
         return
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in summary.fallbacks_by_reason.items())
-    text = f"prism: {100 * summary.fallback_share:.2g}% of the choices are fallbacks: {reasons}"
+    text = f"prism: {summary.fallbacks:,} fallbacks, {100 * summary.fallback_share:.2g}% of the choices: {reasons}"
+    if summary.is_done:
+        text += f"; to ask for them again: prism repair {path}"
     if summary.stopped_by == FALLBACK_SHARE:
         text += (
             "; that is more than oracle.max_fallback_share; mend the server or the model before you go on, or allow "
@@ -97,7 +138,7 @@ def _cap(oracle: OracleConfig) -> str:
 
 
 def _print_resume_command(summary: Summary, path: Path, oracle: OracleConfig) -> None:
-    if summary.status == "stopped":
+    if not summary.is_done:
         raised = f" --force --set oracle.{_cap(oracle)}=..." if summary.stopped_by == SPEND_CAP else ""
         click.echo(f"prism: stopped with a checkpoint; continue with: prism resume {path}{raised}", err=True)
 

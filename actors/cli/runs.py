@@ -23,7 +23,7 @@ def runs(root: Path) -> None:
     \b
     running   a process works on it
     done      it has all its ticks
-    stopped   it ended early with a checkpoint; `prism resume` continues it
+    stopped   it ended early on purpose, as the note says; `prism resume` continues it
     crashed   it ended otherwise; `prism resume` continues it
     damaged   its journal or configuration cannot be read; `prism verify` shows why
     """
@@ -75,6 +75,11 @@ def _block(line: ListedRun) -> str:
 
 
 def _note(line: ListedRun) -> str:
-    """Return the process that works on a run, and the run that it branched off."""
-    notes = [line.holder, f"fork of {line.parent}" if line.parent else None]
+    """Return the process that works on a run, what stopped it, its fallbacks, and the run that it branched off."""
+    notes = [
+        line.holder,
+        f"by {line.stopped_by}" if line.stopped_by else None,
+        f"{line.fallbacks:,} fallbacks" if line.fallbacks else None,
+        f"{'repair' if line.is_repair else 'fork'} of {line.parent}" if line.parent else None,
+    ]
     return ", ".join(filter(None, notes))

@@ -103,6 +103,13 @@ def testing() -> None:
     help="Calls that wait for a slot; further ones get a 503. Ollama calls it OLLAMA_MAX_QUEUE.",
 )
 @click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="Calls that it takes a second; further ones get a 429.  [default: any number]",
+)
+@click.option("--retry-after", is_flag=True, help="Say in each 429 when a call is taken again, in whole seconds.")
+@click.option(
     "--max-connections",
     type=click.IntRange(min=1),
     default=DEFAULT.max_connections,
@@ -239,6 +246,8 @@ def _settings(given: dict[str, Any]) -> ServerSettings:
         slots=given["slots"],
         max_queue=given["max_queue"],
         max_connections=given["max_connections"],
+        rate_per_s=given["rate"],
+        says_when=given["retry_after"],
         load_s=given["load"],
         latency=Latency(mean_s=given["latency"], p99_s=given["p99"], slope=given["slope"], seed=seed),
         faults=FaultPlan(

@@ -12,6 +12,8 @@ PrismError
     |   +-- RunLockedError     a run directory in use by another process            (exit 2)
     |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
     |       +-- ForkRefusedError a fork that would have another past                (exit 2)
+    |       +-- RepairRefusedError a repair that could not ask again                (exit 2)
+    +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 130, 143)
     +-- MetricsAddressError    an address that cannot be listened on                (exit 2)
     +-- WatchError             metrics of another run that cannot be read
     +-- JournalError           a record that cannot be written or read
@@ -161,6 +163,31 @@ class ForkRefusedError(ResumeRefusedError):
     """A fork that cannot be made from this run."""
 
     refusal = "cannot be forked"
+
+
+class RepairRefusedError(ResumeRefusedError):
+    """A repair that cannot be made of this run, or not with these settings."""
+
+    refusal = "cannot be repaired"
+
+
+class InterruptedRunError(ActorError):
+    """A run that was stopped by a signal while its server was away, so that the tick under way could not end.
+
+    Args:
+        signal: the name of the signal.
+        ticks: whole ticks of the run.
+        reason: the reason of the latest failure in one word.
+    """
+
+    def __init__(self, signal: str, ticks: int, reason: str) -> None:
+        self.signal = signal
+        self.ticks = ticks
+        self.reason = reason
+        super().__init__(
+            f"stopped by {signal} after {ticks:,} whole ticks, while the oracle was away ({reason}); no choice was "
+            "made in its place, and `prism resume` goes on with the next tick"
+        )
 
 
 class JournalError(ActorError):

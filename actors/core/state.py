@@ -47,12 +47,14 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         tokens: tokens used; `spent`: the calls to a model that used them, by outcome.
+        fallbacks: `{reason: count}`; `retries`: `{reason: times that a question was asked again after it}`.
     """
 
     answered: int = 0
     calls: int = 0
     coalesced: int = 0
     fallbacks: dict[str, int] = {}
+    retries: dict[str, int] = {}
     tokens: int = 0
     spent: Spending = ()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from prism.agents import Question
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import ConfigError
@@ -98,6 +99,29 @@ async def open_oracle(
     ):
         health = await taped.check()
         yield OpenOracle(domain.oracle(taped), _describe(config, health), health)
+
+
+async def copy_tape_without(
+    config: Config, domain: Domain, source: Path, target: Path, failed: Sequence[tuple[Question[Any], str]]
+) -> None:
+    """Copy a tape, without what came of some questions, so that they are asked again when it is recorded on.
+
+    Args:
+        target: a file that does not exist yet.
+        failed: the questions, each with the reason why it has no answer.
+
+    Raises:
+        TapeError: a tape cannot be read or written.
+    """
+    with closing(Tape(source, "replay")) as tape:
+        tape.copy_to(target)
+    async with (
+        aclosing(make_model(config)) as model,
+        aclosing(TapedModel(model, Tape(target, "record"), "record")) as taped,
+    ):
+        oracle = domain.oracle(taped)
+        for question, reason in failed:
+            await oracle.before_retry(domain.asker(question), question.trigger, question.context, reason)
 
 
 def _tape_path(config: Config, directory: Path | None) -> Path:

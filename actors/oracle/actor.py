@@ -31,6 +31,9 @@ from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedErro
 from prism.llm.spending import cost_usd, metered
 from prism.statechart import ATTEMPT, Oracle
 
+AWAITED_EVERY_S = 0.1
+"""The time between two looks at whether the tick can end, while a run is to stop."""
+
 
 class OracleActor:
     """An actor that answers questions within the limits of the configuration.
@@ -46,6 +49,8 @@ class OracleActor:
         on_spent: called once when the spend cap is reached and the configuration says to stop.
         on_spoilt: called once when too many of the latest choices are fallbacks.
         prices: of the model's tokens.
+        ticks: returns the whole ticks of the run so far, for an error message.
+        is_awaited: returns whether the tick under way cannot end without an answer.
         observer: is told of every call.
     """
 
@@ -62,11 +67,13 @@ class OracleActor:
         on_spent: Callable[[], None] = lambda: None,
         on_spoilt: Callable[[], None] = lambda: None,
         prices: PricesConfig | None = None,
+        ticks: Callable[[], int] = lambda: 0,
+        is_awaited: Callable[[], bool] = lambda: True,
         observer: Observer | None = None,
     ) -> None:
         self.oracle = oracle
         self.statistics = OracleCounters()
-        self.admission = Admission(config, oracle, self._used, on_spent)
+        self.admission = Admission(config, oracle, self._used, on_spent, ticks)
         self._prices = prices or PricesConfig()
         self._asker = asker
         self._codec = codec
@@ -75,6 +82,7 @@ class OracleActor:
         self._answers = answers or Unrecorded()
         self._has_keys = type(oracle).key is not Oracle.key
         self._priority = priority
+        self._is_awaited = is_awaited
         self._observer = observer or Observer()
         self._waiting: FairQueue[WaitingQuestion] = FairQueue()
         self._open: dict[QuestionName, WaitingQuestion] = {}
@@ -85,6 +93,9 @@ class OracleActor:
         self._calling = 0
         self._has_ended = False
         self._timer: asyncio.TimerHandle | None = None
+        self._is_stopping = False
+        self._calls: anyio.abc.TaskGroup | None = None
+        """The tasks of the calls under way, while the actor runs."""
         self._room = asyncio.Event()
 
     @property
@@ -133,6 +144,23 @@ class OracleActor:
 
         return self.statistics.state(self.tokens, is_open, is_counted_again)
 
+    def stop_waiting(self) -> None:
+        """Wait no longer for a server that is away, now or from when it is found to be.
+
+        A probe may be under way that takes as long as a call may take. So the actor ends without its outcome.
+        """
+        if self._calls is not None and not self._is_stopping:
+            self._calls.start_soon(self._give_up_waiting)
+        self._is_stopping = True
+
+    async def _give_up_waiting(self) -> None:
+        """End the actor as soon as the tick under way waits for a server that is away."""
+        since = now = anyio.current_time()
+        while not (self._is_awaited() and self.admission.is_vain(since, now)):
+            await anyio.sleep(AWAITED_EVERY_S)
+            now = anyio.current_time()
+        raise self.admission.outage_error(now)
+
     async def run(self, mailbox: Mailbox[bytes]) -> None:
         """Answer questions until the mailbox closes.
 
@@ -145,6 +173,9 @@ class OracleActor:
         self.admission.breaker.abandoned()
         try:
             async with anyio.create_task_group() as calls:
+                self._calls = calls
+                if self._is_stopping:
+                    calls.start_soon(self._give_up_waiting)
                 self._accept(list(self._open.values()), calls)
                 while batch := await mailbox.receive_all():
                     await self._receive(batch, calls)
@@ -154,6 +185,7 @@ class OracleActor:
                     raise error from None
             raise
         finally:
+            self._calls = None
             if self._timer is not None:
                 self._timer.cancel()
             self._has_ended = True
@@ -289,7 +321,7 @@ class OracleActor:
         self, waiting: WaitingQuestion, answer: Answer, pause_s: float, calls: anyio.abc.TaskGroup
     ) -> None:
         """Put a question back into the queue after a pause. Its key and those that wait for its answer stay."""
-        self.statistics.retries[answer.reason] += 1
+        self.statistics.count_retry(waiting.name, answer.reason)
         await self._forget(waiting, answer)
         self._start_calls(calls)
         await anyio.sleep(pause_s)

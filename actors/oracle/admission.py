@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from actors.oracle import retry
@@ -25,6 +26,10 @@ from prism.statechart import Oracle
 
 LEAST_FAILURES, MOST_FAILURES = 3, 5
 """Limits of the failures in a row that open a breaker that holds: between them, as many as the calls at once."""
+
+SILENCE_S = 10.0
+"""The time without an answer after which a run that is to stop takes a failure for an outage. It may take minutes until
+a server that hangs is known to be away."""
 
 
 class Call(NamedTuple):
@@ -59,6 +64,7 @@ class Admission:
         oracle: the oracle that is asked.
         used: returns what the whole run has used so far.
         on_spent: called once when the spend cap is reached and the configuration says to stop.
+        ticks: returns the whole ticks of the run so far.
     """
 
     def __init__(
@@ -67,6 +73,7 @@ class Admission:
         oracle: Oracle[Any],
         used: Callable[[], Used],
         on_spent: Callable[[], None],
+        ticks: Callable[[], int] = lambda: 0,
     ) -> None:
         most = config.max_concurrency
         self.holds = config.mode == "pace" and config.on_outage != "fallback" and oracle.waits
@@ -82,6 +89,7 @@ class Admission:
         self._deadline_s = config.deadline_s if oracle.waits else math.inf
         self._used = used
         self._on_spent = on_spent
+        self._ticks = ticks
         self._is_spent = False
         self._bucket = TokenBucket(config.rate_per_s)
         self.learned_rate = LearnedRate()
@@ -119,9 +127,17 @@ class Admission:
         since = self.outages.since if self.is_holding else None
         return None if since is None else now - since
 
-    def stop_waiting(self) -> None:
-        """Wait for a server that is away no longer than until the next probe: the run is to stop."""
-        self._patience_s = 0.0
+    def is_vain(self, since: float, now: float) -> bool:
+        """Return whether a run that was to stop at `since` waits in vain: the server is away, or seems to be."""
+        is_failing = self.holds and self.outages.since is not None
+        return self.is_holding or (is_failing and now - max(since, self.outages.answered_at) >= SILENCE_S)
+
+    def outage_error(self, now: float) -> OracleOutageError:
+        """Return the error with which a run ends whose server is away."""
+        waited_s = 0.0 if self.outages.since is None else now - self.outages.since
+        # Only a person reads the moment: nothing depends on it.
+        since = datetime.now(UTC) - timedelta(seconds=waited_s)
+        return OracleOutageError(waited_s, since, self._ticks(), self.outages.reason, self.outages.detail)
 
     def room_delay(self, waiting: WaitingQuestion, calls: int, now: float) -> float:
         """Return the seconds until one more call may be under way; infinite if one has to end first.
@@ -238,10 +254,9 @@ class Admission:
         if self.breaker.is_closed:
             return
         self.outages.opened()
-        waited_s = self.outage_s(now) or 0.0
-        left_s = self._patience_s - waited_s
+        left_s = self._patience_s - (self.outage_s(now) or 0.0)
         if left_s <= 0.0:
-            raise OracleOutageError(waited_s, answer.reason, answer.detail)
+            raise self.outage_error(now)
         self.breaker.probe_by(now + left_s)
 
     def _has_reached_cap(self, used: Used) -> bool:

@@ -27,7 +27,8 @@ class Outages:
         self.reason = self.detail = ""
         """The latest failure."""
         self._end = 0.0
-        self._answered_at = float("-inf")
+        self.answered_at = float("-inf")
+        """The time of the latest answer."""
         self._is_logged = False
         self._begins: list[float] = []
         self._ends: list[float] = []
@@ -42,7 +43,7 @@ class Outages:
             pause_s: the pause that the server asked for; it belongs to the outage.
         """
         if self.since is None:
-            self.since = max(begun, self._answered_at)
+            self.since = max(begun, self.answered_at)
         self._end = max(self._end, now + pause_s)
         self.reason, self.detail = reason, detail
 
@@ -52,7 +53,7 @@ class Outages:
         Args:
             was_open: True if it answered the probe of an open breaker.
         """
-        self._answered_at = now
+        self.answered_at = now
         if self.since is None or (now < self._end and not was_open):
             return
         end = now if was_open else self._end

@@ -93,6 +93,11 @@ class OracleCounters:
         self.coalesced += 1
         self._add(name, "coalesced")
 
+    def count_retry(self, name: QuestionName, reason: str) -> None:
+        """Count a question that is asked again, because a call failed for this reason."""
+        self.retries[reason] += 1
+        self._add(name, "retries", reason)
+
     def count_answer(self, decided: Decided, now: float, detail: str = "") -> None:
         """Count an answer or a fallback.
 
@@ -150,12 +155,16 @@ class OracleCounters:
         for name, added in self._of_open.items():
             if is_open(name):
                 open_counts.update(added)
-        fallbacks = {reason: count - open_counts["fallbacks", reason] for reason, count in self.fallbacks.items()}
+        fallbacks, retries = (
+            {reason: count - open_counts[kind, reason] for reason, count in counts.items()}
+            for kind, counts in (("fallbacks", self.fallbacks), ("retries", self.retries))
+        )
         return OracleState(
             answered=self.answered - open_counts["answered", ""],
             calls=self.calls - open_counts["calls", ""],
             coalesced=self.coalesced - open_counts["coalesced", ""],
             fallbacks={reason: count for reason, count in fallbacks.items() if count},
+            retries={reason: count for reason, count in retries.items() if count},
             tokens=tokens,
             spent=spent.total,
         )
@@ -163,7 +172,7 @@ class OracleCounters:
     def restore(self, state: OracleState) -> None:
         """Set the counts to those of a checkpoint."""
         self.answered, self.calls, self.coalesced = state.answered, state.calls, state.coalesced
-        self.fallbacks = Counter(state.fallbacks)
+        self.fallbacks, self.retries = Counter(state.fallbacks), Counter(state.retries)
         self.tokens_before = state.tokens
         self.spent = Ledger(state.spent)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,7 +24,25 @@ MAGIC = b"PRISMA\r\n"
 FIRST_ANSWER = len(MAGIC)
 """The offset of the first answer."""
 
-_decode = msgspec.msgpack.Decoder(Decided).decode
+
+class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
+    """An answer in the log.
+
+    Args:
+        question: the `question_hash` of the only question that it answers; empty if its name is enough. `prism repair`
+            sets it, because after another decision an agent may ask something else under the same name.
+    """
+
+    question: bytes = b""
+
+
+_decode = msgspec.msgpack.Decoder(LoggedAnswer).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def question_hash(question: Question[Any]) -> bytes:
+    """Return 16 bytes that are equal for questions that are equal in every byte."""
+    return sha256(_encode(question)).digest()[:16]
 
 
 def encode_answer(decided: bytes) -> bytes:
@@ -31,7 +50,7 @@ def encode_answer(decided: bytes) -> bytes:
     return encode_frame(ORIGIN, decided)
 
 
-def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[Decided, int] | Damage]:
+def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LoggedAnswer, int] | Damage]:
     """Yield `(answer, offset after it)` from an offset on; the last item is the damage, if any."""
     for start, frame in read_frames(disk, ANSWERS, offset):
         if isinstance(frame, Damage):
@@ -59,12 +78,11 @@ class RecordedAnswers:
         self._at = offset
         self._newest = -1
         """The latest tick of a question whose answer has been read."""
-        self._read: dict[QuestionName, deque[Decided]] = {}
+        self._read: dict[QuestionName, deque[LoggedAnswer]] = {}
 
     def take(self, question: Question[Any]) -> Decided | None:
         """Remove and return the answer to a question; None if none was recorded."""
-        name = (question.agent, question.tick, question.trigger)
-        while name not in self._read and self._at < self._end:
+        while (found := self._take_read(question)) is None and self._at < self._end:
             record = next(self._records, None)
             if record is None or isinstance(record, Damage):
                 self._at = self._end
@@ -72,12 +90,19 @@ class RecordedAnswers:
             decided, self._at = record
             self._newest = max(self._newest, decided.asked)
             self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
-        answers = self._read.get(name)
-        if not answers:
-            return None
-        if len(answers) == 1:
-            del self._read[name]
-        return answers.popleft()
+        return found
+
+    def _take_read(self, question: Question[Any]) -> Decided | None:
+        """Remove and return the first answer to a question among those that have been read."""
+        name = (question.agent, question.tick, question.trigger)
+        answers = self._read.get(name, deque())
+        for index, decided in enumerate(answers):
+            if not decided.question or decided.question == question_hash(question):
+                del answers[index]
+                if not answers:
+                    del self._read[name]
+                return decided
+        return None
 
     def is_used_up(self, oldest_asked: int) -> bool:
         """Return whether no answer here is to a question of tick `oldest_asked` or later.

@@ -18,7 +18,7 @@ from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
 from actors.runs.lock import LOCK
-from actors.runs.manifest import Manifest
+from actors.runs.manifest import Manifest, Stop
 from actors.runs.rounds_csv import ROUNDS
 from prism.config import Config
 
@@ -94,9 +94,9 @@ class RunDirectory:
         """Write the manifest."""
         self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
-    def record_spent(self, tick: int) -> None:
-        """Record in the manifest that the spend cap ended the run after this many ticks."""
-        self.write_manifest(msgspec.structs.replace(self.manifest(), spent_at=tick))
+    def record_stop(self, stop: Stop) -> None:
+        """Record in the manifest what stopped the run before its last tick."""
+        self.write_manifest(msgspec.structs.replace(self.manifest(), stopped=stop))
 
     def manifest(self) -> Manifest:
         """Read the manifest.

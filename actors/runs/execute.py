@@ -11,7 +11,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import ActorError, JournalError, ungrouped
+from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
 from actors.factory.oracle_backends import open_oracle
@@ -24,7 +24,16 @@ from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
 from actors.runs.directory import SUMMARY, RunDirectory
-from actors.runs.manifest import Manifest
+from actors.runs.manifest import (
+    FALLBACK_SHARE,
+    NO_ANSWER,
+    OUTAGE,
+    REFUSED,
+    SPEND_CAP,
+    UNAVAILABLE,
+    Manifest,
+    Stop,
+)
 from actors.runs.rounds_csv import RoundsWriter, cut_series
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
@@ -33,11 +42,21 @@ from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import Config, OracleConfig
 from prism.domain import Domain
-from prism.errors import OracleFailedError
+from prism.errors import (
+    OracleFailedError,
+    OracleOutageError,
+    OracleRefusedError,
+    OracleUnavailableError,
+    UnansweredError,
+)
 from prism.statechart import Oracle
 
-SPEND_CAP = "spend_cap"
-FALLBACK_SHARE = "fallback_share"
+_REASONS: dict[type[OracleUnavailableError], str] = {
+    OracleOutageError: OUTAGE,
+    OracleRefusedError: REFUSED,
+    OracleFailedError: NO_ANSWER,
+}
+"""The reasons of stops, by the error of the oracle that they follow from."""
 
 Drive = Callable[[Simulation, Callable[[int], None], Callable[[], Awaitable[None]]], Awaitable[str | None]]
 """A function that runs a simulation, given the arguments of `Simulation.run`; it returns what stopped it early."""
@@ -112,14 +131,10 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
     """
     directory = run.directory
     async with open_log(directory.log) as logs, in_threads(_observing(directory, observed)) as observer:
-        try:
-            with ungrouped():
-                summary = await _run(run, host._replace(observer=host.observer or observer), logs)
-        except OracleFailedError as error:
-            if error.failure == "spent":
-                with suppress(ActorError):  # on a full disk it looks like a crash, and is resumed all the same
-                    await to_thread.run_sync(directory.record_spent, error.tick)
-            raise
+        with ungrouped():
+            summary = await _run(run, host._replace(observer=host.observer or observer), logs)
+    if summary.stopped_by is not None:
+        await _record_stop(run, Stop(tick=summary.ticks, reason=summary.stopped_by))
     try:
         await to_thread.run_sync(directory.write, SUMMARY, summary.to_json())
     except ActorError as error:
@@ -151,7 +166,12 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
         simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
     ) -> str | None:
         logs.tick = lambda: simulation.engine.tick
-        return await simulate(simulation, host, on_tick, between)
+        try:
+            return await simulate(simulation, host, on_tick, between)
+        except BaseExceptionGroup as group:
+            if (stop := _stop_of(group, max(simulation.engine.tick, run.recorded.ticks))) is not None:
+                await _record_stop(run, stop)
+            raise
 
     disk = RealDisk(run.directory.path, syncs=run.config.run.sync)
     begun = perf_counter()
@@ -164,6 +184,24 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
     finally:
         disk.close()
     return summarise(simulation, perf_counter() - begun, stopped_by)
+
+
+def _stop_of(group: BaseExceptionGroup[BaseException], ticks: int) -> Stop | None:
+    """Return the stop that an error of the oracle, or a signal while it was away, means; None for a crash."""
+    if (interrupted := first_error(group, InterruptedRunError)) is not None:
+        return Stop(tick=ticks, reason=interrupted.signal, detail=interrupted.reason)
+    error = first_error(group, OracleUnavailableError)
+    if error is None:
+        return None
+    reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), UNAVAILABLE)
+    detail = error.failure if isinstance(error, UnansweredError | OracleOutageError) else ""
+    return Stop(tick=ticks, reason=SPEND_CAP) if detail == "spent" else Stop(tick=ticks, reason=reason, detail=detail)
+
+
+async def _record_stop(run: Run, stop: Stop) -> None:
+    with suppress(ActorError), anyio.CancelScope(shield=True):
+        # On a full disk it looks like a crash, and is resumed all the same.
+        await to_thread.run_sync(run.directory.record_stop, stop)
 
 
 async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
@@ -221,13 +259,24 @@ async def simulate(
     on_tick: Callable[[int], None] = lambda _: None,
     between: Callable[[], Awaitable[None]] = do_nothing,
 ) -> str | None:
-    """Run a simulation to its end or to the first signal; return what stopped it early, if anything did."""
+    """Run a simulation to its end or to the first signal; return what stopped it early, if anything did.
+
+    Raises:
+        ExceptionGroup: the engine or the oracle failed; or a signal came while the oracle was away, which is an
+            `InterruptedRunError`, because the tick under way cannot end then.
+    """
     signals = host.stop_signal(simulation.stop)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(signals.run)
-        tasks.start_soon(host.display.show, simulation.progress)
-        await simulation.run(on_tick, between)
-        tasks.cancel_scope.cancel()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(signals.run)
+            tasks.start_soon(host.display.show, simulation.progress)
+            await simulation.run(on_tick, between)
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        if signals.received is None or (outage := first_error(group, OracleOutageError)) is None:
+            raise
+        interrupted = InterruptedRunError(signals.received.name, simulation.engine.tick, outage.failure)
+        raise BaseExceptionGroup("interrupted", [interrupted]) from None
     if signals.received is not None:
         return signals.received.name
     if simulation.is_spoilt:

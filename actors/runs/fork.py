@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +15,14 @@ from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, create_journal, header_of, read_header, read_ticks
-from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, create_answers, encode_answer, read_answers
+from actors.persistence.oracle_log import (
+    ANSWERS,
+    FIRST_ANSWER,
+    LoggedAnswer,
+    create_answers,
+    encode_answer,
+    read_answers,
+)
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import checkpoint_of
@@ -28,6 +36,26 @@ from actors.runtime.simulation import Simulation
 from prism.config import Config
 
 _COPY_BLOCK = 1 << 20
+
+
+class Branch(NamedTuple):
+    """A run that is to branch off another.
+
+    Args:
+        child: an empty directory.
+        tick: ticks in common.
+        config: the settings from then on; `built`: the domain that they describe.
+        answers: the parent's answers that it begins with.
+        repaired: the parent's lost answers that it asks for again; 0 for a fork that repairs nothing.
+    """
+
+    parent: RunDirectory
+    child: RunDirectory
+    tick: int
+    config: Config
+    built: BuiltDomain
+    answers: Iterable[LoggedAnswer]
+    repaired: int = 0
 
 
 async def fork(
@@ -55,20 +83,53 @@ async def fork(
         JournalError: the parent has fewer ticks, or its replay differs.
     """
     config = _config_of_fork(parent, overrides, ticks)
-    past = await replay(parent, tick, on_begin)
+    branch = Branch(parent, child, tick, config, build_domain(config), _answers_before(parent, tick))
+    return await branch_off(branch, on_begin)
+
+
+async def branch_off(branch: Branch, on_begin: Callable[[Simulation], None] = lambda _: None) -> list[str]:
+    """Write a run with its parent's past into a new directory.
+
+    Args:
+        on_begin: called with the simulation that runs the past again.
+
+    Returns:
+        Notes on what the new run lacks, a sentence each.
+
+    Raises:
+        ForkRefusedError: an input file has changed, or it would end before its past does.
+        JournalError: the parent has fewer ticks, or its replay differs.
+    """
+    parent, child, tick, config, built, *_ = branch
+    past = await _past(parent, tick, on_begin)
     if config.simulation.length < tick:
         problem = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
         raise ForkRefusedError(parent.path, [problem], f"Ask for --ticks {tick} or more.")
-    built = build_domain(config)
     _refuse_other_inputs(parent, built)
     future = Simulation(config, built.domain, built.domain.oracle())
     await copy_state(past, future)
     child.write_config(config)
     with child.writing():
-        await _write_past(parent, child, tick, future, built)
+        await _write_past(branch, future)
         notes = _copy_rounds(parent, child, tick, config.simulation.ticks_per_round)
-    _write_manifest(parent, child, tick, past, built)  # last: a directory without a manifest is no run
+    _write_manifest(branch, past)  # last: a directory without a manifest is no run
     return notes
+
+
+async def _past(parent: RunDirectory, tick: int, on_begin: Callable[[Simulation], None]) -> Simulation:
+    """Return the parent's simulation after this many ticks, which are compared with its journal."""
+    if tick:
+        return await replay(parent, tick, on_begin)
+    config = read_resolved(parent.path / _config_until(parent, 0))
+    return Simulation(config, build_domain(config).domain)
+
+
+def _answers_before(parent: RunDirectory, tick: int) -> Iterator[LoggedAnswer]:
+    """Yield the answers to questions of earlier ticks than this."""
+    disk = RealDisk(parent.path)
+    for record in read_answers(disk) if ANSWERS in disk.names() else ():
+        if not isinstance(record, Damage) and record[0].asked < tick:
+            yield record[0]
 
 
 def _config_of_fork(parent: RunDirectory, overrides: Sequence[str], ticks: int | None) -> Config:
@@ -92,29 +153,38 @@ def _refuse_other_inputs(parent: RunDirectory, built: BuiltDomain) -> None:
         raise ForkRefusedError(parent.path, changed, "Put it back.")
 
 
-def _write_manifest(parent: RunDirectory, child: RunDirectory, tick: int, past: Simulation, built: BuiltDomain) -> None:
+def _config_until(parent: RunDirectory, tick: int) -> str:
+    """Return the name of the file with the settings that the parent's ticks up to this one were run with."""
+    return next((fork.config for fork in parent.manifest().forks if fork.tick >= tick), CONFIG)
+
+
+def _write_manifest(branch: Branch, past: Simulation) -> None:
     """Write the manifest, and the configurations that the parts of the past were run with."""
+    parent, child, tick = branch.parent, branch.child, branch.tick
     name = f"config-until-{tick}.yaml"
-    forks = parent.manifest().forks
-    kept = tuple(fork for fork in forks if fork.tick < tick)
+    kept = tuple(fork for fork in parent.manifest().forks if fork.tick < tick)
     for before in kept:
         shutil.copyfile(parent.path / before.config, child.path / before.config)
-    config_of_past = next((fork.config for fork in forks if fork.tick >= tick), CONFIG)
-    shutil.copyfile(parent.path / config_of_past, child.path / name)
-    origin = Fork(parent=str(parent.path), tick=tick, digest=past.engine.digest.hexdigest(), config=name)
-    child.write_manifest(msgspec.structs.replace(manifest_of(past.config, built.inputs), forks=(*kept, origin)))
+    shutil.copyfile(parent.path / _config_until(parent, tick), child.path / name)
+    origin = Fork(
+        parent=str(parent.path),
+        tick=tick,
+        digest=past.engine.digest.hexdigest(),
+        config=name,
+        repaired=branch.repaired,
+    )
+    manifest = manifest_of(past.config, branch.built.inputs)
+    child.write_manifest(msgspec.structs.replace(manifest, forks=(*kept, origin)))
 
 
-async def _write_past(
-    parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation, built: BuiltDomain
-) -> None:
-    """Write the journal up to the fork, the answers to questions asked before it, and a checkpoint at it."""
-    source, target = RealDisk(parent.path), RealDisk(child.path)
+async def _write_past(branch: Branch, future: Simulation) -> None:
+    """Write the journal up to the fork, the answers that the new run begins with, and a checkpoint at the fork."""
+    tick, built = branch.tick, branch.built
+    source, target = RealDisk(branch.parent.path), RealDisk(branch.child.path)
     try:
         create_answers(target)
-        for record in read_answers(source) if ANSWERS in source.names() else ():
-            if not isinstance(record, Damage) and record[0].asked < tick:
-                target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(record[0])))
+        for answer in branch.answers:
+            target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
         target.sync(ANSWERS)
         create_journal(target, header_of(future.config, built.inputs, built.domain.size, version("prism-sim")))
         header_end = target.size(JOURNAL)

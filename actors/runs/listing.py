@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum, unique
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header, scan_journal
 from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
 from actors.runs.lock import holder_of
+from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
 from prism.errors import ConfigError
 
@@ -22,8 +24,8 @@ from prism.errors import ConfigError
 class RunStatus(StrEnum):
     """The status of a run.
 
-    `running`: a process works on it. `done` and `stopped`: it ended so. `crashed`: it ended otherwise. `damaged`: its
-    journal cannot be read.
+    `running`: a process works on it. `done` and `stopped`: it ended so, as a signal, a limit or the oracle made it.
+    `crashed`: it ended otherwise. `damaged`: its journal cannot be read.
     """
 
     RUNNING = "running"
@@ -41,7 +43,9 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
         digest: the digest after those ticks.
         is_resumable: whether `prism resume` can continue it.
         holder: the process that works on it.
-        parent: the run that it branched off.
+        stopped_by: what stopped it, in a word or two; empty unless it is `stopped`.
+        fallbacks: the choices that it made without the oracle, if it has ended with a summary.
+        parent: the run that it branched off; `is_repair`: to repair it.
     """
 
     path: Path
@@ -52,7 +56,10 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     is_resumable: bool
     holder: str | None = None
+    stopped_by: str = ""
+    fallbacks: int = 0
     parent: str | None = None
+    is_repair: bool = False
 
 
 def runs_in(root: Path) -> list[ListedRun]:
@@ -85,13 +92,17 @@ def list_run(path: Path) -> ListedRun:
             is_resumable=False,
             holder=holder,
         )
-    summary = directory.summary()
+    summary = directory.summary() or {}
+    if summary.get("ticks") != ticks:  # it is the summary of an earlier end
+        summary = {}
+    stopped_by = _stopped_by(manifest, summary, ticks)
     if holder is not None:
         status = RunStatus.RUNNING
-    elif summary is not None and summary.get("ticks") == ticks:  # else it is the summary of an earlier end
+    elif summary:
         status = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
     else:
-        status = RunStatus.STOPPED if manifest.spent_at == ticks else RunStatus.CRASHED
+        status = RunStatus.STOPPED if stopped_by else RunStatus.CRASHED
+    fork = manifest.forks[-1] if manifest.forks else None
     return ListedRun(
         path=path,
         status=status,
@@ -101,8 +112,24 @@ def list_run(path: Path) -> ListedRun:
         digest=digest,
         is_resumable=status in {RunStatus.STOPPED, RunStatus.CRASHED},
         holder=holder,
-        parent=manifest.forks[-1].parent if manifest.forks else None,
+        stopped_by=stopped_by if status is RunStatus.STOPPED else "",
+        fallbacks=_fallbacks(summary),
+        parent=None if fork is None else fork.parent,
+        is_repair=fork is not None and fork.repaired > 0,
     )
+
+
+def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:
+    """Return what stopped a run after this many ticks; empty if nothing did, or it crashed."""
+    stop = manifest.stopped
+    if stop is None or stop.tick != ticks:
+        return str(summary.get("stopped_by") or "")
+    return f"{stop.reason} ({stop.detail})" if stop.detail else stop.reason
+
+
+def _fallbacks(summary: dict[str, Any]) -> int:
+    reasons = summary.get("fallbacks_by_reason")
+    return sum(reasons.values()) if isinstance(reasons, dict) else 0
 
 
 def _journal(path: Path) -> tuple[int, int, str]:

@@ -13,6 +13,10 @@ import msgspec
 import prism
 from prism.config import Config
 
+SPEND_CAP, FALLBACK_SHARE = "spend_cap", "fallback_share"
+OUTAGE, REFUSED, NO_ANSWER, UNAVAILABLE = "outage", "refused", "no_answer", "unavailable"
+"""The reasons, besides signals, for which a run stops before its last tick: its settings, or its oracle."""
+
 PACKAGES = ("prism-sim", "anyio", "igraph", "msgspec", "numpy", "xxhash")
 """The packages whose versions could change a result."""
 
@@ -25,12 +29,28 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
         tick: ticks that the two have in common.
         digest: the digest after those ticks.
         config: the file with the settings that they were run with.
+        repaired: the other run's lost answers that `prism repair` asked for again; 0 for `prism fork`.
     """
 
     parent: str
     tick: int
     digest: str
     config: str
+    repaired: int = 0
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a run before its last tick, on purpose.
+
+    Args:
+        tick: ticks committed before it.
+        reason: the name of a signal, or one of the reasons above.
+        detail: what the server did, in a word; empty if no server is to blame.
+    """
+
+    tick: int
+    reason: str
+    detail: str = ""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +64,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         resumed: the ticks at which it was resumed.
         accepted: `{setting: value}` that `prism resume --force` has changed. Packages and code of that resume replace
             the earlier ones.
-        spent_at: the ticks after which the spend cap ended the run without a summary; None if it did not.
+        stopped: what stopped the run before its last tick; None if nothing did, or it crashed.
     """
 
     python: str
@@ -57,7 +77,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     forks: tuple[Fork, ...] = ()
     resumed: tuple[int, ...] = ()
     accepted: dict[str, Any] = {}
-    spent_at: int | None = None
+    stopped: Stop | None = None
 
 
 def manifest_of(config: Config, inputs: dict[str, str]) -> Manifest:

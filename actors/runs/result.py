@@ -39,7 +39,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_done(self) -> bool:
         """True if the run has all its ticks; False if Ctrl-C or the spend cap has stopped it."""
-        return self.summary.status == "done"
+        return self.summary.is_done
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name} {value}" for name, value in self._facts())

@@ -16,8 +16,8 @@ from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.recovery import recover
 from actors.runs.compatibility import refuse_unless_compatible
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.execute import SPEND_CAP, Run
-from actors.runs.manifest import Manifest
+from actors.runs.execute import Run
+from actors.runs.manifest import SPEND_CAP, Manifest
 from actors.runs.rounds_csv import ROUNDS, covered_ticks
 from prism.config import LENGTH_MAX, Config, load_config
 from prism.errors import ConfigError
@@ -75,7 +75,7 @@ def resume_run(
     run = Run(
         directory=directory,
         config=config,
-        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, recorded.ticks), spent_at=None),
+        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, recorded.ticks), stopped=None),
         domain=domain,
         recorded=recorded,
         digest=recovered.digest,

@@ -13,18 +13,22 @@ from prism.agents import DECIDED, FALLBACKS
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.statistics import statistics_of
 
+DONE, DONE_WITH_FALLBACKS, STOPPED = "done", "done_with_fallbacks", "stopped"
+
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a run. Only `wall_s`, `latency_s_*` and `stopped_by` do not follow from config, seed and answers.
 
     Args:
         digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
-        status: `done`, or `stopped` by a signal or the spend cap, as `stopped_by` says.
+        status: `done`; `done_with_fallbacks` if some choices were made without the oracle; or `stopped` before the
+            last tick, as `stopped_by` says.
         activations: triggers answered by agents.
         oracle_questions: ambiguous choices. `oracle_calls`: those that were put to the oracle; the others shared the
             answer of an identical one (`oracle_coalesced`), came from a tape, or were not asked.
         decisions_by_source: transitions by what decided them: rule, oracle, llm, fallback, timeout.
         unmoved_by_source: turns without a transition, by the reason.
+        oracle_retries: times that a question was asked again, because a call failed; `retries_by_reason`: why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
         guard_errors: `{row: times its guard raised}`.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
@@ -51,6 +55,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     oracle_calls: int
     oracle_coalesced: int
     oracle_calls_per_1000_activations: float
+    oracle_retries: int = 0
+    retries_by_reason: dict[str, int] = {}
     fallback_share: float
     fallbacks_by_reason: dict[str, int]
     crashes: int
@@ -61,6 +67,16 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     llm: OracleStatistics | None
     wall_s: float
     world: dict[str, Any]
+
+    @property
+    def is_done(self) -> bool:
+        """True if the run has all its ticks."""
+        return self.status != STOPPED
+
+    @property
+    def fallbacks(self) -> int:
+        """The number of choices that were made without the oracle."""
+        return sum(self.fallbacks_by_reason.values())
 
     def to_json(self) -> bytes:
         """Return the summary as indented JSON."""
@@ -92,9 +108,10 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     asked = sum(count for source, count in decisions.items() if source in DECIDED)
     latencies = oracle.latencies
     ticks = simulation.engine.tick
+    fallbacks = oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)
     return Summary(
         digest=simulation.engine.digest.hexdigest(),
-        status="done" if ticks == simulation.ticks else "stopped",
+        status=(DONE_WITH_FALLBACKS if fallbacks else DONE) if ticks == simulation.ticks else STOPPED,
         stopped_by=stopped_by,
         seed=simulation.config.simulation.seed,
         agents=simulation.domain.size,
@@ -111,10 +128,10 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         oracle_calls=oracle.calls,
         oracle_coalesced=oracle.coalesced,
         oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, counters.activations),
+        oracle_retries=sum(oracle.retries.values()),
+        retries_by_reason=dict(sorted(oracle.retries.items())),
         fallback_share=_ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked),
-        fallbacks_by_reason=dict(
-            sorted((oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)).items())
-        ),
+        fallbacks_by_reason=dict(sorted(fallbacks.items())),
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),

@@ -87,6 +87,8 @@ class EngineActor:
         self._tick_s = config.run.tick_s
         self.unanswered = 0
         """Triggers sent whose answer has not been read."""
+        self.is_waiting = False
+        """True while the tick waits for the oracle."""
         self._frame: list[bytes] = []
         """The answers that this tick has committed so far, as the agents encoded them."""
         self._end = 0
@@ -172,8 +174,10 @@ class EngineActor:
         if late is None and not self._waits:
             return
         awaited = [agent for agent in agents if late is None or agent not in late]
+        self.is_waiting = True
         while self.open_questions.any_unanswered(awaited):
             self.open_questions.add_answers(await self.decisions.receive_all())
+        self.is_waiting = False
         self.open_questions.discard_answers(late or ())
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:

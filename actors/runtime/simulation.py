@@ -109,6 +109,8 @@ class Simulation:
             on_spent=self._stop_spent,
             on_spoilt=self._stop_spoilt,
             prices=config.llm.prices,
+            ticks=lambda: self.engine.tick,
+            is_awaited=lambda: self.engine.is_waiting,
             observer=self._observer,
         )
         self.is_spent = False
@@ -221,8 +223,8 @@ class Simulation:
             services.cancel_scope.cancel()
 
     def stop(self) -> None:
-        """Finish the tick, then end. If the server is away, the tick is given up at the next failed probe."""
-        self.oracle.admission.stop_waiting()
+        """Finish the tick, then end. If that would wait for a server that is away, the tick is given up."""
+        self.oracle.stop_waiting()
         self.engine.stop()
 
     def _stop_spent(self) -> None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
+import msgspec
+
 from actors.testing import models
 from actors.testing.completions import Api, Ask, Timing, complete
 from actors.testing.decode import too_deep
 from actors.testing.delivery import Link, deliver, stream
-from actors.testing.errors import ApiError, BusyError
+from actors.testing.errors import ApiError, BusyError, TooManyError
 from actors.testing.exchange import Exchange, readable
 from actors.testing.faults import Fault, FaultPlayer
 from actors.testing.models import full_name
 from actors.testing.ollama_api import ChatApi, GenerateApi
 from actors.testing.openai_api import OpenAiApi, unauthorized
+from actors.testing.rate_limit import RateLimit
 from actors.testing.settings import ServerSettings, SystemOne
 from actors.testing.slots import Slots
 from actors.testing.statistics import Counters
@@ -67,6 +71,7 @@ class App:
         self.loaded: dict[str, object] = {}
         self._loading = asyncio.Lock()
         self._player = FaultPlayer()
+        self._rate = RateLimit()
 
     async def handle(self, request: Request, link: Link) -> None:
         """Answer one request, and remember it."""
@@ -136,6 +141,9 @@ class App:
             return
         self.calls += 1
         exchange.call = self.calls
+        if (wait_s := self._refused_s()) > 0.0:
+            await self._refuse(api, link, exchange, TooManyError(), wait_s if self.settings.says_when else None)
+            return
         exchange.fault = fault = self._player.next(self.settings.faults, self.calls)
         self.in_flight += 1
         self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
@@ -149,9 +157,19 @@ class App:
         finally:
             self.in_flight -= 1
 
-    async def _refuse(self, api: Api, link: Link, exchange: Exchange, error: ApiError) -> None:
+    def _refused_s(self) -> float:
+        """Return the seconds for which no call is taken, because there were too many; 0 if this one is."""
+        rate_per_s = self.settings.rate_per_s
+        return 0.0 if rate_per_s is None else self._rate.take(rate_per_s, time.monotonic())
+
+    async def _refuse(
+        self, api: Api, link: Link, exchange: Exchange, error: ApiError, retry_after_s: float | None = None
+    ) -> None:
         exchange.status = error.status
-        await deliver(link, api.render_error(error.status, error.message))
+        response = api.render_error(error.status, error.message)
+        if retry_after_s is not None:
+            response = msgspec.structs.replace(response, headers={"Retry-After": str(math.ceil(retry_after_s))})
+        await deliver(link, response)
 
     async def _run(self, api: Api, ask: Ask, link: Link, exchange: Exchange) -> Response | None:
         """Return the response of a call that had its turn in a slot; None when it was streamed from there."""

@@ -7,6 +7,7 @@ PrismError
     +-- ServerProcessError     a process that ended before it listened
 ApiError                       a request that is answered with an error status
 +-- BusyError                  one too many for the queue
++-- TooManyError               one too many for a second
 BadFrameError                  bytes that are no HTTP, or too many
 """
 
@@ -62,6 +63,13 @@ class BusyError(ApiError):
 
     def __init__(self) -> None:
         super().__init__(503, "server busy, please try again.  maximum pending requests exceeded")
+
+
+class TooManyError(ApiError):
+    """There were too many calls in a second."""
+
+    def __init__(self) -> None:
+        super().__init__(429, "too many requests")
 
 
 class BadFrameError(Exception):

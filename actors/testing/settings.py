@@ -44,6 +44,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         slots: calls that run at once (OLLAMA_NUM_PARALLEL).
         max_queue: calls that wait for a slot (OLLAMA_MAX_QUEUE); more get a 503.
         max_connections: open connections; more get a 503 and are closed.
+        rate_per_s: calls that it takes a second; more get a 429. None for any number.
+        says_when: whether a 429 says in `Retry-After`, in whole seconds, when a call is taken again.
         load_s: seconds to load a model, at its first call and after a change of num_ctx.
         latency: seconds of a call.
         faults: calls that fail, and how.
@@ -63,6 +65,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     slots: int = 4
     max_queue: int = 512
     max_connections: int = 1_000
+    rate_per_s: float | None = None
+    says_when: bool = False
     load_s: float = 0.0
     latency: Latency = Latency()
     faults: FaultPlan = FaultPlan()
@@ -84,5 +88,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         ):
             if value < least:
                 raise ServerSettingsError(name, f"must be at least {least}, not {value}")
+        if self.rate_per_s is not None and not 0 < self.rate_per_s < float("inf"):
+            raise ServerSettingsError("rate_per_s", f"must be greater than 0, not {self.rate_per_s}")
         if not 0 <= self.load_s < float("inf"):
             raise ServerSettingsError("load_s", f"must be at least 0, not {self.load_s}")

@@ -91,6 +91,18 @@ ORACLE = Layout(
                 "ops",
                 Query(total(rate("prism_fallbacks_total"), "reason"), "{{reason}}"),
             ),
+            lines(
+                "Outage",
+                "Seconds for which questions have been held, because the server is away. The clock waits as long.",
+                "s",
+                Query(total(of_run("prism_oracle_outage_seconds"), "reason"), "{{reason}}"),
+            ),
+            stacked(
+                "Questions asked again",
+                "Calls a second that failed and are made again: late answers, but no lost ones.",
+                "ops",
+                Query(total(rate("prism_oracle_retries_total"), "reason"), "{{reason}}"),
+            ),
             states(
                 "Circuit breaker",
                 "Open while the server gets no calls, half open during a probe.",

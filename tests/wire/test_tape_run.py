@@ -104,7 +104,7 @@ def test_past_the_most_calls_every_question_is_counted_as_spent(prism: Prism, tm
     with ModelServer() as server:
         ended = prism(server.url, oracle={"max_calls": 40, "when_spent": "fallback"})
     written = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert (ended.code, written["status"], written["stopped_by"]) == (0, "done", None)
+    assert (ended.code, written["status"], written["stopped_by"]) == (0, "done_with_fallbacks", None)
     assert (written["oracle_calls"], written["decisions_by_source"]["llm"]) == (40, 40)
     assert written["fallbacks_by_reason"] == {"spent": written["oracle_questions"] - 40}
 

@@ -134,7 +134,9 @@ def test_the_embedded_oracle_computes_and_so_has_no_deadline(prism: Prism, tmp_p
     assert json.loads((tmp_path / "hasty" / "summary.json").read_text())["fallback_share"] == 0
 
 
-@pytest.mark.parametrize(("when_spent", "code", "status"), [("fallback", 0, "done"), ("stop", 4, "stopped")])
+@pytest.mark.parametrize(
+    ("when_spent", "code", "status"), [("fallback", 0, "done_with_fallbacks"), ("stop", 4, "stopped")]
+)
 def test_past_the_spend_cap_there_are_fallbacks_or_an_end(
     when_spent: str, code: int, status: str, prism: Prism, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_each_state_is_told(five: Path, prism: Prism) -> None:
     assert told["runs/done"][2:5] == ["72", "72", "60"]
     assert told["runs/running"][6:8] == ["process", str(os.getpid())]
     assert int(told["runs/stopped"][2]) < 72
+    assert "by spend_cap, " in ended.out
 
 
 ECONOMY = """
@@ -79,8 +80,8 @@ def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
     with ModelServer() as server:
         (tmp_path / "economy.yaml").write_text(ECONOMY.format(host=server.url))
         assert prism("run", "economy.yaml", "-q", "--set", f"oracle.{cap}", "--out", "runs/economy").code == 4
-        state, resumable, ticks, *_ = rows(prism("runs").out)["runs/economy"]
-        assert (state, resumable) == ("stopped", "yes")
+        state, resumable, ticks, *note = rows(prism("runs").out)["runs/economy"]
+        assert (state, resumable, note[-2:]) == ("stopped", "yes", ["by", "spend_cap"])
         assert 0 < int(ticks) < 6
         assert prism("verify", "runs/economy").code == 0
         more = ("--force", "--set", "oracle.max_calls=1000", "--set", "oracle.max_tokens=1000000")
@@ -89,7 +90,7 @@ def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
 
 
 @pytest.mark.network
-def test_an_economy_that_ends_for_want_of_an_answer_has_crashed_also_where_a_cap_had_ended_it_before(
+def test_an_economy_that_ends_for_want_of_an_answer_is_stopped_by_that_also_where_a_cap_had_ended_it_before(
     prism: Prism, tmp_path: Path
 ) -> None:
     with ModelServer() as server:
@@ -100,7 +101,8 @@ def test_an_economy_that_ends_for_want_of_an_answer_has_crashed_also_where_a_cap
         host = ("--set", f"llm.host={broken.url}", "--set", "oracle.max_calls=1000", "--force")
         ended = prism("resume", "runs/economy", "-q", *host)
     assert (ended.code, "server_error" in ended.err, "goes on from there" in ended.err) == (5, True, True)
-    assert rows(prism("runs").out)["runs/economy"][:2] == ["crashed", "yes"]
+    told = rows(prism("runs").out)["runs/economy"]
+    assert (told[:2], told[-3:]) == (["stopped", "yes"], ["by", "no_answer", "(server_error)"])
 
 
 def test_what_is_piped_is_complete_however_long(prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import anyio
 import anyio.abc
 
+from actors.core.errors import first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided
 from actors.oracle.actor import OracleActor
 from prism.agents import Question, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
+from prism.errors import OracleOutageError
 from prism.statechart import Oracle
 from tests.domains import TrafficDomain
 
@@ -37,6 +39,8 @@ class Bench:
         asker: Callable[[Question[Any]], StatefulAgent[Any]] | None = None,
         capacity: int = 1000,
         prices: PricesConfig | None = None,
+        ticks: int = 0,
+        is_awaited: bool = True,
     ) -> None:
         config = config or OracleConfig()
         domain = TrafficDomain()
@@ -53,6 +57,8 @@ class Bench:
             on_spent=self._count_stop,
             on_spoilt=self._count_stop,
             prices=prices,
+            ticks=lambda: ticks,
+            is_awaited=lambda: is_awaited,
         )
 
     def put(self, *questions: Question[int]) -> list[bool]:
@@ -74,6 +80,28 @@ class Bench:
             decisions = await self.decided(len(questions))
             self.inbox.close()
         return sorted(decisions, key=lambda each: (each.asked, each.agent))
+
+    async def stopped(self, after_s: float, *questions: Question[int]) -> OracleOutageError | None:
+        """Tell the actor, after this time, that the run is to stop.
+
+        Returns:
+            The error with which it gives up; None if it has answered all of these questions.
+        """
+        assert all(self.put(*questions))
+
+        async def stop() -> None:
+            await anyio.sleep(after_s)
+            self.actor.stop_waiting()
+
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self.actor.run, self.inbox)
+                tasks.start_soon(stop)
+                await self.decided(len(questions))
+                tasks.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            return first_error(group, OracleOutageError)
+        return None
 
     def _count_stop(self) -> None:
         self.stops += 1

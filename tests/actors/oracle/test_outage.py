@@ -47,11 +47,15 @@ async def test_no_choice_is_lost_however_a_server_is_away(reason: str) -> None:
 @in_schedules(5)
 async def test_a_server_that_stays_away_ends_the_actor_after_its_patience_and_a_last_probe() -> None:
     server = FaultyServer(away(0.0, 1e9))
-    bench = Bench(server, OracleConfig(outage_patience_s=100.0))
+    bench = Bench(server, OracleConfig(outage_patience_s=100.0), ticks=1234)
     bench.put(*map(question, range(50)))
-    with pytest.raises(OracleOutageError, match=r"not answered for 100 s: connection_error") as caught:
+    told = (
+        r"not answered for 100 s, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: connection_error .* its 1,234 whole ticks"
+    )
+    with pytest.raises(OracleOutageError, match=told) as caught:
         await bench.actor.run(bench.inbox)
     assert caught.value.waited_s == pytest.approx(100.0, abs=0.1)
+    assert caught.value.ticks == 1234
     assert server.asked[-1][0] == pytest.approx(100.0, abs=0.1)
     assert len(server.asked) < 100
 
@@ -165,6 +169,39 @@ def test_one_line_says_that_an_outage_begins_and_one_that_it_ends(logged: list[E
     assert [event["event"] for event in logged] == ["oracle_away", "oracle_back"]
     assert logged[0]["reason"] == "connection_error"
     assert 40.0 <= logged[1]["away_s"] <= 40.0 + LARGEST_PAUSE_S
+
+
+@pytest.mark.parametrize("reason", ["connection_error", "hang", "timeout"])
+@in_schedules(3)
+async def test_a_run_that_is_to_stop_does_not_wait_for_a_server_that_is_known_to_be_away(reason: str) -> None:
+    server = FaultyServer(away(0.15, 1e9, reason))
+    bench = Bench(server, OracleConfig(max_concurrency=4, deadline_s=600.0 if reason != "hang" else 30.0))
+    begun = anyio.current_time()
+    error = await bench.stopped(100.0, *map(question, range(50)))
+    assert isinstance(error, OracleOutageError)
+    assert anyio.current_time() - begun == pytest.approx(100.0, abs=0.2)
+
+
+@in_schedules(3)
+async def test_a_run_that_is_to_stop_finds_out_sooner_that_a_server_hangs() -> None:
+    server = FaultyServer(away(0.15, 1e9, "timeout"), timeout_s=30.0)
+    bench = Bench(server, OracleConfig(max_concurrency=1, deadline_s=600.0))
+    error = await bench.stopped(5.0, *map(question, range(50)))
+    assert isinstance(error, OracleOutageError)
+    assert anyio.current_time() < 31.0, "at the first failure; the breaker would open at the third"
+
+
+@in_schedules(3)
+async def test_a_run_that_is_to_stop_takes_the_answers_of_a_server_that_fails_now_and_then() -> None:
+    server = FaultyServer(lambda _, call: "server_error" if call % 5 == 0 else None)
+    bench = Bench(server, OracleConfig(max_concurrency=4))
+    assert await bench.stopped(0.2, *map(question, range(50))) is None
+
+
+@in_schedules(3)
+async def test_a_tick_that_can_end_without_the_server_is_not_given_up() -> None:
+    bench = Bench(FaultyServer(away(0.15, 60.0)), OracleConfig(max_concurrency=4), is_awaited=False)
+    assert await bench.stopped(20.0, *map(question, range(50))) is None
 
 
 @pytest.mark.parametrize("concurrency", ["fixed", "adaptive"])

@@ -8,12 +8,11 @@ from typing import NamedTuple
 import msgspec
 
 from actors.core.frames import ORIGIN, Damage, Frame, RunningDigest, read_frame
-from actors.core.messages import Decided
 from actors.core.state import EngineState, RunState
 from actors.persistence.checkpoint import Checkpoint, Position
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.journal import JOURNAL, create_journal, header_of, read_header
-from actors.persistence.oracle_log import create_answers, encode_answer
+from actors.persistence.oracle_log import LoggedAnswer, create_answers, encode_answer
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import recover
 from prism.agents import Question, Update
@@ -40,8 +39,8 @@ def question(tick: int, agent: int) -> Question[None]:
     return Question(tick, agent, "clock", "amber", ("red", "green"))
 
 
-def decided(tick: int, agent: int, state: str = "red") -> Decided:
-    return Decided(tick, agent, "clock", state, "llm", latency_s=0.25)
+def decided(tick: int, agent: int, state: str = "red") -> LoggedAnswer:
+    return LoggedAnswer(tick, agent, "clock", state, "llm", latency_s=0.25)
 
 
 def empty_run() -> SimulatedDisk:

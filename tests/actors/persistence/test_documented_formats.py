@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.core.messages import Decided
 from actors.core.state import RunState
 from actors.persistence import checkpoint, journal, oracle_log
 from actors.persistence.checkpoint import Head, Position
@@ -55,7 +54,7 @@ def test_every_field_of_an_answer_is_documented_at_its_place(message: type[msgsp
 
 def test_every_field_of_a_decision_is_documented_at_its_place() -> None:
     documented = [row[:2] for row in rows("oracle.log") if row[0].isdigit()]
-    expected = [[str(place), f"`{field}`"] for place, field in enumerate(Decided.__struct_fields__, 1)]
+    expected = [[str(place), f"`{field}`"] for place, field in enumerate(oracle_log.LoggedAnswer.__struct_fields__, 1)]
     assert documented == [["0", ""], *expected]
 
 
