@@ -70,8 +70,8 @@ def _word_text(kind: inspect.Type) -> str:
             return "date and time with UTC offset" if kind.tz else "date and time"
         case inspect.BoolType():
             return "true or false"
-        case inspect.NoneType():
-            return "none"
+        case inspect.NoneType() | inspect.AnyType():
+            return "none" if isinstance(kind, inspect.NoneType) else "any value"
         case inspect.StructType():
             return kind.cls.__name__
     raise TypeError(f"no words for values of type {kind}")

@@ -16,6 +16,7 @@ import msgspec
 
 from actors.testing import (
     MEANINGS,
+    QUIRKS,
     Dialect,
     Exchange,
     Fault,
@@ -190,6 +191,14 @@ def testing() -> None:
     show_default=True,
     help="The response_format that /v1/chat/completions takes; ignored: any, and follows none.",
 )
+@click.option(
+    "--quirk",
+    "quirks",
+    multiple=True,
+    type=click.Choice(list(QUIRKS)),
+    metavar="NAME",
+    help="Differ from the protocol in this way, as `prism testing quirks` lists them. May be repeated.",
+)
 @click.option("--key", metavar="KEY", help="Bearer key that /v1/* asks for; a request without it gets a 401.")
 @click.option("--live", is_flag=True, help="Answer the same question differently every time.")
 @click.option(
@@ -239,6 +248,17 @@ def faults() -> None:
         click.echo(f"{fault:{width}}  {meaning}")
 
 
+@testing.command()
+def quirks() -> None:
+    """List the quirks of the server: ways in which real servers differ from their protocol.
+
+    `prism testing serve --quirk NAME` has one, in every exchange. The second column is the protocol that it is about.
+    """
+    width = max(map(len, QUIRKS))
+    for quirk in QUIRKS.values():
+        click.echo(f"{quirk.name:{width}}  {quirk.api:6}  {quirk.sentence}")
+
+
 def _settings(given: dict[str, Any]) -> ServerSettings:
     seed = given["seed"]
     return ServerSettings(
@@ -259,6 +279,7 @@ def _settings(given: dict[str, Any]) -> ServerSettings:
         ),
         systemone=SystemOne(given["systemone"]),
         dialect=Dialect(given["dialect"]),
+        quirks=given["quirks"],
         key=given["key"],
         live=given["live"],
         keeps=0,  # nobody can look at them from here

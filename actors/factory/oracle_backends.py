@@ -26,6 +26,11 @@ class OpenOracle(NamedTuple):
     description: str
     health: Health | None
 
+    @property
+    def capabilities(self) -> dict[str, str]:
+        """The way in which the model's server is asked, by dimension; empty without a server."""
+        return {} if self.health is None else self.health.capabilities
+
 
 def make_model(config: Config) -> LanguageModel:
     """Return a client of the model that the configuration names. It sends nothing yet.
@@ -48,17 +53,16 @@ def make_model(config: Config) -> LanguageModel:
 
 
 def check_oracle(config: Config) -> None:
-    """Refuse an address, a key or a tape that cannot be used. Asks no server and makes no file.
+    """Refuse an address, a secret or a tape that cannot be used. Asks no server and makes no file.
 
     Raises:
         OracleUnavailableError: as `open_oracle` would.
     """
     if config.oracle.backend == "choice":
         return
-    from prism.llm.http import checked_host, read_key  # noqa: PLC0415  # see make_model
+    from prism.llm.address import address_of  # noqa: PLC0415  # see make_model
 
-    checked_host(config.llm.host)
-    read_key(os.environ, config.llm.api_key_env)
+    address_of(config.llm, os.environ)
     if config.oracle.tape_path is None:
         return
     path = Path(config.oracle.tape_path)
@@ -137,4 +141,7 @@ def _describe(config: Config, health: Health) -> str:
     """Return the description for the start-up line: the model, its server and how it is asked."""
     where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.host}"
     recording = ", recorded" if config.oracle.tape == "record" else ""
-    return f"{health.model} by {health.server} {where}, {health.dialect}{recording}; {health.note}".rstrip("; ")
+    changed = ", ".join(f"{name} {words}" for name, words in health.changes.items())
+    adapted = f"; asked with {changed}" if changed else ""
+    asked = f"{health.dialect}{recording}{adapted}"
+    return f"{health.model} by {health.server} {where}, {asked}; {health.note}".rstrip("; ")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import anyio
 import msgspec
+import structlog
 from anyio import to_thread
 
 from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
-from actors.factory.oracle_backends import open_oracle
+from actors.factory.oracle_backends import OpenOracle, open_oracle
 from actors.logs.setup import LogContext, open_log
 from actors.metrics.observation import Observation
 from actors.persistence.batch_writer import Execute, in_thread
@@ -50,6 +51,8 @@ from prism.errors import (
     UnansweredError,
 )
 from prism.statechart import Oracle
+
+log = structlog.get_logger(__name__)
 
 _REASONS: dict[type[OracleUnavailableError], str] = {
     OracleOutageError: OUTAGE,
@@ -150,15 +153,30 @@ def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Obser
 
 async def _run(run: Run, host: Host, logs: LogContext) -> Summary:
     async with open_oracle(run.config, run.domain, run.directory.path, host.oracle) as opened:
-        await to_thread.run_sync(_write_config, run, opened.description)
-        host.display.begin(run, opened.description)
+        await to_thread.run_sync(_write_config, run, opened)
+        warning = _changed_capabilities(run.manifest, opened.capabilities)
+        if warning:
+            log.warning("llm_capabilities_changed", change=warning)
+        host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
         return await _run_on_disk(run, opened.oracle, host, logs)
 
 
-def _write_config(run: Run, oracle: str) -> None:
+def _write_config(run: Run, opened: OpenOracle) -> None:
     """Write the configuration and the manifest, now that the run can begin: else it must not change its files."""
     run.directory.write_config(run.config)
-    run.directory.write_manifest(msgspec.structs.replace(run.manifest, oracle=oracle))
+    run.directory.write_manifest(
+        msgspec.structs.replace(run.manifest, oracle=opened.description, capabilities=opened.capabilities)
+    )
+
+
+def _changed_capabilities(before: Manifest, now: Mapping[str, str]) -> str:
+    """Return the ways in which a resumed run asks its server otherwise than before, in words; empty if it does not."""
+    changes = [
+        f"{name} {words}, was {before.capabilities[name]}"
+        for name, words in now.items()
+        if before.capabilities.get(name, words) != words
+    ]
+    return f"asked otherwise than before the resume: {'; '.join(changes)}" if changes else ""
 
 
 async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogContext) -> Summary:

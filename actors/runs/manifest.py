@@ -60,6 +60,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         code: SHA-256 over the source of `prism`, which decides everything in the journal.
         inputs: `{input file: SHA-256}`.
         oracle: the oracle in words: backend, model, server and its version, tape.
+        capabilities: `{dimension: the way in which the model's server is asked}`; empty without a server.
         forks: the branchings that led to the run, the oldest first; empty for a run that is no fork.
         resumed: the ticks at which it was resumed.
         accepted: `{setting: value}` that `prism resume --force` has changed. Packages and code of that resume replace
@@ -74,6 +75,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     inputs: dict[str, str]
     oracle: str = ""
+    capabilities: dict[str, str] = {}
     forks: tuple[Fork, ...] = ()
     resumed: tuple[int, ...] = ()
     accepted: dict[str, Any] = {}

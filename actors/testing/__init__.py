@@ -20,6 +20,7 @@ from actors.testing.exchange import Exchange
 from actors.testing.faults import MEANINGS, Fault, FaultPlan, evenly
 from actors.testing.latency import Latency
 from actors.testing.process import ModelServerProcess
+from actors.testing.quirks import QUIRKS, Quirk
 from actors.testing.scripted import ScriptedClient, ScriptedModel
 from actors.testing.server import ModelServer
 from actors.testing.settings import Dialect, ServerSettings, SystemOne
@@ -27,6 +28,7 @@ from actors.testing.statistics import Statistics
 
 __all__ = [
     "MEANINGS",
+    "QUIRKS",
     "WRONG_STATE",
     "Dialect",
     "Exchange",
@@ -36,6 +38,7 @@ __all__ = [
     "ModelServer",
     "ModelServerError",
     "ModelServerProcess",
+    "Quirk",
     "Reply",
     "ScriptedClient",
     "ScriptedModel",

@@ -21,6 +21,7 @@ from actors.testing.faults import Fault, FaultPlayer
 from actors.testing.models import full_name
 from actors.testing.ollama_api import ChatApi, GenerateApi
 from actors.testing.openai_api import OpenAiApi, unauthorized
+from actors.testing.quirks import Quirks
 from actors.testing.rate_limit import RateLimit
 from actors.testing.settings import ServerSettings, SystemOne
 from actors.testing.slots import Slots
@@ -94,7 +95,10 @@ class App:
                 self._on_exchange(exchange)
 
     async def _route(self, request: Request, link: Link, exchange: Exchange) -> None:
+        quirks = Quirks(self.settings.quirks)
+        request = msgspec.structs.replace(request, path=quirks.route(request.path))
         refusal = unauthorized(request.headers, self.settings.key) if request.path.startswith("/v1/") else None
+        refusal = refusal or quirks.refusal(request)
         if refusal is None and request.method == "POST" and request.path in self._open_apis():
             await self._infer(_APIS[request.path](self.settings), request, link, exchange)
             return
@@ -132,7 +136,7 @@ class App:
 
     async def _infer(self, api: Api, request: Request, link: Link, exchange: Exchange) -> None:
         try:
-            ask = api.parse(request.body)
+            ask = api.parse(Quirks(self.settings.quirks).understood(request.body))
         except RecursionError:
             await self._refuse(api, link, exchange, too_deep())
             return
@@ -184,9 +188,10 @@ class App:
                 ahead_s = run_s / 2 if ask.stream and exchange.fault is None else 0.0
                 await asyncio.sleep(run_s - ahead_s)
                 timing = Timing(started_s=exchange.started_s, load_s=load_s, run_s=run_s, ahead_s=ahead_s)
-                content = self._content(api, ask, exchange)
+                quirks = Quirks(settings.quirks if isinstance(api, ChatApi | OpenAiApi) else ())
+                content = quirks.said(self._content(api, ask, exchange))
                 done = exchange.fault is not Fault.NOT_DONE
-                response = api.render(ask, complete(ask, content, timing=timing, call=call, done=done))
+                response = quirks.rendered(api.render(ask, complete(ask, content, timing=timing, call=call, done=done)))
                 if not response.parts or exchange.fault is not None:
                     return response
                 exchange.status = response.status

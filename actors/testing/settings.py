@@ -10,6 +10,7 @@ from actors.testing.answers import Reply
 from actors.testing.errors import ServerSettingsError
 from actors.testing.faults import FaultPlan
 from actors.testing.latency import Latency
+from actors.testing.quirks import QUIRKS
 
 
 @unique
@@ -51,6 +52,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         faults: calls that fail, and how.
         systemone: the answer of /v1/systemone.
         dialect: the response_format of the OpenAI API.
+        quirks: the names of its quirks, in `QUIRKS`.
         key: the bearer key that /v1/* asks for.
         live: answer the same request differently every time, as a model above temperature 0 does.
         reply: says what the model says, from the messages, the options and the format, instead of made-up values.
@@ -72,6 +74,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     faults: FaultPlan = FaultPlan()
     systemone: SystemOne = SystemOne.ON
     dialect: Dialect = Dialect.JSON_SCHEMA
+    quirks: tuple[str, ...] = ()
     key: str | None = None
     live: bool = False
     reply: Reply | None = None
@@ -80,6 +83,9 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not all(name.strip() for name in self.models):
             raise ServerSettingsError("models", "each needs a name")
+        for quirk in self.quirks:
+            if quirk not in QUIRKS:
+                raise ServerSettingsError("quirks", f"{quirk!r} is no quirk; there are {', '.join(QUIRKS)}")
         for name, value, least in (
             ("slots", self.slots, 1),
             ("max_queue", self.max_queue, 0),

@@ -31,12 +31,13 @@ def dump(value: object) -> bytes:
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole request; header names are in lower case."""
+    """A whole request; header names are in lower case, and `query` is what follows the path."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
+    query: str = ""
 
     @property
     def keeps_alive(self) -> bool:
@@ -88,7 +89,7 @@ class RequestParser:
         self._buffer = bytearray()
         self._looked = 0
         """Bytes of the buffer in which no end of a head begins."""
-        self._head: tuple[str, str, dict[str, str]] | None = None
+        self._head: tuple[str, str, str, dict[str, str]] | None = None
         self._body: _LengthBody | _ChunkedBody | None = None
 
     def feed(self, data: bytes) -> list[Request]:
@@ -108,7 +109,7 @@ class RequestParser:
             self._head = self._take_head()
         if self._head is None:
             return None
-        method, path, headers = self._head
+        method, path, query, headers = self._head
         if self._body is None:
             is_chunked = headers.get("transfer-encoding", "").lower() == "chunked"
             self._body = _ChunkedBody() if is_chunked else _LengthBody(headers.get("content-length", "0"))
@@ -116,9 +117,9 @@ class RequestParser:
         if body is None:
             return None
         self._head = self._body = None
-        return Request(method=method, path=path, headers=headers, body=body)
+        return Request(method=method, path=path, headers=headers, body=body, query=query)
 
-    def _take_head(self) -> tuple[str, str, dict[str, str]] | None:
+    def _take_head(self) -> tuple[str, str, str, dict[str, str]] | None:
         end = self._buffer.find(b"\r\n\r\n", self._looked)
         if max(end, len(self._buffer) if end < 0 else 0) > MAX_HEAD_BYTES:
             raise BadFrameError("a head that is too long", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
@@ -191,7 +192,7 @@ def _refuse_beyond_limit(body_bytes: int) -> None:
         raise BadFrameError("a body that is too long", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
-def _parse_head(head: bytes) -> tuple[str, str, dict[str, str]]:
+def _parse_head(head: bytes) -> tuple[str, str, str, dict[str, str]]:
     first, *lines = head.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -202,4 +203,5 @@ def _parse_head(head: bytes) -> tuple[str, str, dict[str, str]]:
         if not colon:
             raise BadFrameError(line)
         headers[name.strip().lower()] = value.strip()
-    return words[0], words[1].partition("?")[0], headers
+    path, _, query = words[1].partition("?")
+    return words[0], path, query, headers

@@ -7,10 +7,12 @@ rates, inflation, growth and unemployment are in percent; a point is a percentag
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
+from prism.config.requests import REQUEST_SETTINGS, as_texts, refusal_of, untaken
 from prism.config.section import Section
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -276,6 +278,42 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         Literal["auto", "off"], Meta(description="auto: ask ollama for probabilities where it offers them; off: chat")
     ] = "auto"
     prices: PricesConfig = PricesConfig()
+    path: Annotated[
+        str | None,
+        Meta(description="path of the chat after the host; none: /v1/chat/completions, or what answers in its place"),
+    ] = None
+    headers: Annotated[
+        dict[str, str],
+        Meta(description="headers of every request; $NAME stands for an environment variable, as every secret must"),
+    ] = msgspec.field(default_factory=dict)
+    query: Annotated[
+        dict[str, str], Meta(description="parameters after the path of every request; $NAME as in headers")
+    ] = msgspec.field(default_factory=dict)
+    extra_body: Annotated[
+        dict[str, Any], Meta(description="fields added to every question, over PRISM's own; null leaves a field out")
+    ] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in REQUEST_SETTINGS:
+            self.taken(name, getattr(self, name))
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held, or no request can carry it.
+        """
+        if name in REQUEST_SETTINGS:
+            texts = as_texts(name, value)
+            refusal = untaken(name, texts)
+            value = super().taken(name, texts) if refusal is None else None
+            refusal = refusal or refusal_of(name, value)
+            if refusal is not None:
+                raise cls.refused(refusal.place, refusal.problem)
+            return value
+        return super().taken(name, value)
 
 
 class TaylorConfig(Section, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from time import perf_counter
@@ -65,19 +65,6 @@ class UnusableAnswerError(ValueError):
         super().__init__(problem)
 
 
-@contextmanager
-def paid(usage: Usage) -> Iterator[None]:
-    """Return a context in which an answer is read that took these tokens, whether it can be used or not.
-
-    Raises:
-        UnusableAnswerError: a `ValueError` was raised within.
-    """
-    try:
-        yield
-    except ValueError as error:
-        raise UnusableAnswerError(str(error), usage) from error
-
-
 async def raise_for_status(response: httpx.Response) -> None:
     """Limit the body, and raise `StatusError`: a response hook that runs before anything reads the body.
 
@@ -94,8 +81,13 @@ async def raise_for_status(response: httpx.Response) -> None:
 
 
 @contextmanager
-def bounded_call(component: str, deadline_s: float, key: str | None = None) -> Iterator[None]:
+def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = ()) -> Iterator[None]:
     """Return a context that limits one call to its last byte: a server that drips bytes would pass any read timeout.
+
+    Args:
+        component: the component that calls, for messages.
+        deadline_s: the limit.
+        secrets: the texts that no message may show.
 
     Raises:
         LLMFailureException: the call failed. A `ValueError` from within means that its answer is unusable.
@@ -111,7 +103,7 @@ def bounded_call(component: str, deadline_s: float, key: str | None = None) -> I
             reason,
             component=component,
             status_code=error.status if isinstance(error, StatusError) else None,
-            detail=_redacted(key, detail or type(error).__name__),
+            detail=_redacted(secrets, detail or type(error).__name__),
             latency_s=perf_counter() - started_s,
             retry_after_s=error.pause_s if isinstance(error, StatusError) else 0.0,
             usage=error.usage if isinstance(error, UnusableAnswerError) else Usage(),
@@ -144,19 +136,19 @@ def error_text(body: str) -> str:
     return text if isinstance(text, str) else json.dumps(text)
 
 
-def _redacted(key: str | None, text: str) -> str:
-    """Return the text without the key, which some servers repeat in their error messages.
+def _redacted(secrets: Collection[str], text: str) -> str:
+    """Return the text without the secrets, which some servers repeat in their error messages.
 
     A key of one letter would remove that letter everywhere. So one of less than 8 characters, such as the `none` or
     `EMPTY` that a local server takes, is removed only where it stands as the value of a header.
     """
-    if not key:
-        return text
-    if len(key) >= SECRET_CHARS_MIN:
-        return text.replace(key, "***")
-    return re.sub(
-        rf"(?i)(\b(?:bearer|(?:authorization|api-key)['\"]?:)\s+['\"]?){re.escape(key)}(?!\w)", r"\1***", text
-    )
+    for secret in secrets:
+        if len(secret) >= SECRET_CHARS_MIN:
+            text = text.replace(secret, "***")
+            continue
+        value = rf"(?i)(\b(?:bearer|(?:authorization|api-key)['\"]?:)\s+['\"]?){re.escape(secret)}(?!\w)"
+        text = re.sub(value, r"\1***", text)
+    return text
 
 
 def read_key(environment: Mapping[str, str], variable: str) -> str | None:

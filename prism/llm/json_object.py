@@ -91,6 +91,11 @@ def without_reasoning(text: str) -> tuple[str, str]:
     return "\n".join(said), text[start:] if is_open else ""
 
 
+def has_reasoning(text: str) -> bool:
+    """Return whether there are tags of reasoning in a text."""
+    return _TAG.search(text) is not None
+
+
 def json_objects(text: str) -> list[str]:
     """Return the last 100 JSON objects in a text, in their order. An object within another one is part of that.
 

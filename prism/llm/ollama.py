@@ -13,24 +13,30 @@ from time import perf_counter
 from typing import Any
 
 import ollama
+from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
+from prism.llm.address import address_of
 from prism.llm.body import PLAIN
+from prism.llm.capabilities import Capabilities, Schema, added, canonical, messages_of, text_of
 from prism.llm.context_window import refuse_too_long
-from prism.llm.failure import LLMFailureException, Usage
-from prism.llm.http import LIMITS, StatusError, bounded_call, checked_host, paid, raise_for_status, read_key
+from prism.llm.failure import LLMFailureException
+from prism.llm.http import LIMITS, StatusError, bounded_call, raise_for_status
 from prism.llm.json_object import extract_object
+from prism.llm.negotiation import OLLAMA, Negotiation
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
+from prism.llm.replies import read_chat
 from prism.llm.startup_check import (
     CHOICE_TEST,
     SELF_TEST,
     WARM_UP,
-    follows_schema,
     full_name,
     key_error,
     models_text,
+    no_chat_error,
     retry_until_usable,
+    tried_text,
 )
 
 COMPONENT = "ollama"
@@ -43,22 +49,25 @@ class OllamaChatClient:
 
     Args:
         config: host, model and sampling.
-        environment: the variables with the key. Ollama itself needs none; a proxy before it may.
+        environment: the variables with the secrets. Ollama itself needs none; a proxy before it may.
 
     Raises:
-        OracleUnavailableError: the host is not an address, or the key cannot be sent.
+        OracleUnavailableError: the host is not an address, or a secret cannot be sent.
     """
 
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
         self._config = config
-        self._host = checked_host(config.host)
-        self._key = read_key(os.environ if environment is None else environment, config.api_key_env)
+        self._address = address_of(config, os.environ if environment is None else environment)
+        self._host = self._address.host
+        self._first = OLLAMA.first if config.path is None else replace(OLLAMA.first, path=config.path)
+        self._way = self._first
         self._offers_choice = config.systemone == "auto"
         self._options: dict[str, Any] = {"temperature": config.temperature, "num_ctx": config.num_ctx}
         self._client = ollama.AsyncClient(
             config.host,
             timeout=config.timeout_s,
-            headers={**PLAIN, **({"Authorization": f"Bearer {self._key}"} if self._key else {})},
+            headers={**PLAIN, **self._address.headers},
+            params=self._address.query,
             follow_redirects=False,
             trust_env=False,
             limits=LIMITS,
@@ -74,7 +83,14 @@ class OllamaChatClient:
     def identity(self) -> Identity:
         """The settings that its answers depend on, besides the request."""
         options = {**self._options, "num_predict": self._config.num_predict}
-        return Identity(backend=COMPONENT, model=self._config.model, dialect=COMPONENT, options=options)
+        return Identity(
+            backend=COMPONENT,
+            model=self._config.model,
+            dialect=_DIALECTS.get(self._way.schema, self._way.schema),
+            options=options,
+            capabilities=self._way.changes(self._first),
+            extra_body=canonical(self._config.extra_body),
+        )
 
     async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
         """Return the model's answer to one prompt: JSON, without any text around it."""
@@ -84,32 +100,42 @@ class OllamaChatClient:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer to a chat."""
-        return await self._complete(request, self._deadline_s(request))
+        return await self._complete(request, self._way, self._deadline_s(request))
 
-    async def _complete(self, request: ChatRequest, deadline_s: float) -> Completion:
+    async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:
         started_s = perf_counter()
-        limit = request.max_tokens or self._config.num_predict
-        with bounded_call(COMPONENT, deadline_s, self._key):
-            refuse_too_long((message.content for message in request.messages), limit, self._config.num_ctx)
-            response = await self._client.chat(
-                self._config.model,
-                [{"role": message.role, "content": message.content} for message in request.messages],
-                format=request.schema,
-                options={**self._options, "num_predict": limit, "seed": request.sampling_seed},
-                keep_alive=self._config.keep_alive,
-                think=False,
-                stream=False,
-            )
-            usage = Usage(response.prompt_eval_count or 0, response.eval_count or 0)
-            with paid(usage):
-                text = _finished_text(response, limit, cut_is_error=request.schema is not None)
+        limit = way.limit(request.max_tokens or self._config.num_predict)
+        with bounded_call(COMPONENT, deadline_s, self._address.secrets):
+            if "num_ctx" not in way.unsent:
+                contents = (message["content"] for message in messages_of(request.messages, request.schema, way))
+                refuse_too_long(contents, limit, self._config.num_ctx)
+            # The package's own `chat` can neither leave a field out nor add one.
+            response = await self._client._client.post(way.path, json=self._body(request, way, limit))  # noqa: SLF001
+            reply = read_chat(response.content)
             return Completion(
-                text=text,
-                model=response.model or self._config.model,
-                prompt_tokens=usage.prompt_tokens,
-                completion_tokens=usage.completion_tokens,
+                text=text_of(reply, way, limit, is_json=request.schema is not None),
+                model=reply.model or self._config.model,
+                prompt_tokens=reply.usage.prompt_tokens,
+                completion_tokens=reply.usage.completion_tokens,
                 latency_s=perf_counter() - started_s,
             )
+
+    def _body(self, request: ChatRequest, way: Capabilities, limit: int) -> dict[str, Any]:
+        unsent = {"none", *way.unsent, *(("temperature",) if way.temperature == "none" else ())}
+        options = {**self._options, way.token_field: limit, way.seed: request.sampling_seed}
+        body: dict[str, Any] = {
+            "model": self._config.model,
+            "messages": messages_of(request.messages, request.schema, way),
+            "options": {name: value for name, value in options.items() if name not in unsent},
+            "keep_alive": self._config.keep_alive,
+            "stream": False,
+            "tools": [],
+        }
+        if way.thinking == "off":
+            body["think"] = False
+        if request.schema is not None and way.schema != "prompt":
+            body["format"] = request.schema if way.schema == "format" else "json"
+        return added({name: value for name, value in body.items() if name not in unsent}, self._config.extra_body)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | None:
         """Return a weight for each option, or None where the server or this question does not allow it."""
@@ -117,7 +143,7 @@ class OllamaChatClient:
             return None
         started_s = perf_counter()
         question = {"type": "choice", "instructions": request.instructions, "criteria": request.options}
-        with bounded_call(COMPONENT, self._deadline_s(request), self._key):
+        with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
             try:
                 response = await self._client.systemone(
                     self._config.model, request.state, {_QUESTION: question}, self._config.keep_alive
@@ -145,90 +171,113 @@ class OllamaChatClient:
 
         It also finds out whether the server gives probabilities.
         """
-        version = await self._version()
-        await self._require_model()
+        version, problem = await self._version()
+        await self._require_model(problem)
+        negotiation = Negotiation(
+            OLLAMA,
+            self._first,
+            lambda way, deadline_s: self._complete(SELF_TEST, way, deadline_s),
+            num_predict=self._config.num_predict,
+            path_is_set=self._config.path is not None,
+        )
+        timeout_s = self._config.timeout_s
         try:
-            # The first answer may have to wait for the model to load; the second one shows the normal latency.
-            await retry_until_usable(lambda: self._complete(SELF_TEST, self._config.timeout_s * WARM_UP))
-            completion = await retry_until_usable(
-                lambda: self.complete(SELF_TEST), lambda said: follows_schema(said.text)
-            )
-            if self._offers_choice:
-                await retry_until_usable(lambda: self.choose(CHOICE_TEST))
+            completion = await negotiation.agree(timeout_s * WARM_UP, timeout_s)
+            self._way = negotiation.way
+            await self._check_choice()
         except LLMFailureException as error:
-            raise self._unusable(error) from error
+            raise self._unusable(error, negotiation, problem) from error
         note = "decides by probabilities (systemone)" if self._offers_choice else "decides by chat"
         return Health(
             backend=COMPONENT,
             version=version,
             model=completion.model,
             latency_s=completion.latency_s,
-            dialect=COMPONENT,
+            dialect=self.identity.dialect,
             note=note,
+            capabilities=self._way.table(),
+            changes=self._way.differences(self._first),
+            requests=negotiation.requests,
         )
 
-    async def _version(self) -> str:
-        """Return the server's version. The package has no call for it, so its own HTTP client makes one."""
+    async def _check_choice(self) -> None:
+        """Find out whether the server gives probabilities. One that only chats may refuse the question in any way."""
+        if not self._offers_choice:
+            return
         try:
-            with bounded_call(COMPONENT, self._config.timeout_s, self._key):
-                response = await self._client._client.get("/api/version")  # noqa: SLF001
-                return str(response.json()["version"])
-        except KeyError:
-            raise self._not_ollama("it names no version") from None
+            await retry_until_usable(lambda: self.choose(CHOICE_TEST))
         except LLMFailureException as error:
-            if error.status_code in (401, 403):
-                raise key_error(self._host, self._config.api_key_env, given=self._key is not None) from error
-            if error.reason in ("connection_error", "timeout"):
-                message = (
-                    f"no Ollama server answers at {self._host}; "
-                    "start it with `ollama serve`, or set llm.host to where it runs"
-                )
-                raise OracleUnavailableError(message) from error
-            raise self._not_ollama(error.detail) from error
+            if error.reason not in ("client_error", "invalid_response"):
+                raise
+            self._offers_choice = False
 
-    async def _require_model(self) -> None:
+    async def _version(self) -> tuple[str, str | None]:
+        """Return the server's version, or an empty one with the reason: servers that only resemble Ollama have none.
+
+        The package has no call for it, so its own HTTP client makes one.
+        """
         try:
-            with bounded_call(COMPONENT, self._config.timeout_s, self._key):
+            with bounded_call(COMPONENT, self._config.timeout_s, self._address.secrets):
+                response = await self._client._client.get("/api/version")  # noqa: SLF001
+                return str(response.json()["version"]), None
+        except (KeyError, TypeError):
+            return "", "it names no version"
+        except LLMFailureException as error:
+            self._raise_unreachable(error)
+            return "", error.detail
+
+    def _raise_unreachable(self, error: LLMFailureException) -> None:
+        if error.reason in ("connection_error", "timeout"):
+            message = (
+                f"no Ollama server answers at {self._host}; "
+                "start it with `ollama serve`, or set llm.host to where it runs"
+            )
+            raise OracleUnavailableError(message) from error
+
+    async def _require_model(self, problem: str | None) -> None:
+        """Check that the server lists the model, if it lists any; one without a version may have no list either."""
+        try:
+            with bounded_call(COMPONENT, self._config.timeout_s, self._address.secrets):
                 models = (await self._client.list()).models
         except LLMFailureException as error:
-            raise self._not_ollama(error.detail) from error
+            self._raise_unreachable(error)
+            return
         names = [model.model for model in models if model.model]
-        wanted = self._config.model
-        if full_name(wanted) not in map(full_name, names):
+        if full_name(self._config.model) not in map(full_name, names) and not (problem and not names):
             message = (
-                f"the Ollama server at {self._host} has no model {wanted!r}: {models_text(names)}; "
-                f"get it with `ollama pull {wanted}`, or set llm.model"
+                f"the Ollama server at {self._host} has no model {self._config.model!r}: {models_text(names)}; "
+                f"get it with `ollama pull {self._config.model}`, or set llm.model"
             )
             raise OracleUnavailableError(message)
 
     def _not_ollama(self, detail: str) -> OracleUnavailableError:
         return OracleUnavailableError(f"what answers at {self._host} is no Ollama server: {detail}")
 
-    def _unusable(self, error: LLMFailureException) -> OracleUnavailableError:
+    def _unusable(
+        self, error: LLMFailureException, negotiation: Negotiation, problem: str | None
+    ) -> OracleUnavailableError:
         where = f"the Ollama server at {self._host}"
+        if error.status_code in (401, 403):
+            return key_error(self._host, self._config.api_key_env, given=self._address.has_key)
+        is_strange = not negotiation.is_understood and error.reason in ("client_error", "invalid_response")
+        if problem is not None and is_strange:
+            return self._not_ollama(problem)
+        if error.status_code in (404, 405) and "model" not in error.detail.lower():
+            return no_chat_error(where, self._first.path, error.detail)
+        tried = tried_text(negotiation.tried())
         if error.status_code is None and error.reason == "invalid_response":
             return OracleUnavailableError(
-                f"{where} does not keep {self._config.model} to a JSON schema: {error.detail}"
+                f"{where} does not keep {self._config.model} to a JSON schema: {error.detail}{tried}"
             )
-        return OracleUnavailableError(f"{where} cannot run {self._config.model}: {error.reason}: {error.detail}")
+        return OracleUnavailableError(f"{where} cannot run {self._config.model}: {error.reason}: {error.detail}{tried}")
 
     async def aclose(self) -> None:
         """Close every connection."""
         await self._client.close()  # type: ignore[no-untyped-call]
 
 
-def _finished_text(response: ollama.ChatResponse, limit: int, *, cut_is_error: bool) -> str:
-    """Return the text of an answer that is complete. Raises: ValueError."""
-    if not response.done:
-        message = "the server stopped before the end of the answer (done: false)"
-        raise ValueError(message)
-    if response.done_reason == "length" and cut_is_error:
-        message = f"the answer was cut at {limit} tokens; raise llm.num_predict"
-        raise ValueError(message)
-    if not response.message.content:
-        message = "the answer is empty"
-        raise ValueError(message)
-    return response.message.content
+_DIALECTS: dict[Schema, str] = {"format": COMPONENT, "prompt": "none"}
+"""The names that tapes have for dialects, where they are not those of the rungs."""
 
 
 def _probabilities(response: ollama.SystemOneResponse, options: Mapping[str, str | None]) -> dict[str, float]:

@@ -28,9 +28,14 @@ _SCHEMA: dict[str, Any] = {
     "required": ["answer"],
     "additionalProperties": False,
 }
-# It does not ask for JSON, so an answer in JSON shows that the server follows the schema.
+# It does not ask for JSON, so an answer in JSON shows that the server follows the schema. It has a system message, as
+# the questions of people have: some models take none.
 SELF_TEST = ChatRequest(
-    messages=(Message(role="user", content="Is the sky blue on a clear day? Answer yes or no."),), schema=_SCHEMA
+    messages=(
+        Message(role="system", content="You answer questions about the weather."),
+        Message(role="user", content="Is the sky blue on a clear day? Answer yes or no."),
+    ),
+    schema=_SCHEMA,
 )
 CHOICE_TEST = ChoiceRequest(
     state="The sky is clear.", instructions="Is the sky blue?", options=dict.fromkeys(_ANSWERS, None)
@@ -46,11 +51,26 @@ def follows_schema(text: str) -> bool:
     return isinstance(answer, dict) and list(answer) == ["answer"] and answer["answer"] in _ANSWERS
 
 
-async def retry_until_usable(ask: Callable[[], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:
+def is_client_error(failure: LLMFailureException) -> bool:
+    """Return whether the same request would fail again, because of the request."""
+    return failure.reason == "client_error"
+
+
+async def retry_until_usable(
+    ask: Callable[[], Awaitable[T]],
+    usable: Callable[[T], bool] = lambda _: True,
+    *,
+    unusable_tries: int = _UNUSABLE_TRIES,
+    is_final: Callable[[LLMFailureException], bool] = is_client_error,
+) -> T:
     """Return a usable answer. Ask up to five times: at start, no later call would make up for a bad answer.
 
+    Args:
+        unusable_tries: the attempts that may end in an answer that cannot be used.
+        is_final: returns whether a failure would only come again.
+
     Raises:
-        LLMFailureException: there is none; a client error and a second timeout end the attempts at once.
+        LLMFailureException: there is none; a final failure and a second timeout end the attempts at once.
     """
     timeouts, unusable, failure = 0, 0, LLMFailureException("invalid_response")
     for pause_s in _PAUSES_S:
@@ -60,7 +80,8 @@ async def retry_until_usable(ask: Callable[[], Awaitable[T]], usable: Callable[[
         except LLMFailureException as error:
             failure = error
             timeouts += error.reason == "timeout"
-            if error.reason == "client_error" or timeouts > 1:
+            unusable += error.reason == "invalid_response"
+            if is_final(error) or timeouts > 1 or unusable == unusable_tries:
                 break
             continue
         if usable(answer):
@@ -68,7 +89,7 @@ async def retry_until_usable(ask: Callable[[], Awaitable[T]], usable: Callable[[
         unusable += 1
         text = answer.text if isinstance(answer, Completion) else str(answer)
         failure = LLMFailureException("invalid_response", detail=f"it answered {text[:80]!r}")
-        if unusable == _UNUSABLE_TRIES:
+        if unusable == unusable_tries:
             break
     raise failure
 
@@ -78,6 +99,16 @@ def key_error(host: str, variable: str, *, given: bool) -> OracleUnavailableErro
     if given:
         return OracleUnavailableError(f"{host} refuses the key in ${variable}; set another one")
     return OracleUnavailableError(f"{host} asks for a key; set it in ${variable}")
+
+
+def no_chat_error(where: str, paths: str, detail: str) -> OracleUnavailableError:
+    """Return the error of a server that has nothing at the path of the chat."""
+    return OracleUnavailableError(f"{where} has no chat at {paths}: {detail}; set llm.path to where it is")
+
+
+def tried_text(tried: str) -> str:
+    """Return the end of the message of a server that cannot be asked in any way."""
+    return f"; tried too: {tried}; set llm.extra_body to what it takes, or another llm.model" if tried else ""
 
 
 def models_text(names: Sequence[str]) -> str:

@@ -28,6 +28,8 @@ _FAILED, _FALLBACK, _NOT_OFFERED = b'{"type":"failed"', b'{"type":"forgone"', b'
 """The first bytes of the records that are not answers of a model."""
 _COMPLETION = b'{"type":"completion"'
 _PROMPT_CHARS = 200
+UNCHECKED = "not checked"
+"""The note of a health that no check has found."""
 
 _ENDS_OR_DIFFERS = (
     "its recording was stopped before this, or the configuration, the seed or the version is another than the recorded"
@@ -110,7 +112,25 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         ]
         shared = sorted(was.options.keys() & asked.options.keys())
         pairs += [(f"llm.{name}", f"{was.options[name]:.10g}", f"{asked.options[name]:.10g}") for name in shared]
+        pairs.append(("llm.extra_body", was.extra_body or "{}", asked.extra_body or "{}"))
         return tuple(f"{key} {recorded}, not {now}" for key, recorded, now in pairs if recorded != now)
+
+    @property
+    def is_checked(self) -> bool:
+        """True if a check has found the capabilities; False if they are the first ones, which were only assumed."""
+        return self.health.note != UNCHECKED
+
+    def other_ways(self, asked: Identity) -> tuple[str, ...]:
+        """Return the capabilities in which a question asked now differs from the recorded ones, as "seed a, not b"."""
+        was = self.identity
+        if was.backend != asked.backend:
+            return ()
+        pairs = [("dialect", was.dialect, asked.dialect)]
+        names = sorted(was.capabilities.keys() | asked.capabilities.keys())
+        pairs += [
+            (name, was.capabilities.get(name, "as usual"), asked.capabilities.get(name, "as usual")) for name in names
+        ]
+        return tuple(f"{name} {recorded}, not {now}" for name, recorded, now in pairs if recorded != now)
 
 
 class TapeStatistics(msgspec.Struct, frozen=True, kw_only=True):

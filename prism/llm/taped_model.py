@@ -16,7 +16,18 @@ from anyio import to_thread
 
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LanguageModel
-from prism.llm.tape import FORMAT, Answer, Failed, Header, NotOffered, RecordedFallback, Tape, TapeError, TapeMissError
+from prism.llm.tape import (
+    FORMAT,
+    UNCHECKED,
+    Answer,
+    Failed,
+    Header,
+    NotOffered,
+    RecordedFallback,
+    Tape,
+    TapeError,
+    TapeMissError,
+)
 
 Mode = Literal["record", "replay", "off"]
 _Request = ChatRequest | ChoiceRequest
@@ -35,7 +46,9 @@ def key_of(request: _Request, identity: Identity) -> bytes:
             # As pairs: the order of the options is part of the question.
             asked = ("choice", request.state, request.instructions, list(request.options.items()))
     options = sorted((name, float(value)) for name, value in identity.options.items())
-    parts = (FORMAT, identity.dialect, identity.model, options, asked, request.sample)
+    parts: tuple[object, ...] = (FORMAT, identity.dialect, identity.model, options, asked, request.sample)
+    if identity.capabilities or identity.extra_body:  # otherwise a key is what it was before there were any
+        parts = (*parts, sorted(identity.capabilities.items()), identity.extra_body)
     return blake2b(msgspec.json.encode(parts), digest_size=16).digest()
 
 
@@ -74,14 +87,14 @@ class TapedModel:
 
     @property
     def identity(self) -> Identity:
-        """The model's identity, in the dialect that the tape was recorded in."""
+        """The model's identity, with the dialect and the capabilities that the tape was recorded with."""
         recorded = self._header.identity if self._header is not None and self.mode == "replay" else None
         asked = recorded if self.model is None else self.model.identity
         if asked is None:
             raise AssertionError("only a replay has no model, and it has a header")
         if recorded is None or recorded.backend != asked.backend:
             return asked
-        return msgspec.structs.replace(asked, dialect=recorded.dialect)
+        return msgspec.structs.replace(asked, dialect=recorded.dialect, capabilities=recorded.capabilities)
 
     @property
     def _required_model(self) -> LanguageModel:
@@ -178,6 +191,7 @@ class TapedModel:
             return msgspec.structs.replace(health, note=f"from the tape; {health.note}")
         health = await self._required_model.check()
         if self.mode == "record":
+            health = _noted(health, self._header, self._required_model.identity)
             self._header = Header(identity=self._required_model.identity, health=health)
             await to_thread.run_sync(self._required_tape.write_header, self._header, limiter=self._thread)
         return health
@@ -188,6 +202,17 @@ class TapedModel:
             await self.model.aclose()
         if self._tape is not None:
             await to_thread.run_sync(self._tape.close, limiter=self._thread)
+
+
+def _noted(health: Health, header: Header | None, now: Identity) -> Health:
+    """Return the health, with a note if the tape's answers were asked for in another way than those to come."""
+    if header is None or not header.is_checked:
+        return health
+    ways = header.other_ways(now)
+    if not ways:
+        return health
+    note = f"the tape has answers asked for otherwise ({', '.join(ways)}), which are asked for again"
+    return msgspec.structs.replace(health, note=f"{health.note}; {note}" if health.note else note)
 
 
 def _fallback_key(question: bytes) -> bytes:
@@ -213,7 +238,7 @@ def _header(tape: Tape, model: LanguageModel | None, mode: Mode) -> Header | Non
             model=identity.model,
             latency_s=0.0,
             dialect=identity.dialect,
-            note="not checked",
+            note=UNCHECKED,
         )
         header = Header(identity=identity, health=unchecked)
         tape.write_header(header)

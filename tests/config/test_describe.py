@@ -51,7 +51,7 @@ def test_the_starter_file_sets_every_setting() -> None:
     def paths(section: dict[str, object], prefix: str) -> list[str]:
         found = []
         for name, value in section.items():
-            found += paths(value, f"{prefix}{name}.") if isinstance(value, dict) else [f"{prefix}{name}"]
+            found += paths(value, f"{prefix}{name}.") if isinstance(value, dict) and value else [f"{prefix}{name}"]
         return found
 
     assert paths(yaml.safe_load(starter_yaml()), "") == [setting.path for setting in settings()]

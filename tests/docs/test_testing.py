@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import Fault
+from actors.testing import QUIRKS, Fault
 from tests.docs.pages import blocks, read
 from tests.llm.support import DECISION_REASONS
 from tests.paths import ROOT
@@ -48,3 +48,10 @@ def test_the_tests_on_the_page_pass(study: Path) -> None:
 def test_every_fault_is_on_the_page_with_the_reason_it_is_counted_under() -> None:
     rows = re.findall(r"^\| `(\w+)` \| .* \| `(\w+)` \|$", read(PAGE), re.MULTILINE)
     assert dict(rows) == {fault.value: DECISION_REASONS[fault] for fault in Fault}
+
+
+def test_every_quirk_is_on_the_page() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (OpenAI|Ollama|both) \| (.*) \|$", read(PAGE), re.MULTILINE)
+    assert [(name, api.lower(), sentence) for name, api, sentence in rows] == [
+        (quirk.name, quirk.api, quirk.sentence) for quirk in QUIRKS.values()
+    ]

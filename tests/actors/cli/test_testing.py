@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from actors.cli.testing import testing as group
-from actors.testing import MEANINGS, Fault, FaultPlan, ModelServer
+from actors.testing import MEANINGS, QUIRKS, Fault, FaultPlan, ModelServer
 from tests.actors.testing.support import CHAT
 from tests.command import Prism
 from tests.paths import ROOT
@@ -125,7 +125,7 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
     options = (
         "--port 0 --model a --model b --slots 7 --max-queue 8 --max-connections 9 --load 0.5 --latency 2 --p99 4 "
         "--slope 0.25 --seed 11 --faults 0.12 --fault hang=0.5 --fault-at 3=cut --burst 2 --drip 0.25 "
-        "--systemone off --dialect none --key sesame --live"
+        "--systemone off --dialect none --quirk no_seed --quirk padded --key sesame --live"
     )
     ended = prism("testing", "serve", *options.split())
     assert ended.code == 0, ended.err
@@ -133,6 +133,7 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
     settings = made[0].settings
     assert (settings.models, settings.slots, settings.max_queue, settings.max_connections) == (("a", "b"), 7, 8, 9)
     assert (settings.load_s, settings.systemone, settings.dialect) == (0.5, "off", "none")
+    assert settings.quirks == ("no_seed", "padded")
     assert (settings.key, settings.live) == ("sesame", True)
     assert (settings.latency.mean_s, settings.latency.p99_s, settings.latency.slope) == (2, 4, 0.25)
     assert settings.latency.seed == settings.faults.seed == 11
@@ -187,3 +188,9 @@ def test_every_command_and_option_has_help_and_stands_in_the_documentation(name:
         assert parameter.help, f"prism testing {name} {parameter.name} has no help"
         for option in parameter.opts:
             assert f"`{option}" in section, f"docs/cli.md does not mention {option} of prism testing {name}"
+
+
+def test_quirks_lists_each_with_its_protocol_and_meaning(prism: Prism) -> None:
+    ended = prism("testing", "quirks")
+    listed = [tuple(line.split(maxsplit=2)) for line in ended.out.splitlines()]
+    assert listed == [(quirk.name, quirk.api, quirk.sentence) for quirk in QUIRKS.values()]

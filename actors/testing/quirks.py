@@ -1,0 +1,669 @@
+"""The quirks of servers: ways in which real ones differ from the protocol that they speak.
+
+Unlike a fault, a quirk happens to every request. Each is one entry of `QUIRKS`: a name, a sentence, and its effect on
+the stages of an exchange. A server may have several; their effects are applied in the order of the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from actors.testing.wire import Request, Response, as_json, dump
+
+Body = dict[str, Any]
+Refuse = Callable[[Request, Body], Response | None]
+"""Returns the refusal of a request, or None if it is taken. The body is empty where the request has none."""
+
+Understand = Callable[[Body], Body]
+"""Returns the request as the server understands it."""
+
+Say = Callable[[str], str]
+"""Returns the text that the model gives instead of another, before it is cut at the limit of tokens."""
+
+Render = Callable[[Body], Body]
+"""Returns the body of the reply that is sent instead of another."""
+
+Wrap = Callable[[Body], Response]
+"""Returns the response that carries the body of a reply."""
+
+CHATS = ("/v1/chat/completions", "/api/chat")
+_THOUGHT = "The question is about the weather. Perhaps no? A clear sky scatters blue light, so it is plain. " * 3
+_OPEN, _CLOSE = "<think>", "</think>"
+_BLANKS = " " * 400
+_OPENAI_FIELDS = frozenset({"model", "messages", "temperature", "max_tokens", "response_format"})
+
+
+class Quirk(msgspec.Struct, frozen=True, kw_only=True):
+    """One way of being different.
+
+    Args:
+        name: its name, as for `--quirk`.
+        api: the protocol that it is about.
+        sentence: what the server does, after "the server".
+        routes: `{path asked for: path served}`; a path with an empty one is not found.
+        refuse, understand, say, render, wrap: the effect at each stage.
+    """
+
+    name: str
+    api: Literal["openai", "ollama", "both"]
+    sentence: str
+    routes: Mapping[str, str] = {}
+    refuse: Refuse | None = None
+    understand: Understand | None = None
+    say: Say | None = None
+    render: Render | None = None
+    wrap: Wrap | None = None
+
+
+# Refusals
+
+
+def _error(message: str, param: str | None = None, status: int = 400) -> Response:
+    """Return a refusal as OpenAI writes it."""
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": "unsupported_parameter"}
+    return as_json({"error": error}, status)
+
+
+def _extra(fields: Iterable[str], body: Body) -> Response:
+    """Return a refusal as FastAPI writes it; it repeats the request."""
+    problems = [
+        {"type": "extra_forbidden", "loc": ["body", field], "msg": "Extra inputs are not permitted", "input": body}
+        for field in fields
+    ]
+    return as_json({"detail": problems}, 422)
+
+
+def _is_chat(request: Request) -> bool:
+    return request.method == "POST" and request.path.endswith(("/chat/completions", "/api/chat"))
+
+
+def _refusing(field: str, message: str, *, status: int = 400, param: bool = True) -> Refuse:
+    """Return the refusal of every chat with a field."""
+
+    def refuse(request: Request, body: Body) -> Response | None:
+        if not _is_chat(request) or field not in body:
+            return None
+        return _error(message, field if param else None, status)
+
+    return refuse
+
+
+def _refuse_both_limits(request: Request, body: Body) -> Response | None:
+    for field in ("max_tokens", "max_completion_tokens"):
+        if _is_chat(request) and field in body:
+            return _error(f"Unknown parameter: '{field}'.", field)
+    return None
+
+
+def _refuse_warmth(request: Request, body: Body) -> Response | None:
+    if not _is_chat(request) or body.get("temperature", 1) == 1:
+        return None
+    said = f"Unsupported value: 'temperature' does not support {body['temperature']} with this model."
+    return _error(f"{said} Only the default (1) value is supported.", "temperature")
+
+
+def _refuse_seed_as_extra(request: Request, body: Body) -> Response | None:
+    return _extra(["seed"], body) if _is_chat(request) and "seed" in body else None
+
+
+def _refuse_schema(request: Request, body: Body) -> Response | None:
+    form: Body = body.get("response_format") or {}
+    if not _is_chat(request) or form.get("type") != "json_schema":
+        return None
+    return _error("Invalid parameter: 'response_format.type' must be 'text' or 'json_object'.", "response_format.type")
+
+
+def _refuse_strict(request: Request, body: Body) -> Response | None:
+    form: Body = body.get("response_format") or {}
+    holder: Body = form.get("json_schema") or {}
+    return _error('Unknown name "strict": Cannot find field.') if _is_chat(request) and "strict" in holder else None
+
+
+def _refuse_silently(request: Request, body: Body) -> Response | None:
+    refused = _is_chat(request) and "seed" in body
+    return Response(status=400, body=b"Bad Request", content_type="text/plain") if refused else None
+
+
+def _refuse_much(request: Request, body: Body) -> Response | None:
+    unknown = sorted(body.keys() - _OPENAI_FIELDS)
+    return _extra(unknown, body) if _is_chat(request) and unknown else None
+
+
+def _refuse_system(request: Request, body: Body) -> Response | None:
+    has_system = any(message.get("role") == "system" for message in body.get("messages", ()))
+    return _error("System role not supported", status=500) if _is_chat(request) and has_system else None
+
+
+def _refuse_option(name: str) -> Refuse:
+    """Return the refusal of every chat of Ollama with an option."""
+
+    def refuse(request: Request, body: Body) -> Response | None:
+        if not _is_chat(request) or name not in (body.get("options") or {}):
+            return None
+        return as_json({"error": f'invalid option provided: "{name}"'}, 400)
+
+    return refuse
+
+
+def _refuse_ollama(field: str, message: str, status: int = 400) -> Refuse:
+    def refuse(request: Request, body: Body) -> Response | None:
+        return as_json({"error": message}, status) if _is_chat(request) and field in body else None
+
+    return refuse
+
+
+def _refuse_schema_of_ollama(request: Request, body: Body) -> Response | None:
+    if not _is_chat(request) or not isinstance(body.get("format"), dict):
+        return None
+    return as_json(
+        {"error": "json: cannot unmarshal object into Go struct field ChatRequest.format of type string"}, 400
+    )
+
+
+def _refuse_list(request: Request, _: Body) -> Response | None:
+    return _error("You have no permission for this.", status=403) if request.path.endswith("/models") else None
+
+
+def _refuse_probabilities(request: Request, _: Body) -> Response | None:
+    return as_json({"error": "unknown endpoint"}, 404) if request.path == "/v1/systemone" else None
+
+
+def _refuse_without_api_key(request: Request, _: Body) -> Response | None:
+    if "api-key" in request.headers and "api-version=" in request.query:
+        return None
+    missing = "api-version" if "api-key" in request.headers else "api-key"
+    status = 404 if missing == "api-version" else 401
+    return as_json({"error": {"code": str(status), "message": f"Access denied: {missing} is missing."}}, status)
+
+
+def _refuse_non_streaming_thought(request: Request, body: Body) -> Response | None:
+    if not _is_chat(request) or body.get("enable_thinking") is False:
+        return None
+    return _error("parameter.enable_thinking must be set to false for non-streaming calls")
+
+
+# Understandings
+
+
+def _without(*fields: str) -> Understand:
+    """Return the understanding of a server that ignores fields."""
+    return lambda body: {name: value for name, value in body.items() if name not in fields}
+
+
+def _schema_from(read: Callable[[Body], object]) -> Understand:
+    """Return the understanding of a server that takes a schema from a field of its own, and no `response_format`."""
+
+    def understand(body: Body) -> Body:
+        schema = read(body)
+        rest = {name: value for name, value in body.items() if name != "response_format"}
+        if not isinstance(schema, dict):
+            return rest
+        return {**rest, "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}
+
+    return understand
+
+
+def _unthinking_is_unruly(body: Body) -> Body:
+    return _without("format")(body) if body.get("think") is False else body
+
+
+def _wants_json_alone(body: Body) -> Body:
+    return {**body, "format": "json"} if isinstance(body.get("format"), dict) else body
+
+
+# Texts
+
+
+def _thoughtfully(text: str) -> str:
+    return f'{_OPEN}{_THOUGHT} Maybe {{"answer": "no"}}?{_CLOSE}\n{text}'
+
+
+def _shortly_thoughtfully(text: str) -> str:
+    return f"{_OPEN}It is blue.{_CLOSE}\n{text}"
+
+
+def _padded(text: str) -> str:
+    return text.replace("{", "{" + _BLANKS, 1)
+
+
+# Replies
+
+
+def _on_message(change: Callable[[Body], Body]) -> Render:
+    """Return the reply with another message, in either protocol."""
+
+    def render(reply: Body) -> Body:
+        if "message" in reply:
+            return {**reply, "message": change(reply["message"])}
+        choices = [{**choice, "message": change(choice["message"])} for choice in reply.get("choices", ())]
+        return {**reply, "choices": choices} if choices else reply
+
+    return render
+
+
+def _in_parts(message: Body) -> Body:
+    return {**message, "content": [{"type": "text", "text": message["content"]}]}
+
+
+def _as_reasoning(message: Body) -> Body:
+    return {**message, "content": None, "reasoning_content": message["content"]}
+
+
+def _reasoning_apart(field: str) -> Callable[[Body], Body]:
+    """Return the message with its reasoning in a field of its own; one that was cut in the middle of it has no text."""
+
+    def change(message: Body) -> Body:
+        thought, closed, rest = message["content"].partition(_CLOSE)
+        if not thought.startswith(_OPEN):
+            return message
+        return {**message, field: thought.removeprefix(_OPEN), "content": rest.strip() if closed else None}
+
+    return change
+
+
+def _as_call(message: Body) -> Body:
+    function = {"name": "answer", "arguments": message["content"]}
+    return {**message, "content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+
+
+def _as_call_of_ollama(message: Body) -> Body:
+    try:
+        arguments = json.loads(message["content"])
+    except ValueError:
+        return message
+    return {**message, "content": "", "tool_calls": [{"function": {"name": "answer", "arguments": arguments}}]}
+
+
+def _in_fences(message: Body) -> Body:
+    return {**message, "content": f"```json\n{message['content']}\n```"}
+
+
+def _without_opening(message: Body) -> Body:
+    return {**message, "content": message["content"].replace(_OPEN, "", 1)}
+
+
+def _unfinished(reply: Body) -> Body:
+    choices = [{name: part for name, part in choice.items() if name != "finish_reason"} for choice in reply["choices"]]
+    return {**reply, "choices": choices}
+
+
+def _not_done(reply: Body) -> Body:
+    return {name: value for name, value in reply.items() if name not in ("done", "done_reason")}
+
+
+def _uncounted(reply: Body) -> Body:
+    return {**reply, "usage": {"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}}
+
+
+def _other_reason(reply: Body) -> Body:
+    names = {"length": "max_tokens", "stop": "end_turn"}
+    choices = [{**choice, "finish_reason": names.get(choice["finish_reason"])} for choice in reply["choices"]]
+    return {**reply, "choices": choices}
+
+
+def _as_events(reply: Body) -> Response:
+    choices: Any = reply.get("choices") or [{"message": {}, "finish_reason": None}]
+    head = {name: value for name, value in reply.items() if name != "choices"}
+    text = str(choices[0]["message"].get("content") or "")
+    deltas = [{"role": "assistant"}, *({"content": text[i : i + 8]} for i in range(0, len(text), 8))]
+    chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choices[0]["finish_reason"]}]})
+    events = b"".join(b"data: %b\n\n" % dump(chunk) for chunk in chunks)
+    return Response(body=events + b"data: [DONE]\n\n", content_type="text/event-stream")
+
+
+def _as_lines(reply: Body) -> Response:
+    if "message" not in reply:
+        return as_json(reply)
+    text = str(reply["message"].get("content") or "")
+    lines: list[Body] = [
+        {"model": reply["model"], "message": {"role": "assistant", "content": text[i : i + 8]}, "done": False}
+        for i in range(0, len(text), 8)
+    ]
+    lines.append({**reply, "message": {"role": "assistant", "content": ""}})
+    return Response(body=b"".join(dump(line) + b"\n" for line in lines), content_type="application/x-ndjson")
+
+
+def _error_with_200(reply: Body) -> Response:
+    return as_json({"error": {"message": "Provider returned error", "code": 502}} if "choices" in reply else reply)
+
+
+_ALL = (
+    Quirk(
+        name="no_max_tokens",
+        api="openai",
+        sentence="refuses `max_tokens` and names `max_completion_tokens`, as OpenAI's o-series",
+        refuse=_refusing(
+            "max_tokens",
+            "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead.",
+        ),
+    ),
+    Quirk(name="no_token_limit", api="openai", sentence="refuses every limit of tokens", refuse=_refuse_both_limits),
+    Quirk(
+        name="fixed_temperature",
+        api="openai",
+        sentence="refuses every temperature but 1, as OpenAI's o-series",
+        refuse=_refuse_warmth,
+    ),
+    Quirk(
+        name="no_seed",
+        api="openai",
+        sentence="refuses `seed` in words alone",
+        refuse=_refusing("seed", "Unrecognized request argument supplied: seed", param=False),
+    ),
+    Quirk(
+        name="random_seed",
+        api="openai",
+        sentence="refuses `seed`, repeats the request, and takes `random_seed`, as Mistral",
+        refuse=_refuse_seed_as_extra,
+        understand=lambda body: {**body, "seed": body.get("random_seed")},
+    ),
+    Quirk(
+        name="no_json_schema",
+        api="openai",
+        sentence="refuses a `response_format` with a schema and takes `json_object`, as DeepSeek",
+        refuse=_refuse_schema,
+    ),
+    Quirk(
+        name="no_strict",
+        api="openai",
+        sentence="refuses `strict` within the schema",
+        refuse=_refuse_strict,
+    ),
+    Quirk(
+        name="no_response_format",
+        api="openai",
+        sentence="refuses every `response_format`",
+        refuse=_refusing("response_format", "response_format is not supported by this model", param=False),
+    ),
+    Quirk(
+        name="response_format_ignored",
+        api="openai",
+        sentence="takes every `response_format` and follows none",
+        understand=_without("response_format"),
+    ),
+    Quirk(
+        name="structured_outputs",
+        api="openai",
+        sentence="takes a schema in `structured_outputs` alone, as vLLM",
+        refuse=_refusing("response_format", "response_format is not supported; see structured_outputs"),
+        understand=_schema_from(lambda body: (body.get("structured_outputs") or {}).get("json")),
+    ),
+    Quirk(
+        name="guided_json",
+        api="openai",
+        sentence="takes a schema in `guided_json` alone, as older vLLM",
+        refuse=_refusing("response_format", "Unknown argument response_format"),
+        understand=_schema_from(lambda body: body.get("guided_json")),
+    ),
+    Quirk(
+        name="silent_refusal",
+        api="openai",
+        sentence="refuses `seed` with a 400 that names nothing",
+        refuse=_refuse_silently,
+    ),
+    Quirk(
+        name="strict_fields",
+        api="openai",
+        sentence="refuses all but five fields with a 422 that repeats the request, as many gateways",
+        refuse=_refuse_much,
+    ),
+    Quirk(
+        name="no_system_role",
+        api="both",
+        sentence="answers 500 to a system message, as models whose template has none",
+        refuse=_refuse_system,
+    ),
+    Quirk(
+        name="no_thinking_unstreamed",
+        api="openai",
+        sentence="refuses a call that is not streamed unless `enable_thinking` is false, as Alibaba's Qwen",
+        refuse=_refuse_non_streaming_thought,
+    ),
+    Quirk(
+        name="content_parts",
+        api="openai",
+        sentence="sends `content` as a list of parts",
+        render=_on_message(_in_parts),
+    ),
+    Quirk(
+        name="reasoning_only",
+        api="openai",
+        sentence="sends the answer in `reasoning_content`, and `content` null",
+        render=_on_message(_as_reasoning),
+    ),
+    Quirk(
+        name="reasoning_first",
+        api="openai",
+        sentence="thinks in `reasoning_content` until `max_tokens` is used up, and answers only with more",
+        say=_thoughtfully,
+        render=_on_message(_reasoning_apart("reasoning_content")),
+    ),
+    Quirk(
+        name="thinks_in_answer",
+        api="both",
+        sentence="thinks in the answer, between `<think>` and `</think>`",
+        say=_shortly_thoughtfully,
+    ),
+    Quirk(
+        name="lone_think_end",
+        api="both",
+        sentence="thinks in the answer and leaves out the `<think>` at its begin",
+        say=_shortly_thoughtfully,
+        render=_on_message(_without_opening),
+    ),
+    Quirk(
+        name="thinks_long_in_answer",
+        api="both",
+        sentence="thinks in the answer for longer than 64 tokens, with another answer in its thoughts",
+        say=_thoughtfully,
+    ),
+    Quirk(
+        name="tool_call",
+        api="openai",
+        sentence="sends the answer as the arguments of a tool call, and `content` null",
+        render=_on_message(_as_call),
+    ),
+    Quirk(name="no_finish_reason", api="openai", sentence="sends no `finish_reason`", render=_unfinished),
+    Quirk(
+        name="other_finish_reason",
+        api="openai",
+        sentence="calls the ends of answers `end_turn` and `max_tokens`",
+        render=_other_reason,
+    ),
+    Quirk(name="null_usage", api="openai", sentence="counts no tokens: `usage` holds nulls", render=_uncounted),
+    Quirk(name="event_stream", api="openai", sentence="streams events whatever `stream` says", wrap=_as_events),
+    Quirk(
+        name="error_with_200",
+        api="openai",
+        sentence="sends an error with status 200, as OpenRouter when a provider fails; no setting helps",
+        wrap=_error_with_200,
+    ),
+    Quirk(
+        name="root_path",
+        api="openai",
+        sentence="has `/chat/completions` without `/v1`",
+        routes={"/v1/chat/completions": "", "/v1/models": "", "/chat/completions": "/v1/chat/completions"},
+    ),
+    Quirk(
+        name="other_path",
+        api="openai",
+        sentence="has the chat at `/api/v3/chat/completions`: set `llm.path`",
+        routes={
+            "/v1/chat/completions": "",
+            "/v1/models": "",
+            "/api/v3/chat/completions": "/v1/chat/completions",
+            "/api/v3/models": "/v1/models",
+        },
+    ),
+    Quirk(
+        name="azure",
+        api="openai",
+        sentence="has a path with a deployment, a key in `api-key` and a version in the query, as Azure: set all three",
+        routes={
+            "/v1/chat/completions": "",
+            "/v1/models": "",
+            "/openai/deployments/mine/chat/completions": "/v1/chat/completions",
+        },
+        refuse=_refuse_without_api_key,
+    ),
+    Quirk(name="no_models", api="openai", sentence="has no list of models", routes={"/v1/models": ""}),
+    Quirk(
+        name="models_forbidden",
+        api="openai",
+        sentence="forbids the list of models and allows the chat",
+        refuse=_refuse_list,
+    ),
+    Quirk(
+        name="padded",
+        api="both",
+        sentence="writes 400 blanks into its JSON, as small models under a grammar",
+        say=_padded,
+    ),
+    Quirk(
+        name="endless_blanks",
+        api="both",
+        sentence="writes blanks after its JSON until it is cut",
+        say=lambda text: text + _BLANKS * 20,
+    ),
+    Quirk(name="fenced", api="both", sentence="puts its JSON into a Markdown fence", render=_on_message(_in_fences)),
+    Quirk(name="no_version", api="ollama", sentence="has no `/api/version`", routes={"/api/version": ""}),
+    Quirk(
+        name="chat_alone",
+        api="ollama",
+        sentence="has `/api/chat` and nothing else, as some proxies",
+        routes=dict.fromkeys(("/api/version", "/api/tags", "/v1/systemone"), ""),
+    ),
+    Quirk(
+        name="unruly_unless_thinking",
+        api="ollama",
+        sentence="ignores `format` where `think` is false, as Ollama with some thinking models",
+        understand=_unthinking_is_unruly,
+    ),
+    Quirk(
+        name="thinks_unless_told",
+        api="ollama",
+        sentence="ignores `format` where `think` is false, and otherwise thinks for longer than 64 tokens",
+        understand=_unthinking_is_unruly,
+        say=lambda text: _thoughtfully(text) if text.startswith("{") else text,
+        render=_on_message(_reasoning_apart("thinking")),
+    ),
+    Quirk(
+        name="no_think",
+        api="ollama",
+        sentence="refuses `think`, as Ollama before 0.9 through strict proxies",
+        refuse=_refuse_ollama("think", 'json: unknown field "think"'),
+        understand=_without("think"),
+    ),
+    Quirk(
+        name="no_format_schema",
+        api="ollama",
+        sentence="takes no schema in `format`, as Ollama before 0.5",
+        refuse=_refuse_schema_of_ollama,
+    ),
+    Quirk(
+        name="json_alone",
+        api="ollama",
+        sentence="takes a schema in `format` and keeps to JSON alone",
+        understand=_wants_json_alone,
+    ),
+    Quirk(name="format_ignored", api="ollama", sentence="ignores `format`", understand=_without("format")),
+    Quirk(
+        name="no_keep_alive",
+        api="ollama",
+        sentence="refuses `keep_alive`",
+        refuse=_refuse_ollama("keep_alive", "unknown field keep_alive"),
+    ),
+    Quirk(
+        name="no_tools",
+        api="ollama",
+        sentence="refuses `tools`, even an empty list",
+        refuse=_refuse_ollama("tools", "this model does not support tools"),
+    ),
+    Quirk(name="no_num_ctx", api="ollama", sentence="refuses the option `num_ctx`", refuse=_refuse_option("num_ctx")),
+    Quirk(
+        name="tool_call_object",
+        api="ollama",
+        sentence="sends the answer as a tool call whose arguments are an object",
+        render=_on_message(_as_call_of_ollama),
+    ),
+    Quirk(
+        name="no_systemone",
+        api="ollama",
+        sentence="answers `/v1/systemone` with a 404 in JSON",
+        refuse=_refuse_probabilities,
+    ),
+    Quirk(name="never_done", api="ollama", sentence="sends no `done`", render=_not_done),
+    Quirk(name="line_stream", api="ollama", sentence="streams lines whatever `stream` says", wrap=_as_lines),
+)
+
+QUIRKS: Mapping[str, Quirk] = {quirk.name: quirk for quirk in _ALL}
+"""Every quirk by its name, those of OpenAI's protocol first."""
+
+
+class Quirks:
+    """The quirks of one server, applied in their order.
+
+    Args:
+        names: their names.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        chosen = set(names)
+        self._quirks = [quirk for quirk in _ALL if quirk.name in chosen] if chosen else []
+
+    def route(self, path: str) -> str:
+        """Return the path that is served for a path; empty if there is none."""
+        for quirk in self._quirks:
+            path = quirk.routes.get(path, path)
+        return path
+
+    def refusal(self, request: Request) -> Response | None:
+        """Return the refusal of a request; None if it is taken."""
+        body = _object(request.body) if self._quirks else {}
+        for quirk in self._quirks:
+            refusal = None if quirk.refuse is None else quirk.refuse(request, body)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def understood(self, body: bytes) -> bytes:
+        """Return the request's body as the server understands it."""
+        effects = [quirk.understand for quirk in self._quirks if quirk.understand is not None]
+        found = _object(body) if effects else {}
+        if not found:
+            return body
+        for understand in effects:
+            found = understand(found)
+        return dump(found)
+
+    def said(self, text: str) -> str:
+        """Return the text of the model."""
+        for quirk in self._quirks:
+            text = text if quirk.say is None else quirk.say(text)
+        return text
+
+    def rendered(self, response: Response) -> Response:
+        """Return the response that is sent; a stream is sent as it is."""
+        if response.parts or response.status != 200 or not any(q.render or q.wrap for q in self._quirks):
+            return response
+        reply = _object(response.body)
+        for quirk in self._quirks:
+            reply = reply if quirk.render is None else quirk.render(reply)
+        for quirk in self._quirks:
+            if quirk.wrap is not None:
+                return quirk.wrap(reply)
+        return as_json(reply)
+
+
+def _object(body: bytes) -> Body:
+    """Return the object in a body; an empty one where there is none."""
+    try:
+        found = json.loads(body) if body else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

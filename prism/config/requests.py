@@ -1,0 +1,132 @@
+"""The settings of a request to a model's server that are the user's own words: path, headers, query, extra fields."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+import msgspec
+
+from prism.expectations import found
+
+REQUEST_SETTINGS = ("path", "headers", "query", "extra_body")
+"""The settings of section `llm` that are checked here."""
+
+OWN_FIELDS = ("messages", "model", "stream")
+"""The fields of a question that cannot be replaced: without them it would be no question, or no answer."""
+
+_PATH = re.compile(r"/[!-~]*")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_FRAMING = frozenset({"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"})
+_SECRET = re.compile(
+    r"(?:^|[^a-z])(?:api|access)?(?:keys?|tokens?|secrets?|auth|authorization|passwords?|cookie|signature|sig|credentials?)"
+    r"(?:$|[^a-z])"
+)
+_VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """The reason why a setting cannot be sent.
+
+    Args:
+        place: the setting, or the part of it: `headers.api-key`.
+        problem: what was expected, and what it is; never the value of a header.
+    """
+
+    place: str
+    problem: str
+
+
+def as_texts(name: str, value: object) -> object:
+    """Return headers or a query with each plain value as a text: in YAML a version may look like a date."""
+    if name not in ("headers", "query") or not isinstance(value, Mapping):
+        return value
+    return {key: _as_text(item) for key, item in value.items()}
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def untaken(name: str, value: object) -> Refusal | None:
+    """Return the reason why a value of headers or a query is no text; None if each is one."""
+    items = value.items() if name in ("headers", "query") and isinstance(value, Mapping) else ()
+    wrong = (
+        Refusal(place=f"{name}.{_shown(str(key))}", problem="expected a text")
+        for key, item in items
+        if not isinstance(item, str)
+    )
+    return next(wrong, None)
+
+
+def refusal_of(name: str, value: Any) -> Refusal | None:
+    """Return the reason why one of `REQUEST_SETTINGS` cannot be sent; None if it can."""
+    match name:
+        case "path":
+            return _path(value)
+        case "headers":
+            refusals = (_header(key, text) for key, text in value.items())
+        case "query":
+            refusals = (_parameter(key, text) for key, text in value.items())
+        case _:
+            refusals = (_field(key, item) for key, item in value.items())
+    return next((refusal for refusal in refusals if refusal is not None), None)
+
+
+def _path(path: str | None) -> Refusal | None:
+    if path is None or (_PATH.fullmatch(path) and not set(path) & set("?#\\") and ".." not in path.split("/")):
+        return None
+    elsewhere = "; parameters belong in llm.query" if "?" in path else ""
+    problem = f"expected a path such as /v1/chat/completions, got {found(path)}{elsewhere}"
+    return Refusal(place="path", problem=problem)
+
+
+def _header(name: str, text: str) -> Refusal | None:
+    place = f"headers.{_shown(name)}"
+    if not _TOKEN.fullmatch(name):
+        return Refusal(place=place, problem="expected the name of a header, such as api-key")
+    if name.lower() in _FRAMING:
+        return Refusal(place=place, problem="is set by PRISM itself; leave it out")
+    if not (text and text.isascii() and text.isprintable()):
+        return Refusal(place=place, problem="expected printable ASCII characters, at least one")
+    return _secret(place, name, text)
+
+
+def _parameter(name: str, text: str) -> Refusal | None:
+    place = f"query.{_shown(name)}"
+    if not name or not name.isprintable():
+        return Refusal(place=place, problem="expected the name of a parameter, such as api-version")
+    if not text.isprintable():
+        return Refusal(place=place, problem="expected printable characters")
+    return _secret(place, name, text)
+
+
+def _secret(place: str, name: str, text: str) -> Refusal | None:
+    """Refuse a secret that stands in the configuration: a run keeps its settings in files."""
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+    if not _SECRET.search(plain) or _VARIABLE.search(text):
+        return None
+    problem = "expected an environment variable such as $API_KEY, because a run keeps its settings in files, got a text"
+    return Refusal(place=place, problem=problem)
+
+
+def _field(name: str, value: object) -> Refusal | None:
+    place = f"extra_body.{_shown(name)}"
+    if name in OWN_FIELDS:
+        return Refusal(place=place, problem="is set by PRISM itself; leave it out")
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return Refusal(place=place, problem=f"expected a value that JSON has, got {found(value)}")
+    return None
+
+
+def _shown(name: str) -> str:
+    return name if name.isprintable() and name else repr(name)

@@ -1,0 +1,88 @@
+"""The address of a server: host, path, headers and query, with the secrets from the environment in their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from prism.config.model import LLMConfig
+from prism.errors import OracleUnavailableError
+from prism.llm.http import checked_host, read_key
+
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+_CHAT = "/chat/completions"
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of a server. Its representation shows no secret.
+
+    Args:
+        host: scheme, name, port and path prefix, as they may be shown.
+        headers: the headers of every request, with the key.
+        query: the parameters of every request.
+        has_key: True if `llm.api_key_env` names a key.
+        secrets: the texts that no message may show.
+    """
+
+    host: str
+    headers: dict[str, str]
+    query: dict[str, str]
+    has_key: bool
+    secrets: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return the address without what may be secret."""
+        return f"Address({self.host!r})"
+
+
+def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
+    """Return the address that the configuration means. The key is sent unless `llm.headers` has an authorization.
+
+    Raises:
+        OracleUnavailableError: the host is not an address, a variable is not set, or a secret cannot be sent.
+    """
+    host, key = checked_host(config.host), read_key(environment, config.api_key_env)
+    secrets = {key} if key else set()
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    for name, value in config.headers.items():
+        headers = {other: text for other, text in headers.items() if other.lower() != name.lower()}
+        headers[name] = _filled(f"llm.headers.{name}", value, environment, secrets)
+    query = {name: _filled(f"llm.query.{name}", value, environment, secrets) for name, value in config.query.items()}
+    return Address(
+        host=host,
+        headers=headers,
+        query=query,
+        has_key=key is not None,
+        secrets=tuple(sorted(secrets, key=len, reverse=True)),  # one may be part of another
+    )
+
+
+def _filled(place: str, value: str, environment: Mapping[str, str], secrets: set[str]) -> str:
+    """Return a value with its variables replaced, and add what they hold to the secrets."""
+
+    def read(found: re.Match[str]) -> str:
+        variable = found[1] or found[2]
+        text = read_key(environment, variable)
+        if text is None:
+            message = f"{place}: the environment variable {variable} is not set; set it, or leave {place} out"
+            raise OracleUnavailableError(message)
+        secrets.add(text)
+        return text
+
+    return _VARIABLE.sub(read, value)
+
+
+def split_openai(host: str) -> tuple[str, str | None]:
+    """Return the base address without `/v1`, and the path of the chat if the host already ends with it."""
+    base = host.removesuffix(_CHAT)
+    path = None if base == host else _CHAT
+    if base.endswith("/v1"):
+        return base.removesuffix("/v1"), None if path is None else f"/v1{path}"
+    return base, path
+
+
+def models_path(chat: str) -> str | None:
+    """Return the path of the list of models beside that of the chat; None if it is not known."""
+    return f"{chat.removesuffix(_CHAT)}/models" if chat.endswith(_CHAT) else None

@@ -1,0 +1,87 @@
+"""The settings of a request to a model's server: what is taken, and one line for what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from prism.config import LLMConfig, load_config
+from prism.errors import ConfigError, SettingError
+
+
+@pytest.mark.parametrize(
+    ("setting", "line"),
+    [
+        ("llm.path=v1/chat", "llm.path: expected a path such as /v1/chat/completions, got 'v1/chat'"),
+        (
+            "llm.path=/a?b=c",
+            "llm.path: expected a path such as /v1/chat/completions, got '/a?b=c'; parameters belong in llm.query",
+        ),
+        ("llm.path=/a/../b", "llm.path: expected a path such as /v1/chat/completions, got '/a/../b'"),
+        ("llm.path=/a b", "llm.path: expected a path such as /v1/chat/completions, got '/a b'"),
+        ("llm.headers={a b: c}", "llm.headers.a b: expected the name of a header, such as api-key"),
+        ("llm.headers={Host: c}", "llm.headers.Host: is set by PRISM itself; leave it out"),
+        ('llm.headers={a: "b\\nc"}', "llm.headers.a: expected printable ASCII characters, at least one"),
+        (
+            "llm.headers={api-key: abc123}",
+            "llm.headers.api-key: expected an environment variable such as $API_KEY, because a run keeps its",
+        ),
+        (
+            "llm.query={key: abc123}",
+            "llm.query.key: expected an environment variable such as $API_KEY, because a run keeps its",
+        ),
+        ("llm.headers=[a]", "llm.headers: expected mapping of text to text, got ['a']"),
+        ("llm.query={a: [b]}", "llm.query.a: expected a text"),
+        ("llm.headers={a: {b: c}}", "llm.headers.a: expected a text"),
+        ("llm.extra_body={model: b}", "llm.extra_body.model: is set by PRISM itself; leave it out"),
+        ("llm.extra_body={a: .nan}", "llm.extra_body"),
+        ("llm.extra_body={a: 2024-01-01}", "llm.extra_body.a: expected a value that JSON has, got "),
+        ("llm.extra_body={a: {b: .inf}}", "llm.extra_body.a: expected a value that JSON has, got a mapping"),
+    ],
+)
+def test_a_setting_that_no_request_can_carry_is_one_line_by_its_key(setting: str, line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(None, overrides=[setting])
+    assert str(caught.value).startswith(f"--set: {line}")
+    assert "\n" not in str(caught.value)
+    assert "abc123" not in str(caught.value)
+
+
+def test_a_setting_of_python_is_checked_as_well() -> None:
+    with pytest.raises(SettingError, match=r"llm\.headers\.Cookie: expected an environment variable"):
+        LLMConfig(headers={"Cookie": "abc123"})
+    with pytest.raises(SettingError, match=r"llm\.path: expected a path"):
+        LLMConfig(path="chat")
+
+
+def test_a_version_may_look_like_a_date_or_a_number() -> None:
+    text = "llm:\n  query: {api-version: 2024-10-21, v: 2, beta: true}\n  headers: {X-Tries: 3, api-key: $K}\n"
+    config = load_config(text).llm
+    assert config.query == {"api-version": "2024-10-21", "v": "2", "beta": "true"}
+    assert config.headers == {"X-Tries": "3", "api-key": "$K"}
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Title", "HTTP-Referer", "api-version", "X-Keyboard", "X-Monkey", "OpenAI-Organization"]
+)
+def test_an_ordinary_header_may_hold_a_text(name: str) -> None:
+    assert LLMConfig(headers={name: "text"}).headers == {name: "text"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Authorization",
+        "api-key",
+        "x-api-key",
+        "apikey",
+        "X-Auth",
+        "accessToken",
+        "Cookie",
+        "X_SECRET",
+        "Subscription-Key",
+    ],
+)
+def test_a_secret_header_may_not(name: str) -> None:
+    with pytest.raises(SettingError, match="expected an environment variable"):
+        LLMConfig(headers={name: "text"})
+    assert LLMConfig(headers={name: "Bearer $IT"}).headers == {name: "Bearer $IT"}

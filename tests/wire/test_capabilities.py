@@ -1,0 +1,113 @@
+"""The way in which a server is asked, as a user sees it: at the start of a run, in its manifest, in the doctor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from actors.testing import ModelServer, ServerSettings
+from tests.command import Ended, Prism, run_prism
+from tests.wire.test_doctor import rows
+
+pytestmark = pytest.mark.network
+
+SECTIONS = {
+    "simulation": {"rounds": 2, "ticks_per_round": 12},
+    "population": {"size": 20, "activity": {"mean": 0.9}, "ambiguity": 0.3},
+    "oracle": {"backend": "openai", "tape": "record"},
+}
+SECRET = "a-very-secret-word"
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """Any command, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("MY_GATE", SECRET)
+
+    def run(*arguments: str) -> Ended:
+        return run_prism(monkeypatch, capsys, *arguments)
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., str]:
+    """Write a configuration that asks a server, and return its name."""
+
+    def write(host: str, **llm: object) -> str:
+        settings = {"host": host, "headers": {"X-Token": "$MY_GATE"}, **llm}
+        (tmp_path / "model.yaml").write_text(yaml.safe_dump({**SECTIONS, "llm": settings}))
+        return "model.yaml"
+
+    return write
+
+
+def test_a_run_shows_what_was_negotiated_and_replays_without_a_server(
+    prism: Prism, write: Callable[..., str], tmp_path: Path
+) -> None:
+    with ModelServer(ServerSettings(quirks=("no_max_tokens", "content_parts"))) as server:
+        config = write(server.url)
+        ended = prism("run", config, "--out", "run")
+        assert ended.code == 0, ended.err
+        assert server.statistics().statuses[400] == 1, "what was refused once is not sent again"
+    assert "asked with token_field max_completion_tokens, text parts; " in ended.err.splitlines()[0]
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["capabilities"]["token_field"] == "max_completion_tokens"
+    assert manifest["capabilities"]["temperature"] == "temperature"
+    replay = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=run/tape.sqlite")
+    again = prism("run", config, "--out", "again", *replay)
+    assert again.code == 0, again.err
+    digests = [json.loads((tmp_path / run / "summary.json").read_text())["digest"] for run in ("run", "again")]
+    assert digests[0] == digests[1]
+    doctor = rows(prism("doctor", config, *replay).out)
+    assert doctor["asked: token_field"] == "max_completion_tokens (negotiated)"
+    for file in (path for run in ("run", "again") for path in (tmp_path / run).iterdir()):
+        assert SECRET.encode() not in file.read_bytes(), file
+    assert SECRET not in ended.out + ended.err
+
+
+def test_the_doctor_has_a_row_for_each_dimension(prism: Prism, write: Callable[..., str]) -> None:
+    with ModelServer(ServerSettings(quirks=("no_seed",))) as server:
+        ended = prism("doctor", write(server.url))
+    found = rows(ended.out)
+    assert ended.code == 0
+    assert found["asked: seed"] == "random_seed (negotiated)"
+    assert found["asked: temperature"] == "temperature"
+    assert (found["asked: schema"], found["asked: path"]) == ("json_schema", "/v1/chat/completions")
+    assert found["negotiation"] == "3 requests"
+    assert SECRET not in ended.out
+
+
+def test_a_resume_negotiates_anew_and_says_what_is_otherwise(prism: Prism, write: Callable[..., str]) -> None:
+    with ModelServer() as server:
+        config = write(server.url)
+        assert prism("run", config, "--out", "run", "--set", "simulation.rounds=1").code == 0
+        server.settings = ServerSettings(quirks=("fixed_temperature",))
+        ended = prism("resume", "run", "--ticks", "24")
+        assert ended.code == 0, ended.err
+        again = prism("resume", "run", "--ticks", "36")
+    said = "asked otherwise than before the resume: temperature none, was temperature"
+    assert ended.err.splitlines()[0].endswith(said) or said in ended.err
+    assert "the tape has answers asked for otherwise (temperature as usual, not none)" in ended.err
+    assert "otherwise" not in again.err, "it is as it was at the resume before"
+
+
+def test_a_variable_that_is_not_set_is_one_line_before_anything_is_asked(
+    prism: Prism, write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MY_GATE")
+    config = write("http://127.0.0.1:9")
+    line = (
+        "prism: llm.headers.X-Token: the environment variable MY_GATE is not set; set it, or leave "
+        "llm.headers.X-Token out\n"
+    )
+    for command in (("validate", config), ("run", config, "--out", "run"), ("doctor", config)):
+        ended = prism(*command)
+        assert (ended.code, ended.err) == (5, line)
