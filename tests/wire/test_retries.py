@@ -10,9 +10,9 @@ import pytest
 from anyio import to_thread
 
 from actors.runtime.simulation import Simulation
-from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
+from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Prism, run_prism
-from tests.llm.support import GIVES_UP_S
+from tests.llm.support import GIVES_UP_S, timeout_s
 from tests.patience import HANG_S
 from tests.wire.support import config, run
 
@@ -80,3 +80,85 @@ def test_a_server_that_stays_away_stops_the_run_and_a_resumed_one_ends_as_if_und
         resumed = run_prism(monkeypatch, capsys, "resume", "run", "--quiet")
     assert (resumed.code, resumed.out) == (0, undisturbed)
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["fallbacks_by_reason"] == {}
+
+
+@pytest.mark.parametrize("backend", ["ollama", pytest.param("openai", marks=pytest.mark.slow)])
+def test_a_server_that_loses_its_model_stops_the_run_and_a_resumed_one_ends_as_if_undisturbed(
+    backend: str, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections = {"oracle": {"backend": backend}, "llm": {"systemone": "off"}}
+    with ModelServer() as server:
+        undisturbed = prism(server.url, out="undisturbed", **sections).out
+
+    def lose(exchange: Exchange) -> None:
+        if exchange.call == 60:
+            lossy.settings = ServerSettings(models=("another",))
+
+    with ModelServer(on_exchange=lose) as lossy:
+        ended = prism(lossy.url, **sections)
+        assert (ended.code, ended.out) == (5, "")
+        (line,) = [each for each in ended.err.splitlines() if each.startswith("prism: ")]
+        assert line.startswith("prism: the server refuses the question of agent ")
+        (row,) = run_prism(monkeypatch, capsys, "runs", "run").out.splitlines()[1:]
+        assert (row.split()[1:3], row.endswith("by refused (client_error)")) == (["stopped", "yes"], True)
+        lossy.settings = ServerSettings()
+        resumed = run_prism(monkeypatch, capsys, "resume", "run", "--quiet")
+    assert (resumed.code, resumed.out) == (0, undisturbed)
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["fallbacks_by_reason"] == {}
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["stopped"] is None
+
+
+FEW = {"population": {"size": 120}}
+"""A population that has some fifty questions: ten seconds, at five calls a second."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("says_when", [True, False])
+@pytest.mark.parametrize("backend", ["ollama", "openai"])
+async def test_a_server_that_takes_five_calls_a_second_costs_no_choice_and_changes_none(
+    backend: str, says_when: bool, tmp_path: Path
+) -> None:
+    with ModelServer() as server:
+        chosen = config(server.url, oracle={"backend": backend}, llm={"systemone": "off"}, **FEW)
+        undisturbed = await run(chosen, tmp_path)
+
+        def limit(_: Simulation) -> None:
+            server.settings = ServerSettings(rate_per_s=5.0, says_when=says_when)
+
+        with anyio.fail_after(HANG_S):
+            limited = await run(chosen, tmp_path, ready=limit)
+        refused = server.statistics().statuses[429]
+    assert (limited.digest, limited.fallbacks_by_reason) == (undisturbed.digest, {})
+    assert limited.retries_by_reason == {"overloaded": refused}
+    assert limited.oracle_questions / 5.0 - 2.0 < limited.wall_s < limited.oracle_questions / 4.0 + 10.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", Fault)
+async def test_each_fault_in_a_tenth_of_the_calls_costs_at_most_one_choice_in_a_hundred(
+    fault: Fault, tmp_path: Path
+) -> None:
+    with ModelServer() as server:
+        chosen = config(server.url, llm={"systemone": "off", "timeout_s": timeout_s(fault)})
+
+        def spoil(_: Simulation) -> None:
+            server.settings = ServerSettings(faults=FaultPlan(shares={fault: 0.1}, drip_s=0.1))
+
+        with anyio.fail_after(HANG_S):
+            summary = await run(chosen, tmp_path, ready=spoil)
+        failed = server.statistics().faults[fault]
+    assert summary.fallback_share <= 0.01
+    assert summary.oracle_retries + summary.fallbacks == failed > 0
+
+
+def test_retries_are_counted_over_resumes(
+    prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails = FaultPlan(at=dict.fromkeys((40, 60, 130, 150), Fault.ERROR))
+    with ModelServer(ServerSettings(faults=fails)) as server:
+        sections = {"oracle": {"max_concurrency": 1, "lookahead_ticks": 0}, "llm": {"systemone": "off"}}
+        assert prism(server.url, simulation={"ticks": 36}, **sections).code == 0
+        assert json.loads((tmp_path / "run" / "summary.json").read_text())["oracle_retries"] == 2
+        assert run_prism(monkeypatch, capsys, "resume", "run", "--ticks", "72").code == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (summary["oracle_retries"], summary["retries_by_reason"]) == (4, {"server_error": 4})

@@ -49,6 +49,14 @@ def test_the_plain_line_has_what_matters() -> None:
     )
 
 
+def test_an_outage_is_a_line_of_its_own_that_says_since_when_and_why() -> None:
+    page = f'{PAGE}prism_oracle_outage_seconds{{reason="timeout"}} 0.0\n'
+    assert "waiting" not in line(interval(after=page)).replace("oracle waiting=", "")
+    away = f'{page}prism_oracle_outage_seconds{{reason="connection_error"}} 75.2\n'
+    assert "waiting for the oracle for 1 min 15 s (connection_error)\n" in shown(interval(after=away))
+    assert "| waiting for the oracle for 1 min 15 s (connection_error) |" in line(interval(after=away))
+
+
 def test_a_run_that_is_over_says_so() -> None:
     text = shown(interval(after=PAGE.replace("active 1.0", "active 0.0")))
     assert text.startswith("default-001 (social, ollama, seed 42), not under way\n")

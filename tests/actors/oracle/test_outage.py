@@ -213,6 +213,20 @@ async def test_no_question_expires_for_a_smaller_limit(concurrency: Literal["fix
     assert len(server.asked) == 200
 
 
+@pytest.mark.parametrize("share", [7, 10, 20])
+@in_schedules(2)
+async def test_under_hangs_an_adaptive_limit_costs_at_most_a_tenth_more_choices_than_a_fixed_one(share: int) -> None:
+    lost = {}
+    for concurrency in ("fixed", "adaptive"):
+        server = FaultyServer(lambda _, call: "timeout" if call % share == 0 else None, takes_s=1.0)
+        settings = {"max_concurrency": 16, "concurrency": concurrency, "deadline_s": 60.0}
+        lost[concurrency] = len(
+            fallbacks(await Bench(server, falling_back(**settings)).ask(*map(question, range(300))))
+        )
+    assert 300 // share - 1 <= lost["fixed"] <= 300 // share + 1
+    assert lost["adaptive"] <= 1.1 * lost["fixed"]
+
+
 def test_outages_add_up_and_stay_few() -> None:
     outages = Outages()
     for number in range(3 * KEPT):

@@ -30,6 +30,8 @@ from prism.errors import PrismError
         (lambda: ServerSettings(max_queue=-1), "max_queue: must be at least 0, not -1"),
         (lambda: ServerSettings(max_connections=0), "max_connections: must be at least 1, not 0"),
         (lambda: ServerSettings(keeps=-1), "keeps: must be at least 0, not -1"),
+        (lambda: ServerSettings(rate_per_s=0.0), "rate_per_s: must be greater than 0, not 0.0"),
+        (lambda: ServerSettings(rate_per_s=float("nan")), "rate_per_s: must be greater than 0, not nan"),
         (lambda: ServerSettings(load_s=float("nan")), "load_s: must be at least 0, not nan"),
         (lambda: Latency(mean_s=-1), "latency mean_s: must be at least 0, not -1"),
         (lambda: Latency(slope=float("inf")), "latency slope: must be at least 0, not inf"),
