@@ -8,6 +8,7 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ import httpx
 import msgspec
 
 from actors.cli.scrape import Interval, Scrape
-from actors.core.errors import WatchError
+from actors.core.errors import RunDirectoryError, WatchError
 from actors.core.ports import Address
 from actors.metrics.http_server import PASSWORD
 from actors.runs.directory import ADDRESS, RunDirectory
@@ -88,7 +89,12 @@ class MetricsClient:
             if holder_of(self._directory) is not None or not (self._directory / LOCK).exists():
                 return None
             return f"{self._directory}: its process is gone; continue with: prism resume {self._directory}"
-        summary = RunDirectory(self._directory).summary()
+        directory = RunDirectory(self._directory)
+        with suppress(RunDirectoryError):
+            if (stop := directory.manifest().stopped) is not None:
+                end = f"stopped by {stop} after {stop.tick:,} ticks"
+                return f"{self._directory}: {end}; continue with: prism resume {self._directory}"
+        summary = directory.summary()
         if summary is None:
             return None
         status = str(summary.get("status")).replace("_", " ")

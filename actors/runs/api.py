@@ -72,6 +72,7 @@ def run(
         ConfigError: the configuration cannot be run.
         RunningLoopError: an event loop is running here already.
         OracleUnavailableError: there is no oracle to ask.
+        InterruptedRunError: Ctrl-C, while the server was away, so that the tick could not end.
         ActorError: a file or an actor failed. What was committed is in the run's directory.
     """
     _refuse_in_loop("run")

@@ -124,7 +124,7 @@ def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:
     stop = manifest.stopped
     if stop is None or stop.tick != ticks:
         return str(summary.get("stopped_by") or "")
-    return f"{stop.reason} ({stop.detail})" if stop.detail else stop.reason
+    return str(stop)
 
 
 def _fallbacks(summary: dict[str, Any]) -> int:

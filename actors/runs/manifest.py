@@ -52,6 +52,9 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     detail: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.detail})" if self.detail else self.reason
+
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The manifest of a run: what it was made of.

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
+from actors.runs.directory import RunDirectory
+from actors.runs.repair import find_losses
+from actors.testing import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 
 pytestmark = pytest.mark.network
@@ -63,6 +65,7 @@ def test_a_spoilt_run_is_repaired_to_the_digest_of_an_undisturbed_one(
         spoilt = prism(server.url, **sections)
         assert (spoilt.code, spoilt.out == undisturbed) == (0, False)
         lost = summary("run")["fallbacks_by_reason"]
+        assert find_losses(RunDirectory(Path("run"))).by_reason == lost
         assert lost.keys() >= {"server_error", "breaker_open"}
         before, files = list(server.calls), {path: path.read_bytes() for path in Path("run").iterdir()}
         server.settings = HEALTHY
@@ -144,6 +147,26 @@ def test_a_repair_that_is_stopped_by_an_outage_and_resumed_is_one_that_never_was
         server.settings = HEALTHY
         assert command("resume", "repaired", "-q").out == undisturbed
         assert command("replay", "repaired", "-q").out == undisturbed
+
+
+@pytest.mark.slow
+def test_decisions_that_came_too_late_in_real_time_are_lost_answers_and_in_time_in_a_repair(
+    prism: Prism, command: Command
+) -> None:
+    sections: dict[str, Any] = {
+        "oracle": {"mode": "realtime", "lookahead_ticks": 1},
+        "llm": {"systemone": "off"},
+        "run": {"tick_s": 0.1},
+    }
+    with ModelServer(ServerSettings(latency=Latency(mean_s=0.3), slots=64)) as server:
+        assert prism(server.url, **sections).code == 0
+        late = summary("run")["fallbacks_by_reason"]["late"]
+        assert find_losses(RunDirectory(Path("run"))).by_reason == {"late": late}
+        server.settings = HEALTHY
+        patient = ("--set", "run.tick_s=0.3")
+        assert command("repair", "run", "-q", *patient, "--out", "repaired").code == 0
+    assert summary("repaired")["fallbacks_by_reason"].get("late", 0) < late / 2
+    assert command("replay", "repaired", "-q").out.strip() == summary("repaired")["digest"]
 
 
 ECONOMY = """

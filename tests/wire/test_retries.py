@@ -108,7 +108,7 @@ def test_a_server_that_loses_its_model_stops_the_run_and_a_resumed_one_ends_as_i
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["stopped"] is None
 
 
-FEW = {"population": {"size": 120}}
+FEW = {"population": {"size": 200}}
 """A population that has some fifty questions: ten seconds, at five calls a second."""
 
 

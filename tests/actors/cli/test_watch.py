@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import pytest
 
 from actors.cli.metrics_client import MetricsClient
 from actors.metrics.http_server import MetricsServer, Page, plain
+from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
+from actors.runs.manifest import Stop
 from prism.config import MetricsConfig
 from tests.actors.cli.pages import PAGE
 from tests.command import Prism
@@ -140,6 +143,17 @@ def test_a_run_whose_process_is_gone_is_not_waited_for(options: tuple[str, ...],
     ended = prism("watch", str(run), *options)
     told = f"{run}: its process is gone; continue with: prism resume {run}\n"
     assert (ended.code, ended.out, ended.err) == ((1, "", f"prism: {told}") if options else (0, told, ""))
+
+
+def test_a_run_that_was_stopped_says_by_what_also_without_a_summary(
+    prism: Prism, small_run: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(small_run, tmp_path / "stopped"))
+    (run / "summary.json").unlink()
+    RunDirectory(run).record_stop(Stop(tick=72, reason="outage", detail="timeout"))
+    ended = prism("watch", str(run))
+    told = f"{run}: stopped by outage (timeout) after 72 ticks; continue with: prism resume {run}\n"
+    assert (ended.code, ended.out) == (0, told)
 
 
 def test_a_run_that_has_ended_is_not_waited_for(prism: Prism, tmp_path: Path) -> None:
