@@ -186,6 +186,20 @@ def _refuse_non_streaming_thought(request: Request, body: Body) -> Response | No
     return _error("parameter.enable_thinking must be set to false for non-streaming calls")
 
 
+def _refuse_unstreamed(request: Request, body: Body) -> Response | None:
+    if not _is_chat(request) or body.get("stream") is True:
+        return None
+    return _error("This model only supports streaming: stream must be true")
+
+
+def _show_page(request: Request, _: Body) -> Response | None:
+    return Response(body=b"<!doctype html><p>Hello.", content_type="text/html") if request.path == "/page" else None
+
+
+def _send_on(_request: Request, _: Body) -> Response:
+    return Response(status=308, headers={"Location": "https://api.example.org/v1/chat/completions?key=abc"})
+
+
 # Understandings
 
 
@@ -247,6 +261,10 @@ def _on_message(change: Callable[[Body], Body]) -> Render:
 
 def _in_parts(message: Body) -> Body:
     return {**message, "content": [{"type": "text", "text": message["content"]}]}
+
+
+def _as_object(message: Body) -> Body:
+    return {**message, "content": _object(str(message["content"]).encode()) or message["content"]}
 
 
 def _as_reasoning(message: Body) -> Body:
@@ -431,10 +449,22 @@ _ALL = (
         render=_on_message(_in_parts),
     ),
     Quirk(
+        name="content_object",
+        api="openai",
+        sentence="sends `content` as the object that the text would be",
+        render=_on_message(_as_object),
+    ),
+    Quirk(
         name="reasoning_only",
         api="openai",
         sentence="sends the answer in `reasoning_content`, and `content` null",
         render=_on_message(_as_reasoning),
+    ),
+    Quirk(
+        name="reasoning_blank",
+        api="openai",
+        sentence="sends the answer in `reasoning`, and a blank line in `content`",
+        render=_on_message(lambda message: {**message, "content": "\n\n", "reasoning": message["content"]}),
     ),
     Quirk(
         name="reasoning_first",
@@ -478,6 +508,12 @@ _ALL = (
     Quirk(name="null_usage", api="openai", sentence="counts no tokens: `usage` holds nulls", render=_uncounted),
     Quirk(name="event_stream", api="openai", sentence="streams events whatever `stream` says", wrap=_as_events),
     Quirk(
+        name="streams_alone",
+        api="both",
+        sentence="refuses every call whose `stream` is not true",
+        refuse=_refuse_unstreamed,
+    ),
+    Quirk(
         name="error_with_200",
         api="openai",
         sentence="sends an error with status 200, as OpenRouter when a provider fails; no setting helps",
@@ -488,6 +524,19 @@ _ALL = (
         api="openai",
         sentence="has `/chat/completions` without `/v1`",
         routes={"/v1/chat/completions": "", "/v1/models": "", "/chat/completions": "/v1/chat/completions"},
+    ),
+    Quirk(
+        name="page_elsewhere",
+        api="openai",
+        sentence="answers every path but `/chat/completions` with a page and status 200",
+        routes={"/chat/completions": "/v1/chat/completions", "/v1/chat/completions": "/page", "/v1/models": "/page"},
+        refuse=_show_page,
+    ),
+    Quirk(
+        name="moved",
+        api="openai",
+        sentence="has moved, and sends every request on: set `llm.host`",
+        refuse=_send_on,
     ),
     Quirk(
         name="other_path",

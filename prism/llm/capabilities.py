@@ -14,7 +14,7 @@ import msgspec
 
 from prism.llm.failure import Usage
 from prism.llm.http import UnusableAnswerError
-from prism.llm.json_object import without_reasoning
+from prism.llm.json_object import extract_object, without_reasoning
 from prism.llm.port import Message
 
 Thinking = Literal["off", "ignored", "off_by_template", "off_by_effort", "off_by_switch", "stripped"]
@@ -50,6 +50,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         roles: `merged` if the system message is a part of the first message of the user.
         text: the place of the answer in the reply.
         ending: `unstated` if replies do not say that they are whole.
+        stream: the value of the field of this name; `none` if it is not sent, `true` if the server does nothing else.
         path: the path of the chat, after the host.
         unsent: other fields that the server refuses.
     """
@@ -63,6 +64,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     roles: Literal["system", "merged"] = "system"
     text: Place = "content"
     ending: Ending = "stated"
+    stream: Literal["false", "none", "true"] = "false"
     path: str
     unsent: tuple[str, ...] = ()
 
@@ -83,6 +85,14 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         """Return every dimension that differs from the first rungs, with its rung in words."""
         before = first.table()
         return {name: words for name, words in self.table().items() if words != before[name]}
+
+    def sent(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a request without those that the server refuses; one called `none` never goes out."""
+        refused = {"none", *self.unsent}
+        refused |= {
+            name for name, rung in (("temperature", self.temperature), ("stream", self.stream)) if rung == "none"
+        }
+        return {name: value for name, value in fields.items() if name not in refused}
 
     def limit(self, asked: int) -> int:
         """Return the most tokens of an answer, where the request asks for this many."""
@@ -155,11 +165,13 @@ def text_of(reply: Reply, way: Capabilities, limit: int, *, is_json: bool) -> st
     if way.thinking == "stripped":
         text = without_reasoning(text)[0].strip()
     is_whole = is_json and _is_json(text)
+    if way.ending == "unstated" and way.schema == "prompt":  # there is text around the JSON
+        is_whole = is_json and extract_object(text) is not None
     if reply.ending == "unstated" and not (way.ending == "unstated" and is_whole):
         raise UnusableReplyError(
             "unfinished", reply, f"the server stopped before the end of the answer ({reply.unstated})"
         )
-    if reply.ending == "cut" and is_json and not is_whole:
+    if reply.ending == "cut" and is_json and not _is_json(text):
         raise UnusableReplyError("cut", reply, f"the answer was cut at {limit} tokens; raise llm.num_predict")
     if not text:
         raise UnusableReplyError("empty", reply, "the answer is empty")

@@ -76,6 +76,11 @@ async def raise_for_status(response: httpx.Response) -> None:
         if response.is_success:
             raise
         raise StatusError(response.status_code, str(error), retry_after_s(response.headers)) from None
+    if response.has_redirect_location:
+        place = urlsplit(response.headers["location"])._replace(query="", fragment="").geturl()
+        raise StatusError(
+            response.status_code, f"it sends on to {place}, and is not followed; set llm.host or llm.path"
+        )
     if not response.is_success:
         raise StatusError(response.status_code, await beginning_of(response), retry_after_s(response.headers))
 

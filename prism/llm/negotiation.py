@@ -65,9 +65,10 @@ OLLAMA = Ladder(
         "seed": ("seed", "none"),
         "schema": ("format", "json_object", "prompt"),
         "roles": ("system", "merged"),
+        "stream": ("false", "none", "true"),
     },
     thinkings=("off", "ignored"),
-    optional=("keep_alive", "tools", "stream", "num_ctx"),
+    optional=("keep_alive", "tools", "num_ctx"),
 )
 OPENAI = Ladder(
     first=Capabilities(
@@ -83,10 +84,11 @@ OPENAI = Ladder(
         "seed": ("seed", "random_seed", "none"),
         "schema": ("json_schema", "json_object", "structured_outputs", "guided_json", "prompt"),
         "roles": ("system", "merged"),
+        "stream": ("false", "none", "true"),
         "path": ("/v1/chat/completions", "/chat/completions"),
     },
     thinkings=(),
-    optional=("stream", "strict"),
+    optional=("strict",),
 )
 
 _NAMES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -191,9 +193,8 @@ class Negotiation:
 
         def is_usable(completion: Completion) -> bool:
             text = completion.text
-            if way.schema == "prompt" or way.text == "reasoning" or way.thinking == "stripped":
-                text = extract_object(text) or ""
-            return follows_schema(text)
+            is_free = way.schema == "prompt" or way.text == "reasoning"
+            return follows_schema((extract_object(text) or "") if is_free else text, loosely=is_free)
 
         if tries is None:
             tries = _TRIES_FIRST if way == self._begun else _TRIES_PROMPT if way.schema == "prompt" else 1
@@ -282,7 +283,7 @@ class Negotiation:
         if error.problem == "cut":
             yield from self._after_cut(thinks=bool(reply.reasoning) or has_reasoning(reply.content or reply.parts))
             way = replace(way, token_floor=TOKEN_FLOORS[0])
-        elif reply.reasoning and not reply.content:
+        elif reply.reasoning and not reply.content and not way.thinking.startswith("off_by"):
             yield replace(way, text="reasoning")
             yield from self._unthinking(replace(way, text="content"))
         if error.problem != "cut" or reply.content:
@@ -310,18 +311,19 @@ class Negotiation:
     def _after_text(self) -> Iterator[Capabilities]:
         """Yield the ways to try after a text that is no answer."""
         way = self.way
-        if way.text == "reasoning":
-            way = replace(way, text="content")
-            yield from self._unthinking(way)
+        if not self.is_understood and not self._path_is_set:  # there is a page where the chat should be
+            yield from self._lower("path")
         yield from self._other_texts(way)
+        if way.text == "reasoning":
+            yield from self._unthinking(replace(way, text="content"))
 
     def _other_texts(self, way: Capabilities) -> Iterator[Capabilities]:
         """Yield the ways that may bring an answer that can be read."""
         if has_reasoning(self._said) and way.thinking != "stripped":
             yield replace(way, thinking="stripped")
-        told = self._begun.thinking if way.thinking == "stripped" else way.thinking
+        thinkings = () if way.thinking == "stripped" else self._ladder.thinkings
         for schema in self._ladder.rungs["schema"]:
-            for thinking in self._ladder.thinkings or (told,):
+            for thinking in thinkings or (way.thinking,):
                 yield _with(replace(way, thinking=thinking), "schema", schema)
 
     def _barest(self) -> Capabilities:
@@ -335,6 +337,7 @@ class Negotiation:
             seed="none",
             schema="prompt",
             roles="merged",
+            stream="none",
             unsent=self._ladder.optional,
         )
 
@@ -355,7 +358,7 @@ class Negotiation:
 
     def _given_up(self) -> Iterator[tuple[str, Any]]:
         """Yield the fields that the barest way does not send, with their rungs; those that decide most come first."""
-        for name in ("temperature", "unsent", "token_field", "seed", "roles", "thinking", "schema"):
+        for name in ("temperature", "unsent", "stream", "token_field", "seed", "roles", "thinking", "schema"):
             whole = (getattr(self._begun, name),)
             values = self._ladder.rungs[name] if name in ("token_field", "seed") else whole
             for value in values:

@@ -121,21 +121,20 @@ class OllamaChatClient:
             )
 
     def _body(self, request: ChatRequest, way: Capabilities, limit: int) -> dict[str, Any]:
-        unsent = {"none", *way.unsent, *(("temperature",) if way.temperature == "none" else ())}
         options = {**self._options, way.token_field: limit, way.seed: request.sampling_seed}
         body: dict[str, Any] = {
             "model": self._config.model,
             "messages": messages_of(request.messages, request.schema, way),
-            "options": {name: value for name, value in options.items() if name not in unsent},
+            "options": way.sent(options),
             "keep_alive": self._config.keep_alive,
-            "stream": False,
+            "stream": way.stream == "true",
             "tools": [],
         }
         if way.thinking == "off":
             body["think"] = False
         if request.schema is not None and way.schema != "prompt":
             body["format"] = request.schema if way.schema == "format" else "json"
-        return added({name: value for name, value in body.items() if name not in unsent}, self._config.extra_body)
+        return added(way.sent(body), self._config.extra_body)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | None:
         """Return a weight for each option, or None where the server or this question does not allow it."""

@@ -131,12 +131,11 @@ class OpenAICompatClient:
             "temperature": self._config.temperature,
             way.seed: request.sampling_seed,
             way.token_field: limit,
-            "stream": False,
+            "stream": way.stream == "true",
             **(_schema_fields(request.schema, way) if request.schema is not None else {}),
             **THINKING_FIELDS.get(way.thinking, {}),
         }
-        unsent = {"none", *way.unsent, *(("temperature",) if way.temperature == "none" else ())}
-        return added({name: value for name, value in body.items() if name not in unsent}, self._config.extra_body)
+        return added(way.sent(body), self._config.extra_body)
 
     async def check(self) -> Health:
         """Return the server's health; check that it runs, has the model and takes the key, and learn how to ask it."""

@@ -6,7 +6,9 @@ none was asked for, an error with status 200. They are borne here, so that no ad
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -18,6 +20,9 @@ from prism.llm.http import StatusError, error_text
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
 """The reasons of servers for an answer that ended at the limit of tokens, in small letters."""
+
+_EVENT = re.compile(rb"^data:", re.MULTILINE)
+"""The begin of an event; comments and other fields may stand before it."""
 
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 """The fields in which servers put reasoning that stands apart from the answer."""
@@ -47,7 +52,8 @@ def read_completion(body: bytes) -> Reply:
         ValueError: it is none, or an error without a status (`ErrorReplyError`).
         StatusError: it is an error that was sent with status 200 and names another.
     """
-    reply = _merged_events(body) if body.lstrip().startswith(b"data:") else _object(body)
+    is_stream = not body.lstrip().startswith(b"{") and _EVENT.search(body) is not None
+    reply = _merged_events(body) if is_stream else _object(body)
     _raise_error_within(reply)
     choices = reply.get("choices")
     if not isinstance(choices, list):
@@ -96,6 +102,8 @@ def _reply(
     usage: Usage,
 ) -> Reply:
     content = message.get("content")
+    if isinstance(content, str) and not content.strip():
+        content = ""
     reasonings = (message.get(name) for name in _REASONING)
     return Reply(
         content=content if isinstance(content, str) else "",
@@ -112,6 +120,8 @@ def _reply(
 def _joined(parts: object) -> str:
     """Return the text of an answer that comes in parts; parts of another kind, such as reasoning, are not in it."""
     if isinstance(parts, dict):
+        if "text" not in parts:  # the answer itself, which the server has decoded
+            return json.dumps(parts)
         parts = [parts]
     if not isinstance(parts, list):
         return ""
@@ -156,7 +166,7 @@ def _first(choices: object) -> _Object:
 
 
 def _object(body: bytes) -> _Object:
-    found = msgspec.json.decode(body)
+    found = msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8))
     if not isinstance(found, dict):
         message = f"the reply is no object: {_shown(body)}"
         raise ValueError(message)

@@ -42,13 +42,20 @@ CHOICE_TEST = ChoiceRequest(
 )
 
 
-def follows_schema(text: str) -> bool:
-    """Return whether the answer to `SELF_TEST` is JSON within its schema, without text around it."""
+def follows_schema(text: str, *, loosely: bool = False) -> bool:
+    """Return whether the answer to `SELF_TEST` is JSON within its schema, without text around it.
+
+    Args:
+        loosely: allow other keys, and capital letters, as the oracle does.
+    """
     try:
-        answer = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+        found = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
         return False
-    return isinstance(answer, dict) and list(answer) == ["answer"] and answer["answer"] in _ANSWERS
+    answer = found.get("answer") if isinstance(found, dict) else None
+    if loosely:
+        return isinstance(answer, str) and answer.strip().lower() in _ANSWERS
+    return answer in _ANSWERS and list(found) == ["answer"]
 
 
 def is_client_error(failure: LLMFailureException) -> bool:

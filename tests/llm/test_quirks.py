@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -30,11 +31,13 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("openai", "structured_outputs"): {"schema": "structured_outputs"},
     ("openai", "guided_json"): {"schema": "guided_json"},
     ("openai", "silent_refusal"): {"seed": "random_seed"},
-    ("openai", "strict_fields"): {"seed": "none", "unsent": "stream"},
+    ("openai", "strict_fields"): {"seed": "none", "stream": "none"},
     ("openai", "no_system_role"): {"roles": "merged"},
     ("openai", "no_thinking_unstreamed"): {"thinking": "off_by_switch"},
     ("openai", "content_parts"): {"text": "parts"},
+    ("openai", "content_object"): {"text": "parts"},
     ("openai", "reasoning_only"): {"text": "reasoning"},
+    ("openai", "reasoning_blank"): {"text": "reasoning"},
     ("openai", "reasoning_first"): {"token_floor": "256"},
     ("openai", "thinks_in_answer"): {"thinking": "stripped"},
     ("openai", "lone_think_end"): {"thinking": "stripped"},
@@ -44,6 +47,8 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("openai", "other_finish_reason"): {},
     ("openai", "null_usage"): {},
     ("openai", "event_stream"): {},
+    ("openai", "streams_alone"): {"stream": "true"},
+    ("openai", "page_elsewhere"): {"path": "/chat/completions"},
     ("openai", "root_path"): {"path": "/chat/completions"},
     ("openai", "no_models"): {},
     ("openai", "models_forbidden"): {},
@@ -57,6 +62,7 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("ollama", "padded"): {"token_floor": "256"},
     ("ollama", "endless_blanks"): {},
     ("ollama", "fenced"): {"schema": "prompt"},
+    ("ollama", "streams_alone"): {"stream": "true"},
     ("ollama", "no_version"): {},
     ("ollama", "chat_alone"): {},
     ("ollama", "unruly_unless_thinking"): {"thinking": "ignored"},
@@ -77,6 +83,8 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
 
 REFUSED = {
     "error_with_200": "the server at {url} cannot run llama3.2: server_error: Provider returned error",
+    "moved": "the server at {url} cannot run llama3.2: client_error: it sends on to "
+    "https://api.example.org/v1/chat/completions, and is not followed; set llm.host or llm.path",
     "other_path": "the server at {url} has no chat at /v1/chat/completions nor /chat/completions: 404 page not found; "
     "set llm.path to where it is",
     "azure": "{url} asks for a key; set it in $PRISM_LLM_API_KEY",
@@ -126,27 +134,25 @@ def test_every_quirk_is_tried_with_each_backend_that_it_is_about() -> None:
 async def test_a_server_with_a_quirk_is_asked_as_it_wants_to_be(backend: str, quirk: str) -> None:
     async with ModelServer(settings(quirk)) as server:
         config = config_for(server)
-        model = BACKENDS[backend](config, {})
-        health = await model.check()
-        asked = [request for request in server.requests if request.path.endswith(("/chat", "/chat/completions"))]
-        assert len(asked) <= MOST_REQUESTS + 1, "a 500 that names its reason may pass"
-        assert await decide(model, config) is AgentState.ENGAGING_LIKE
-        assert await decide(model, config) is AgentState.ENGAGING_LIKE
-        assert health.changes == ADAPTED[backend, quirk]
-        identity = {name: words for name, words in health.changes.items() if name not in ("schema", "path")}
-        assert model.identity.capabilities == identity
-        later = [request for request in server.requests if request.path.endswith(("/chat", "/chat/completions"))]
-        assert len(later) == len(asked) + 2, "nothing is negotiated after the start"
-        await model.aclose()
+        async with aclosing(BACKENDS[backend](config, {})) as model:
+            health = await model.check()
+            asked = [request for request in server.requests if request.path.endswith(("/chat", "/chat/completions"))]
+            assert len(asked) <= MOST_REQUESTS + 1, "a 500 that names its reason may pass"
+            assert await decide(model, config) is AgentState.ENGAGING_LIKE
+            assert await decide(model, config) is AgentState.ENGAGING_LIKE
+            assert health.changes == ADAPTED[backend, quirk]
+            identity = {name: words for name, words in health.changes.items() if name not in ("schema", "path")}
+            assert model.identity.capabilities == identity
+            later = [request for request in server.requests if request.path.endswith(("/chat", "/chat/completions"))]
+            assert len(later) == len(asked) + 2, "nothing is negotiated after the start"
 
 
 @pytest.mark.parametrize("quirk", REFUSED)
 async def test_a_server_that_cannot_be_asked_is_one_line_that_says_what_to_set(quirk: str) -> None:
     async with ModelServer(settings(quirk)) as server:
-        model = BACKENDS["openai"](config_for(server), {})
-        with pytest.raises(OracleUnavailableError) as caught:
-            await model.check()
-        await model.aclose()
+        async with aclosing(BACKENDS["openai"](config_for(server), {})) as model:
+            with pytest.raises(OracleUnavailableError) as caught:
+                await model.check()
         assert str(caught.value) == REFUSED[quirk].format(url=server.url)
 
 
@@ -154,11 +160,10 @@ async def test_a_server_that_cannot_be_asked_is_one_line_that_says_what_to_set(q
 async def test_what_the_line_says_to_set_helps(quirk: str) -> None:
     async with ModelServer(settings(quirk)) as server:
         config = config_for(server, **SETTINGS[quirk])
-        model = BACKENDS["openai"](config, {"AZURE_KEY": "an-azure-key"})
-        health = await model.check()
-        assert await decide(model, config) is AgentState.ENGAGING_LIKE
-        assert (health.changes, model.identity.capabilities) == ({}, {})
-        await model.aclose()
+        async with aclosing(BACKENDS["openai"](config, {"AZURE_KEY": "an-azure-key"})) as model:
+            health = await model.check()
+            assert await decide(model, config) is AgentState.ENGAGING_LIKE
+            assert (health.changes, model.identity.capabilities) == ({}, {})
 
 
 SEVERAL = {
@@ -173,7 +178,18 @@ SEVERAL = {
         "schema": "json_object",
         "thinking": "stripped",
     },
-    ("reasoning_first", "strict_fields"): {"seed": "none", "unsent": "stream", "token_floor": "256"},
+    ("reasoning_only", "no_response_format"): {"schema": "prompt", "text": "reasoning"},
+    ("tool_call", "response_format_ignored", "no_finish_reason"): {
+        "schema": "prompt",
+        "text": "tool_call",
+        "ending": "unstated",
+    },
+    ("thinks_in_answer", "response_format_ignored", "no_system_role"): {
+        "thinking": "stripped",
+        "schema": "prompt",
+        "roles": "merged",
+    },
+    ("reasoning_first", "strict_fields"): {"seed": "none", "stream": "none", "token_floor": "256"},
 }
 
 
@@ -181,16 +197,14 @@ SEVERAL = {
 async def test_a_server_may_have_several_quirks(quirks: tuple[str, ...]) -> None:
     async with ModelServer(settings(*quirks)) as server:
         config = config_for(server)
-        model = BACKENDS["openai"](config, {})
-        assert (await model.check()).changes == SEVERAL[quirks]
-        assert await decide(model, config) is AgentState.ENGAGING_LIKE
-        await model.aclose()
+        async with aclosing(BACKENDS["openai"](config, {})) as model:
+            assert (await model.check()).changes == SEVERAL[quirks]
+            assert await decide(model, config) is AgentState.ENGAGING_LIKE
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_server_without_quirks_is_asked_as_ever_and_twice(backend: str) -> None:
-    async with ModelServer(settings()) as server:
-        model = BACKENDS[backend](config_for(server), {})
+    async with ModelServer(settings()) as server, aclosing(BACKENDS[backend](config_for(server), {})) as model:
         health = await model.check()
         await model.complete(asking())
         *_, last = server.calls
@@ -201,25 +215,21 @@ async def test_a_server_without_quirks_is_asked_as_ever_and_twice(backend: str) 
             "ollama": ["model", "messages", "options", "keep_alive", "stream", "tools", "think", "format"],
         }
         assert list(last.body) == sent[backend]
-        await model.aclose()
 
 
 async def test_a_thought_is_not_taken_for_the_answer() -> None:
-    async with ModelServer(settings("thinks_long_in_answer")) as server:
-        model = BACKENDS["openai"](config_for(server), {})
+    quirky = ModelServer(settings("thinks_long_in_answer"))
+    async with quirky as server, aclosing(BACKENDS["openai"](config_for(server), {})) as model:
         await model.check()
-        said = (await model.complete(asking())).text
-        assert said == '{"next_state": "engaging_like"}'
-        await model.aclose()
+        assert (await model.complete(asking())).text == '{"next_state": "engaging_like"}'
 
 
 async def test_a_negotiation_that_finds_no_way_says_what_it_tried() -> None:
     server_settings = ServerSettings(quirks=("no_max_tokens",), reply=lambda *_: "The sky is what it is.")
     async with ModelServer(server_settings) as server:
-        model = BACKENDS["openai"](config_for(server, timeout_s=HANG_S), {})
-        with pytest.raises(OracleUnavailableError) as caught:
-            await model.check()
-        await model.aclose()
+        async with aclosing(BACKENDS["openai"](config_for(server, timeout_s=HANG_S), {})) as model:
+            with pytest.raises(OracleUnavailableError) as caught:
+                await model.check()
         assert len(server.requests) <= MOST_REQUESTS + 1, "and the list of models"
     said = str(caught.value)
     assert "does not answer in JSON: it answered 'The sky is what it is.'" in said
