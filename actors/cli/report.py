@@ -43,6 +43,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
     if summary.fallbacks_by_reason:
         parts.append(_counts("fallbacks by reason", summary.fallbacks_by_reason))
     if summary.llm is not None:
+        parts.append(_counts("decisions by method", summary.decisions_by_method))
         parts.append(_counts("model calls by outcome", {name: n for name, n in summary.llm.calls.items() if n}))
         parts.append(_model(summary.llm))
     if summary.crashes:

@@ -22,6 +22,7 @@ from actors.testing import (
     Fault,
     FaultPlan,
     Latency,
+    Logprobs,
     ModelServer,
     ModelServerError,
     ServerSettings,
@@ -199,6 +200,13 @@ def testing() -> None:
     metavar="NAME",
     help="Differ from the protocol in this way, as `prism testing quirks` lists them. May be repeated.",
 )
+@click.option(
+    "--logprobs",
+    type=click.Choice([each.value for each in Logprobs]),
+    default=DEFAULT.logprobs.value,
+    show_default=True,
+    help="Probabilities of tokens: as llama.cpp (grammar), vLLM (choice) or OpenAI (plain); raw: with letters missing.",
+)
 @click.option("--key", metavar="KEY", help="Bearer key that /v1/* asks for; a request without it gets a 401.")
 @click.option("--live", is_flag=True, help="Answer the same question differently every time.")
 @click.option(
@@ -280,6 +288,7 @@ def _settings(given: dict[str, Any]) -> ServerSettings:
         systemone=SystemOne(given["systemone"]),
         dialect=Dialect(given["dialect"]),
         quirks=given["quirks"],
+        logprobs=Logprobs(given["logprobs"]),
         key=given["key"],
         live=given["live"],
         keeps=0,  # nobody can look at them from here

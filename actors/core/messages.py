@@ -39,6 +39,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
         content: what the oracle answered besides the option, as JSON text.
         latency_s: from the question's arrival to this answer. It is only shown: no result depends on it.
         spent: the calls to a model that it took, failed ones included. No result depends on it either.
+        method: how the oracle found it, only for the counts; empty for a fallback.
     """
 
     asked: int
@@ -50,6 +51,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
     content: str = ""
     latency_s: float = 0.0
     spent: Spending = ()
+    method: str = ""
 
 
 class Codec:

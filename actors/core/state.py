@@ -55,6 +55,7 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
     coalesced: int = 0
     fallbacks: dict[str, int] = {}
     retries: dict[str, int] = {}
+    methods: dict[str, int] = {}
     tokens: int = 0
     spent: Spending = ()
 

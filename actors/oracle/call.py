@@ -25,6 +25,7 @@ class Answer(NamedTuple):
         content: what the oracle answered besides the option.
         retry_after_s: the pause that the server asked for.
         is_rate_limited: True if the server said that there were too many calls in a time.
+        method: how the oracle found its answer; empty for a fallback.
     """
 
     state: str
@@ -34,6 +35,7 @@ class Answer(NamedTuple):
     content: str = ""
     retry_after_s: float = 0.0
     is_rate_limited: bool = False
+    method: str = ""
 
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
@@ -55,7 +57,9 @@ async def call_oracle(
     options = [type(agent.state)(option) for option in question.options]
     with anyio.move_on_after(max(0.0, within_s)):
         try:
-            state, content = await oracle.answer(agent, agent.state, question.trigger, options, question.context)
+            state, content, method = await oracle.answer(
+                agent, agent.state, question.trigger, options, question.context
+            )
         except OracleUnavailableError:
             raise  # the tape has no answer, or there is no backend: a fallback would hide that
         except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code, and may raise anything
@@ -63,7 +67,7 @@ async def call_oracle(
                 raise
             return _failed(question, error)
         if state in options:
-            return Answer(state, oracle.source, content=content)
+            return Answer(state, oracle.source, content=content, method=method or oracle.method)
         return fallback(question, Source.FALLBACK, "not_an_option", repr(state))
     return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
 

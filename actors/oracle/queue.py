@@ -52,6 +52,7 @@ class WaitingQuestion(NamedTuple):
             answer.content,
             now - self.arrived,
             spent,
+            answer.method,
         )
 
 

@@ -66,6 +66,8 @@ class OracleCounters:
         """Questions that shared the answer of an identical one."""
         self.fallbacks: Counter[str] = Counter()
         """`{reason: count}`."""
+        self.methods: Counter[str] = Counter()
+        """`{how the oracle found its answer: count}`."""
         self.retries: Counter[str] = Counter()
         """`{reason: times that a question was asked again after it}`."""
         self.tokens_before = 0
@@ -76,7 +78,7 @@ class OracleCounters:
         self.latencies = Latencies()
         """Seconds from a question's arrival to its answer; fallbacks do not count."""
         self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
-        """`{open question: {(count, reason of a fallback): its part of that count}}`."""
+        """`{open question: {(count, reason of a fallback or method): its part of that count}}`."""
         self._spent_on_open: dict[QuestionName, Ledger] = {}
         """`{open question: its part of that}`."""
         self._unreported: Counter[str] = Counter()
@@ -155,9 +157,13 @@ class OracleCounters:
         for name, added in self._of_open.items():
             if is_open(name):
                 open_counts.update(added)
-        fallbacks, retries = (
-            {reason: count - open_counts[kind, reason] for reason, count in counts.items()}
-            for kind, counts in (("fallbacks", self.fallbacks), ("retries", self.retries))
+        fallbacks, retries, methods = (
+            {name: count - open_counts[kind, name] for name, count in counts.items()}
+            for kind, counts in (
+                ("fallbacks", self.fallbacks),
+                ("retries", self.retries),
+                ("methods", self.methods),
+            )
         )
         return OracleState(
             answered=self.answered - open_counts["answered", ""],
@@ -165,6 +171,7 @@ class OracleCounters:
             coalesced=self.coalesced - open_counts["coalesced", ""],
             fallbacks={reason: count for reason, count in fallbacks.items() if count},
             retries={reason: count for reason, count in retries.items() if count},
+            methods={method: count for method, count in methods.items() if count},
             tokens=tokens,
             spent=spent.total,
         )
@@ -173,6 +180,7 @@ class OracleCounters:
         """Set the counts to those of a checkpoint."""
         self.answered, self.calls, self.coalesced = state.answered, state.calls, state.coalesced
         self.fallbacks, self.retries = Counter(state.fallbacks), Counter(state.retries)
+        self.methods = Counter(state.methods)
         self.tokens_before = state.tokens
         self.spent = Ledger(state.spent)
 
@@ -183,9 +191,12 @@ class OracleCounters:
         if decided.source in FALLBACKS:
             self.fallbacks[decided.reason] += 1
             self._add(name, "fallbacks", decided.reason)
+        elif decided.method:  # a log of an older version has none
+            self.methods[decided.method] += 1
+            self._add(name, "methods", decided.method)
 
-    def _add(self, name: QuestionName, count: str, reason: str = "") -> None:
-        self._of_open.setdefault(name, Counter())[count, reason] += 1
+    def _add(self, name: QuestionName, count: str, kind: str = "") -> None:
+        self._of_open.setdefault(name, Counter())[count, kind] += 1
 
     def report(self, now: float) -> None:
         """Log the fallbacks since the last report in one line, if there were any."""

@@ -27,6 +27,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         oracle_questions: ambiguous choices. `oracle_calls`: those that were put to the oracle; the others shared the
             answer of an identical one (`oracle_coalesced`), came from a tape, or were not asked.
         decisions_by_source: transitions by what decided them: rule, oracle, llm, fallback, timeout.
+        decisions_by_method: the oracle's own decisions by how they were found: embedded, json, logprobs, systemone.
         unmoved_by_source: turns without a transition, by the reason.
         oracle_retries: times that a question was asked again, because a call failed; `retries_by_reason`: why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
@@ -50,6 +51,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     states_visited: list[str]
     transitions_by_trigger: dict[str, int]
     decisions_by_source: dict[str, int]
+    decisions_by_method: dict[str, int] = {}  # summaries of older versions have none
     unmoved_by_source: dict[str, int]
     oracle_questions: int
     oracle_calls: int
@@ -123,6 +125,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         states_visited=counters.states_visited(),
         transitions_by_trigger=counters.transitions_by_trigger(),
         decisions_by_source=decisions,
+        decisions_by_method=dict(sorted(oracle.methods.items())),
         unmoved_by_source=counters.unmoved_by_source(),
         oracle_questions=counters.questions,
         oracle_calls=oracle.calls,

@@ -23,7 +23,7 @@ from actors.testing.process import ModelServerProcess
 from actors.testing.quirks import QUIRKS, Quirk
 from actors.testing.scripted import ScriptedClient, ScriptedModel
 from actors.testing.server import ModelServer
-from actors.testing.settings import Dialect, ServerSettings, SystemOne
+from actors.testing.settings import Dialect, Logprobs, ServerSettings, SystemOne
 from actors.testing.statistics import Statistics
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Fault",
     "FaultPlan",
     "Latency",
+    "Logprobs",
     "ModelServer",
     "ModelServerError",
     "ModelServerProcess",

@@ -11,11 +11,15 @@ from typing import Any, Protocol
 import msgspec
 
 from actors.testing.answers import Reply, answer, wrong_answer
+from actors.testing.letters import Letters, Tokens, say_letters, say_no_letter, tokens_of
 from actors.testing.wire import Response
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A validated inference request. `only` is "load" or "unload" where nothing is to be generated."""
+    """A validated inference request. `only` is "load" or "unload" where nothing is to be generated.
+
+    `letters` is what it asks for if it asks for probabilities.
+    """
 
     model: str
     messages: Sequence[Mapping[str, object]] = ()
@@ -24,6 +28,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     stream: bool = False
     only: str | None = None
     questions: Mapping[str, Mapping[str, object]] = {}
+    letters: Letters | None = None
 
     @property
     def num_ctx(self) -> object:
@@ -50,6 +55,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     timing: Timing
     call: int
+    logprobs: Tokens | None = None
 
     def metrics(self) -> dict[str, int]:
         """Return Ollama's counts, and durations in nanoseconds.
@@ -94,18 +100,24 @@ class Chatter:
 
     def say(self, ask: Ask, nonce: object, reply: Reply | None) -> str:
         """Return the model's content, from the hook if there is one."""
+        if ask.letters is not None:
+            return say_letters(ask.letters, ask.messages, nonce, reply)
         if reply is not None:
             return reply(ask.messages, ask.options, ask.form)
         return answer(ask.messages, (ask.options.get("seed"), nonce), ask.form)
 
     def say_wrong(self, ask: Ask) -> str:
         """Return content of the right shape whose enumerated values are outside the options."""
-        return wrong_answer(ask.form)
+        return wrong_answer(ask.form) if ask.letters is None else say_no_letter()
 
 
 def complete(ask: Ask, content: str, *, timing: Timing, call: int, done: bool) -> Completion:
     """Return the completion with this content, cut at `num_predict` tokens as a model would be."""
     limit = ask.options.get("num_predict")
+    listed = None
+    if ask.letters is not None:
+        content, listed = tokens_of(ask.letters, content)
+        limit = None  # one letter is never too long
     tokens = count_tokens(content)
     reason = "stop"
     if isinstance(limit, int) and 0 < limit < tokens:
@@ -118,6 +130,7 @@ def complete(ask: Ask, content: str, *, timing: Timing, call: int, done: bool) -
         tokens=tokens,
         timing=timing,
         call=call,
+        logprobs=listed,
     )
 
 

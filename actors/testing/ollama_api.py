@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from actors.testing.completions import Ask, Chatter, Completion, rfc3339
 from actors.testing.decode import Body, check_options, decode, is_zero_duration
 from actors.testing.errors import ApiError
+from actors.testing.letters import asked_letters
 from actors.testing.models import full_name
 from actors.testing.settings import ServerSettings
 from actors.testing.wire import NDJSON, Response, as_json, dump
@@ -95,6 +96,7 @@ def _ask(settings: ServerSettings, body: Body, messages: list[dict[str, object]]
         form=form or None,
         stream=body.get("stream") is not False,
         only=only,
+        letters=asked_letters(settings.logprobs, body, messages),
     )
 
 
@@ -105,7 +107,8 @@ def _render(ask: Ask, completion: Completion, said: _Said) -> Response:
     end = {"done": True, "done_reason": completion.done_reason, **completion.metrics()}
     last = end if completion.done else {"done": False}
     if not ask.stream:
-        return as_json({**head, **said(completion.content), **last})
+        listed = {} if completion.logprobs is None else {"logprobs": completion.logprobs}
+        return as_json({**head, **said(completion.content), **listed, **last})
     texts = [completion.content[i : i + 16] for i in range(0, len(completion.content), 16)]
     lines: list[dict[str, object]] = [{**head, **said(text), "done": False} for text in texts]
     if completion.done:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from actors.testing.completions import Ask, Chatter, Completion
 from actors.testing.decode import Body, decode
 from actors.testing.errors import ApiError
+from actors.testing.letters import asked_letters
 from actors.testing.models import full_name
 from actors.testing.settings import Dialect, ServerSettings
 from actors.testing.wire import Response, as_json, dump
@@ -41,12 +42,14 @@ class OpenAiApi(Chatter):
         if full_name(name) not in map(full_name, self._settings.models):
             raise ApiError(404, f"model '{name}' not found")
         limit = found.get("max_completion_tokens", found.get("max_tokens"))
+        messages = [message for message in messages if isinstance(message, dict)]
         return Ask(
             model=name,
-            messages=[message for message in messages if isinstance(message, dict)],
+            messages=messages,
             options={"seed": found.get("seed"), "num_predict": limit, "temperature": found.get("temperature")},
             form=_form(self._settings.dialect, found),
             stream=found.get("stream") is True,
+            letters=asked_letters(self._settings.logprobs, found, messages),
         )
 
     def render(self, ask: Ask, completion: Completion) -> Response:
@@ -56,7 +59,8 @@ class OpenAiApi(Chatter):
             return _events(ask, completion, reason)
         message = {"role": "assistant", "content": completion.content}
         head = _head(ask, completion, "chat.completion")
-        choice = {"index": 0, "message": message, "finish_reason": reason}
+        listed = {} if completion.logprobs is None else {"logprobs": {"content": completion.logprobs}}
+        choice = {"index": 0, "message": message, **listed, "finish_reason": reason}
         return as_json({**head, "choices": [choice], "usage": _usage(completion)})
 
     def render_error(self, status: int, message: str) -> Response:

@@ -36,6 +36,24 @@ class Dialect(StrEnum):
     IGNORED = "ignored"
 
 
+@unique
+class Logprobs(StrEnum):
+    """The answer to a question for the probabilities of tokens.
+
+    off: the field is ignored. grammar, as llama.cpp: probabilities after its grammar. choice, as vLLM: logarithms after
+    its `structured_outputs`. plain, as OpenAI: the likeliest tokens, nothing kept to the letters, and unknown fields
+    are a 400. raw: tokens as they were before a grammar, so that letters are missing. refused: a 400. On Ollama's API
+    grammar, choice and plain are the same.
+    """
+
+    OFF = "off"
+    GRAMMAR = "grammar"
+    CHOICE = "choice"
+    PLAIN = "plain"
+    RAW = "raw"
+    REFUSED = "refused"
+
+
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The server's behaviour. It can be exchanged while the server runs; slots and queue count from the next start.
 
@@ -53,6 +71,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         systemone: the answer of /v1/systemone.
         dialect: the response_format of the OpenAI API.
         quirks: the names of its quirks, in `QUIRKS`.
+        logprobs: the answer to a question for the probabilities of tokens.
         key: the bearer key that /v1/* asks for.
         live: answer the same request differently every time, as a model above temperature 0 does.
         reply: says what the model says, from the messages, the options and the format, instead of made-up values.
@@ -75,6 +94,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     systemone: SystemOne = SystemOne.ON
     dialect: Dialect = Dialect.JSON_SCHEMA
     quirks: tuple[str, ...] = ()
+    logprobs: Logprobs = Logprobs.OFF
     key: str | None = None
     live: bool = False
     reply: Reply | None = None

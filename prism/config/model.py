@@ -274,8 +274,16 @@ class LLMConfig(Section, frozen=True, kw_only=True):
             pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="environment variable with the key; never the key itself"
         ),
     ] = "PRISM_LLM_API_KEY"
+    method: Annotated[
+        Literal["auto", "probabilities", "json"],
+        Meta(
+            description="how people's choices are asked for: by the options' probabilities where they are sound, "
+            "`probabilities` only so, `json` never so"
+        ),
+    ] = "auto"
     systemone: Annotated[
-        Literal["auto", "off"], Meta(description="auto: ask ollama for probabilities where it offers them; off: chat")
+        Literal["auto", "off"],
+        Meta(description="auto: ask ollama's `/v1/systemone` for probabilities where it is; off: never"),
     ] = "auto"
     prices: PricesConfig = PricesConfig()
     path: Annotated[

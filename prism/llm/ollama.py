@@ -24,8 +24,18 @@ from prism.llm.context_window import refuse_too_long
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import LIMITS, StatusError, bounded_call, raise_for_status
 from prism.llm.json_object import extract_object
+from prism.llm.letters import (
+    LISTED,
+    METHOD,
+    OLLAMA_FORMS,
+    Fields,
+    LetterChooser,
+    Lettered,
+    read_chat_tokens,
+    settle_method,
+)
 from prism.llm.negotiation import OLLAMA, Negotiation
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
+from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
 from prism.llm.replies import read_chat
 from prism.llm.startup_check import (
     CHOICE_TEST,
@@ -61,7 +71,8 @@ class OllamaChatClient:
         self._host = self._address.host
         self._first = OLLAMA.first if config.path is None else replace(OLLAMA.first, path=config.path)
         self._way = self._first
-        self._offers_choice = config.systemone == "auto"
+        self._offers_choice = config.systemone == "auto" and config.method != "json"
+        self._letters = LetterChooser(self._ask_letters, OLLAMA_FORMS, temperature=config.temperature, seed=config.seed)
         self._options: dict[str, Any] = {"temperature": config.temperature, "num_ctx": config.num_ctx}
         self._client = ollama.AsyncClient(
             config.host,
@@ -90,6 +101,7 @@ class OllamaChatClient:
             options=options,
             capabilities=self._way.changes(self._first),
             extra_body=canonical(self._config.extra_body),
+            method=METHOD if self._letters.is_sound else "",
         )
 
     async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
@@ -136,8 +148,31 @@ class OllamaChatClient:
             body["format"] = request.schema if way.schema == "format" else "json"
         return added(way.sent(body), self._config.extra_body)
 
-    async def choose(self, request: ChoiceRequest) -> Distribution | None:
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return a weight for each option, or None where the server or this question does not allow it."""
+        return await self._systemone(request) or await self._letters.choose(request)
+
+    async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
+        """Return the tokens of the answer to a lettered question, and those that it lists beside them."""
+        started_s, limit = perf_counter(), request.max_tokens or self._config.num_predict
+        body = self._body(request, self._way, limit)
+        body["options"] = {**body.get("options", {}), "temperature": 1.0}
+        with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
+            if "num_ctx" not in self._way.unsent:
+                refuse_too_long((message["content"] for message in body["messages"]), limit, self._config.num_ctx)
+            response = await self._client._client.post(  # noqa: SLF001
+                self._way.path, json={**body, "logprobs": True, "top_logprobs": LISTED, **fields}
+            )
+            reply = read_chat(response.content)
+            return Lettered(
+                tokens=read_chat_tokens(response.content),
+                model=reply.model or self._config.model,
+                prompt_tokens=reply.usage.prompt_tokens,
+                completion_tokens=reply.usage.completion_tokens,
+                latency_s=perf_counter() - started_s,
+            )
+
+    async def _systemone(self, request: ChoiceRequest) -> Distribution | None:
         if not self._offers_choice or not _LEAST_OPTIONS <= len(request.options) <= _MOST_OPTIONS:
             return None
         started_s = perf_counter()
@@ -183,10 +218,9 @@ class OllamaChatClient:
         try:
             completion = await negotiation.agree(timeout_s * WARM_UP, timeout_s)
             self._way = negotiation.way
-            await self._check_choice()
+            note = await self._check_choice()
         except LLMFailureException as error:
             raise self._unusable(error, negotiation, problem) from error
-        note = "decides by probabilities (systemone)" if self._offers_choice else "decides by chat"
         return Health(
             backend=COMPONENT,
             version=version,
@@ -199,16 +233,18 @@ class OllamaChatClient:
             requests=negotiation.requests,
         )
 
-    async def _check_choice(self) -> None:
-        """Find out whether the server gives probabilities. One that only chats may refuse the question in any way."""
-        if not self._offers_choice:
-            return
-        try:
-            await retry_until_usable(lambda: self.choose(CHOICE_TEST))
-        except LLMFailureException as error:
-            if error.reason not in ("client_error", "invalid_response"):
-                raise
-            self._offers_choice = False
+    async def _check_choice(self) -> str:
+        """Return the note on whether the server gives probabilities. One that only chats may refuse in any way."""
+        if self._offers_choice:
+            try:
+                await retry_until_usable(lambda: self._systemone(CHOICE_TEST))
+            except LLMFailureException as error:
+                if error.reason not in ("client_error", "invalid_response"):
+                    raise
+                self._offers_choice = False
+        if self._offers_choice:
+            return "decides by probabilities (systemone)"
+        return await settle_method(self._letters, self._config.method, f"the Ollama server at {self._host}")
 
     async def _version(self) -> tuple[str, str | None]:
         """Return the server's version, or an empty one with the reason: servers that only resemble Ollama have none.

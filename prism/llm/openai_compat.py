@@ -28,8 +28,18 @@ from prism.llm.capabilities import (
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import LIMITS, bounded_call, raise_for_status
 from prism.llm.json_object import extract_object
+from prism.llm.letters import (
+    LISTED,
+    METHOD,
+    OPENAI_FORMS,
+    Fields,
+    LetterChooser,
+    Lettered,
+    read_completion_tokens,
+    settle_method,
+)
 from prism.llm.negotiation import OPENAI, Negotiation
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
+from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
 from prism.llm.replies import read_completion
 from prism.llm.startup_check import SELF_TEST, WARM_UP, full_name, key_error, models_text, no_chat_error, tried_text
 
@@ -66,6 +76,7 @@ class OpenAICompatClient:
         self._path_is_set = path is not None
         self._way = OPENAI.first if path is None else replace(OPENAI.first, path=path)
         self._first = self._way
+        self._letters = LetterChooser(self._ask_letters, OPENAI_FORMS, temperature=config.temperature, seed=config.seed)
         self._client = httpx.AsyncClient(
             base_url=self._host,
             timeout=config.timeout_s,
@@ -92,6 +103,7 @@ class OpenAICompatClient:
             options=options,
             capabilities=self._way.changes(self._first),
             extra_body=canonical(self._config.extra_body),
+            method=METHOD if self._letters.is_sound else "",
         )
 
     async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
@@ -105,9 +117,28 @@ class OpenAICompatClient:
         deadline_s = min(self._config.timeout_s, request.deadline_s or math.inf)
         return await self._complete(request, self._way, deadline_s)
 
-    async def choose(self, request: ChoiceRequest) -> Distribution | None:  # noqa: ARG002 - the port's signature
-        """Return None: these servers do not offer it."""
-        return None
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
+        """Return a weight for each option, or None where the server or this question does not allow it."""
+        return await self._letters.choose(request)
+
+    async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
+        """Return the tokens of the answer to a lettered question, and those that it lists beside them."""
+        started_s, limit = perf_counter(), request.max_tokens or self._config.num_predict
+        deadline_s = min(self._config.timeout_s, request.deadline_s or math.inf)
+        body = {**self._body(request, self._way, limit), "logprobs": True, "top_logprobs": LISTED, **fields}
+        if "temperature" in body:
+            body["temperature"] = 1.0
+        with bounded_call(COMPONENT, deadline_s, self._address.secrets):
+            response = await self._client.post(self._way.path, json=body)
+            reply = read_completion(response.content)
+            return Lettered(
+                tokens=read_completion_tokens(response.content),
+                model=reply.model or self._config.model,
+                prompt_tokens=reply.usage.prompt_tokens,
+                completion_tokens=reply.usage.completion_tokens,
+                latency_s=perf_counter() - started_s,
+                cached_tokens=reply.usage.cached_tokens,
+            )
 
     async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:
         started_s = perf_counter()
@@ -150,16 +181,17 @@ class OpenAICompatClient:
         timeout_s = self._config.timeout_s
         try:
             completion = await negotiation.agree(timeout_s * WARM_UP, timeout_s)
+            self._way = negotiation.way
+            note = await settle_method(self._letters, self._config.method, f"the server at {self._host}")
         except LLMFailureException as error:
             raise self._unusable(error, names, negotiation) from error
-        self._way = negotiation.way
         return Health(
             backend=COMPONENT,
             version="",
             model=completion.model,
             latency_s=completion.latency_s,
             dialect=self.identity.dialect,
-            note=_NOTES[self._way.schema],
+            note=f"{_NOTES[self._way.schema]}; {note}",
             capabilities=self._way.table(),
             changes=self._way.differences(self._first),
             requests=negotiation.requests,

@@ -12,9 +12,18 @@ import anyio
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
-from prism.llm.failure import LLMFailureException, Usage
+from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import read_answer
-from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, LanguageModel, Message
+from prism.llm.letters import METHOD
+from prism.llm.port import (
+    SEEDS,
+    ChatRequest,
+    ChoiceRequest,
+    Distribution,
+    LanguageModel,
+    Message,
+    Undecided,
+)
 from prism.llm.statistics import CallCounters, OracleStatistics
 from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
@@ -22,6 +31,7 @@ from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import (
     ATTEMPT,
     UNTRUSTED,
+    Answer,
     Asker,
     Oracle,
     build_oracle_prompt,
@@ -44,6 +54,7 @@ class ModelOracle(Oracle[S]):
     """
 
     source = "llm"
+    method = "json"
 
     def __init__(self, model: LanguageModel) -> None:
         self.counters = CallCounters()
@@ -106,22 +117,28 @@ class SocialModelOracle(ModelOracle[AgentState]):
         self._config = config
         self._seed = seed
         self._deadline_s = deadline_s
-        self._offers_probabilities: bool | None = None
-        """True if the model gives probabilities, False if not, None before its first answer."""
+        self._draws: bool | None = None
+        """True if each agent draws from probabilities, False if not, None before the first answer."""
 
     def key(self, agent: Asker, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
-        """Return the prompt if one answer may serve all who ask it: at temperature 0, by chat.
+        """Return the prompt if one answer may serve all who ask it: at temperature 0, except by systemone.
 
-        From probabilities each agent draws for itself, so a shared answer would give other results.
+        From its probabilities each agent draws for itself, so a shared answer would give other results.
         """
-        if self._config.temperature > 0.0 or self._offers_probabilities is not False:
+        if self._config.temperature > 0.0 or self._draws is not False:
             return None
         return _prompt(agent, agent.state, trigger, [AgentState(option) for option in options], context)
 
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> AgentState:
-        """Return the chosen option.
+        """Return the chosen option. It raises as `answer`."""
+        return AgentState((await self.answer(agent, current_state, trigger, options, context)).state)
+
+    async def answer(
+        self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
+    ) -> Answer:
+        """Return the chosen option, and the method by which it was found.
 
         Raises:
             LLMFailureException: the call failed.
@@ -132,8 +149,13 @@ class SocialModelOracle(ModelOracle[AgentState]):
         rules, _, situation = _prompt(agent, current_state, trigger, options, context).partition(UNTRUSTED)
         begun_s = perf_counter()
         try:
-            chosen = await self._choose(agent, situation.strip(), options)
-            return chosen or await self._complete(agent, f"{rules}{UNTRUSTED}", situation.strip(), options)
+            found = await self._model.choose(self._choice(agent, situation.strip(), options))
+            self._draws = isinstance(found, Distribution) and not self._is_certain(found)
+            if isinstance(found, Distribution):
+                return self._drawn(agent, found, options)
+            if isinstance(found, Undecided):
+                self.counters.count("invalid_response", found.latency_s, found.usage)
+            return Answer(await self._complete(agent, f"{rules}{UNTRUSTED}", situation.strip(), options))
         except LLMFailureException as error:
             self.counters.count(error.reason, error.latency_s, error.usage)
             raise
@@ -146,22 +168,25 @@ class SocialModelOracle(ModelOracle[AgentState]):
         """Return the agent and the tick."""
         return _asked_by(agent)
 
-    async def _choose(self, agent: Asker, situation: str, options: Sequence[AgentState]) -> AgentState | None:
-        """Return an option drawn by its probability; None if the model gives no probabilities."""
-        request = ChoiceRequest(
+    def _choice(self, agent: Asker, situation: str, options: Sequence[AgentState]) -> ChoiceRequest:
+        return ChoiceRequest(
             state=situation,
             instructions=f"Choose the person's next state. {UNTRUSTED}",
             options={option.value: STATE_DESCRIPTIONS[option] for option in options},
             deadline_s=self._deadline_s,
             asked_by=_asked_by(agent),
         )
-        found = await self._model.choose(request)
-        self._offers_probabilities = found is not None
-        if found is None:
-            return None
-        self.counters.count("ok", found.latency_s, Usage(found.prompt_tokens, found.completion_tokens))
+
+    def _is_certain(self, found: Distribution) -> bool:
+        """Return whether the draw is the same for all: at temperature 0 one letter has all of the probability."""
+        return found.method == METHOD and self._config.temperature == 0.0
+
+    def _drawn(self, agent: Asker, found: Distribution, options: Sequence[AgentState]) -> Answer:
+        """Return an option drawn by its probability, with the agent's own random numbers."""
+        self.counters.count("ok", found.latency_s, found.usage)
         weights = [found.probabilities[option.value] for option in options]
-        return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+        drawn = pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))
+        return Answer(options[drawn], method=found.method)
 
     async def _complete(self, agent: Asker, rules: str, situation: str, options: Sequence[AgentState]) -> AgentState:
         """Return the option that the model names."""

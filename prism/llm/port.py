@@ -95,13 +95,44 @@ class Completion(Checked, frozen=True, kw_only=True, tag="completion"):
 
 
 class Distribution(Checked, frozen=True, kw_only=True, tag="distribution"):
-    """The weight that a model gives to each option, in the order of the request; the sum is positive."""
+    """The weight that a model gives to each option, in the order of the request; the sum is positive.
+
+    Args:
+        method: `systemone`, or `logprobs` for the probabilities of letters.
+    """
 
     probabilities: dict[str, float]
     model: str
     prompt_tokens: int
     completion_tokens: int
     latency_s: float
+    cached_tokens: int = 0
+    method: str = "systemone"
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the call."""
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
+
+
+class Undecided(Checked, frozen=True, kw_only=True, tag="undecided"):
+    """The outcome of a call for probabilities that gave no sound ones: `complete` must decide.
+
+    Args:
+        reason: what was unsound.
+        prompt_tokens, completion_tokens, latency_s, cached_tokens: of the call, which are spent all the same.
+    """
+
+    reason: str
+    prompt_tokens: int
+    completion_tokens: int
+    latency_s: float
+    cached_tokens: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of the call."""
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +145,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         options: the sampling options that go with every request.
         capabilities: the other ways in which this server has to be asked; empty for a server that can do everything.
         extra_body: the user's own fields of every request, as JSON; empty if there are none.
+        method: how a choice is asked for probabilities, where it makes a difference: `logprobs`, or empty.
     """
 
     backend: str
@@ -122,6 +154,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, float]
     capabilities: dict[str, str] = {}
     extra_body: str = ""
+    method: str = ""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,8 +201,8 @@ class LanguageModel(Protocol):
     async def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer to a chat."""
 
-    async def choose(self, request: ChoiceRequest) -> Distribution | None:
-        """Return a weight for each option, or None if the server does not offer that: then use `complete`."""
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
+        """Return a weight for each option; None if the server does not offer that. Without weights use `complete`."""
 
     async def check(self) -> Health:
         """Return the model's health; check that it is there, loaded, and answers within a schema.

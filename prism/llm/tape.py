@@ -17,7 +17,7 @@ import msgspec
 
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import LLMFailureException, Reason, Usage
-from prism.llm.port import Completion, Distribution, Health, Identity
+from prism.llm.port import Completion, Distribution, Health, Identity, Undecided
 
 FORMAT = 1
 """The version of the table, the records and the keys. Raise it when the meaning of any of them changes."""
@@ -25,7 +25,8 @@ FORMAT = 1
 _APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
 _HEADER_KEY = b"head"
 _FAILED, _FALLBACK, _NOT_OFFERED = b'{"type":"failed"', b'{"type":"forgone"', b'{"type":"not_offered"'
-"""The first bytes of the records that are not answers of a model."""
+_UNDECIDED = b'{"type":"undecided"'
+"""The first bytes of the records that decide nothing by a model."""
 _COMPLETION = b'{"type":"completion"'
 _PROMPT_CHARS = 200
 UNCHECKED = "not checked"
@@ -91,7 +92,7 @@ class RecordedFallback(msgspec.Struct, frozen=True, tag="forgone"):
     reason: str
 
 
-Answer = Completion | Distribution | NotOffered | Failed | RecordedFallback
+Answer = Completion | Distribution | Undecided | NotOffered | Failed | RecordedFallback
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +104,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     def differences(self, asked: Identity) -> tuple[str, ...]:
         """Return the settings in which a question asked now differs from the recorded ones, as "llm.model a, not b".
 
-        A dialect is not among them: a replay uses the recorded one.
+        Dialect and method are not among them: a replay uses the recorded ones.
         """
         was = self.identity
         pairs: list[tuple[str, object, object]] = [
@@ -301,12 +302,13 @@ class Tape:
             TapeError: the file is damaged.
         """
         begins = "SELECT substr(answer, 1, ?), count(*) FROM answers WHERE key != ? GROUP BY 1"
-        longest = max(map(len, (_FAILED, _FALLBACK, _NOT_OFFERED)))
+        others = (_FAILED, _FALLBACK, _NOT_OFFERED, _UNDECIDED)
+        longest = max(map(len, others))
         answers = failures = fallbacks = 0
         for begin, count in self._execute(begins, longest, _HEADER_KEY):
             failures += count * begin.startswith(_FAILED)
             fallbacks += count * begin.startswith(_FALLBACK)
-            answers += count * (not begin.startswith((_FAILED, _FALLBACK, _NOT_OFFERED)))
+            answers += count * (not begin.startswith(others))
         return TapeStatistics(answers=answers, failures=failures, fallbacks=fallbacks)
 
     def required_header(self) -> Header:

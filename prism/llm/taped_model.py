@@ -15,7 +15,16 @@ import msgspec
 from anyio import to_thread
 
 from prism.llm.failure import LLMFailureException
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LanguageModel
+from prism.llm.port import (
+    ChatRequest,
+    ChoiceRequest,
+    Completion,
+    Distribution,
+    Health,
+    Identity,
+    LanguageModel,
+    Undecided,
+)
 from prism.llm.tape import (
     FORMAT,
     UNCHECKED,
@@ -45,6 +54,8 @@ def key_of(request: _Request, identity: Identity) -> bytes:
         case ChoiceRequest():
             # As pairs: the order of the options is part of the question.
             asked = ("choice", request.state, request.instructions, list(request.options.items()))
+            if identity.method:
+                asked += (identity.method,)
     options = sorted((name, float(value)) for name, value in identity.options.items())
     parts: tuple[object, ...] = (FORMAT, identity.dialect, identity.model, options, asked, request.sample)
     if identity.capabilities or identity.extra_body:  # otherwise a key is what it was before there were any
@@ -87,14 +98,16 @@ class TapedModel:
 
     @property
     def identity(self) -> Identity:
-        """The model's identity, with the dialect and the capabilities that the tape was recorded with."""
+        """The model's identity, with the dialect, the method and the capabilities that the tape was recorded with."""
         recorded = self._header.identity if self._header is not None and self.mode == "replay" else None
         asked = recorded if self.model is None else self.model.identity
         if asked is None:
             raise AssertionError("only a replay has no model, and it has a header")
         if recorded is None or recorded.backend != asked.backend:
             return asked
-        return msgspec.structs.replace(asked, dialect=recorded.dialect, capabilities=recorded.capabilities)
+        return msgspec.structs.replace(
+            asked, dialect=recorded.dialect, capabilities=recorded.capabilities, method=recorded.method
+        )
 
     @property
     def _required_model(self) -> LanguageModel:
@@ -117,20 +130,20 @@ class TapedModel:
             raise self._wrong_kind()
         return answer
 
-    async def choose(self, request: ChoiceRequest) -> Distribution | None:
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
         if self.mode == "off":
             return await self._required_model.choose(request)
         answer = await self._answer(request, lambda: self._required_model.choose(request))
         if isinstance(answer, NotOffered):
             return None
-        if not isinstance(answer, Distribution):
+        if not isinstance(answer, Distribution | Undecided):
             raise self._wrong_kind()
         return answer
 
     async def _answer(
-        self, request: _Request, ask: Callable[[], Awaitable[Completion | Distribution | None]]
-    ) -> Completion | Distribution | NotOffered | RecordedFallback:
+        self, request: _Request, ask: Callable[[], Awaitable[Completion | Distribution | Undecided | None]]
+    ) -> Completion | Distribution | Undecided | NotOffered | RecordedFallback:
         tape, key = self._required_tape, key_of(request, self.identity)
         answer = await to_thread.run_sync(tape.read, key, limiter=self._thread)
         if answer is None:
@@ -245,7 +258,7 @@ def _header(tape: Tape, model: LanguageModel | None, mode: Mode) -> Header | Non
     return header
 
 
-async def _outcome(ask: Callable[[], Awaitable[Completion | Distribution | None]]) -> Answer:
+async def _outcome(ask: Callable[[], Awaitable[Completion | Distribution | Undecided | None]]) -> Answer:
     """Return the result of a question, failures included."""
     try:
         return await ask() or NotOffered()

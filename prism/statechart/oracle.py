@@ -73,10 +73,12 @@ class Answer(NamedTuple):
     Args:
         state: the chosen option.
         content: more than the option, as JSON text, for the agent to carry out; empty for nothing.
+        method: how it was found, for the counts; empty for the oracle's own `method`.
     """
 
     state: str
     content: str = ""
+    method: str = ""
 
 
 class Oracle(ABC, Generic[S]):
@@ -86,6 +88,8 @@ class Oracle(ABC, Generic[S]):
     """
 
     source: str = "oracle"
+    method: str = "embedded"
+    """The method of its answers that name none: `embedded`, or `json` for a language model."""
     waits: bool = True
     """True if answers come from outside and may be late. An oracle that computes its answers has no deadline: a slow
     machine must not change a result."""

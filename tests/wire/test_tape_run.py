@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.runs.summary import Summary
-from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
+from actors.testing import Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
 from tests.command import Prism
 from tests.wire.support import FALLS_BACK, config, run
 
@@ -22,7 +22,10 @@ WAYS_TO_ASK: dict[str, Sections] = {
     "ollama_by_chat": {"llm": {"systemone": "off"}},
     "ollama_by_chat_at_temperature_0": {"llm": {"systemone": "off", "temperature": 0.0}},
     "openai": {"oracle": {"backend": "openai"}},
+    "openai_by_letters": {"oracle": {"backend": "openai"}, "llm": {"method": "probabilities"}},
 }
+METHODS = {"ollama_by_probabilities": "systemone", "openai_by_letters": "logprobs"}
+SERVERS = {"openai_by_letters": ServerSettings(logprobs=Logprobs.GRAMMAR)}
 
 
 async def record(server: ModelServer, directory: Path, ask: Sections) -> Summary:
@@ -40,7 +43,7 @@ async def test_a_recorded_run_is_the_same_run_without_the_server_and_without_a_r
     way: str, tmp_path: Path
 ) -> None:
     ask = WAYS_TO_ASK[way]
-    with ModelServer() as server:
+    with ModelServer(SERVERS.get(way)) as server:
         recorded = await record(server, tmp_path, ask)
     requests = len(server.requests)
     replayed = await replay(server, tmp_path, ask)
@@ -48,6 +51,8 @@ async def test_a_recorded_run_is_the_same_run_without_the_server_and_without_a_r
     assert len(server.requests) == requests
     assert replayed.oracle_calls == 0
     assert replayed.decisions_by_source == recorded.decisions_by_source
+    assert replayed.decisions_by_method == recorded.decisions_by_method
+    assert recorded.decisions_by_method == {METHODS.get(way, "json"): recorded.oracle_questions}
     assert replayed.llm == recorded.llm, "tokens and latencies are those of the recording"
 
 

@@ -1,0 +1,362 @@
+"""Choices by letters: each option gets a letter, and the probabilities of the next token are those of the options.
+
+A model that writes one letter is asked for far less than one that writes JSON, and the server tells how likely each
+letter was. That is sound only if every letter is listed, with nearly all of the probability. A server that lists the
+tokens as they were before its grammar often misses some, so each answer is checked, and one that fails the check
+is no answer: a missing letter is not a letter of probability 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from string import ascii_uppercase
+from typing import Any
+
+import msgspec
+
+from prism.errors import OracleUnavailableError
+from prism.llm.failure import LLMFailureException
+from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Message, Undecided
+from prism.llm.startup_check import retry_until_usable
+
+METHOD = "logprobs"
+"""The method of a distribution that was read from letters."""
+
+LISTED = 20
+"""The most tokens that OpenAI and Ollama list beside the one that was written."""
+
+_LEAST_OPTIONS, _MOST_OPTIONS = 2, LISTED
+_LEAST_SUM, _MOST_SUM = 0.9, 1.01
+_AROUND = " \t\r\n\"'"
+"""The characters that may stand around a letter in its token."""
+
+_BIAS = 100.0
+"""The bias that puts every letter before all other tokens. It is the same for each, so their proportions stay."""
+
+Fields = dict[str, Any]
+"""Fields of a request, as they are sent."""
+
+PROBE = ChoiceRequest(
+    state="It is noon, and there is not one cloud in the sky.",
+    instructions="Choose the colour of the sky.",
+    options={"blue": "As on a fine day", "grey": "As in rain", "red": "As at sunset", "green": None, "black": None},
+)
+"""A question with one right answer, so that the other letters are as unlikely as they get: the hardest test."""
+
+
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """A token and its probability, as one of two fields, with those that might have stood in its place.
+
+    Args:
+        logprob: the logarithm of the probability; servers write null, or -9999, for a token that cannot be.
+        prob: the probability itself, as llama.cpp writes it after sampling.
+        top_logprobs, top_probs: the likeliest tokens in this place, in the same two forms.
+    """
+
+    token: str
+    logprob: float | None = None
+    prob: float | None = None
+    top_logprobs: tuple[Token, ...] | None = None
+    top_probs: tuple[Token, ...] | None = None
+
+    @property
+    def weight(self) -> float | None:
+        """The probability; None if the server gives none, or the logarithm of 0, which means a cut-off token."""
+        if self.prob is not None:
+            return self.prob
+        return None if self.logprob is None else math.exp(min(self.logprob, 1.0)) or None
+
+    @property
+    def letter(self) -> str:
+        """The token's text without quotes and spaces."""
+        return self.token.strip(_AROUND)
+
+    def alternatives(self) -> Iterator[Token]:
+        """Yield the tokens that might have stood here, each text once, this one included."""
+        seen: set[str] = set()
+        for token in (*(self.top_probs or ()), *(self.top_logprobs or ()), self):
+            if token.token not in seen:
+                seen.add(token.token)
+                yield token
+
+
+class Lettered(msgspec.Struct, frozen=True, kw_only=True):
+    """A server's answer to a lettered question: the tokens that it wrote, none if it gives no probabilities."""
+
+    tokens: tuple[Token, ...]
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    latency_s: float
+    cached_tokens: int = 0
+
+
+class _Listed(msgspec.Struct):
+    content: tuple[Token, ...] | None = None
+
+
+class _Choice(msgspec.Struct):
+    logprobs: _Listed | None = None
+
+
+class _Completion(msgspec.Struct):
+    choices: tuple[_Choice, ...] = ()
+
+
+class _Chat(msgspec.Struct):
+    logprobs: tuple[Token, ...] | None = None
+
+
+def read_completion_tokens(body: bytes) -> tuple[Token, ...]:
+    """Return the tokens in a reply of OpenAI's interface. Raises: ValueError."""
+    choices = msgspec.json.decode(body, type=_Completion).choices
+    listed = choices[0].logprobs if choices else None
+    return (listed.content or ()) if listed else ()
+
+
+def read_chat_tokens(body: bytes) -> tuple[Token, ...]:
+    """Return the tokens in a reply of Ollama's interface. Raises: ValueError."""
+    return msgspec.json.decode(body, type=_Chat).logprobs or ()
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True):
+    """A form of request in which some servers give the probabilities of letters.
+
+    Args:
+        name: for messages.
+        fields: returns the fields that it adds to a chat, for these letters.
+        max_tokens: the longest answer.
+    """
+
+    name: str
+    fields: Callable[[Sequence[str]], Fields]
+    max_tokens: int = 1
+
+
+class Weights(msgspec.Struct, frozen=True, kw_only=True):
+    """The weights of the letters in their order, or the reason why there are none."""
+
+    weights: tuple[float, ...] = ()
+    problem: str = ""
+
+
+Ask = Callable[[ChatRequest, Fields], Awaitable[Lettered]]
+"""Sends a chat with the additional fields of a form, and returns the tokens of the answer."""
+
+
+class LetterChooser:
+    """The way to decide by letters, on a server that was found to give sound probabilities.
+
+    Args:
+        ask: sends a request.
+        forms: the forms of request to try, the best first.
+        temperature: the spread of the answers. The server is asked for the model's own probabilities; the temperature
+            is applied here, so that it means the same on every server.
+        seed: of the server's sampling, which decides nothing here.
+    """
+
+    def __init__(self, ask: Ask, forms: Sequence[Form], *, temperature: float, seed: int) -> None:
+        self._ask = ask
+        self._forms = forms
+        self._temperature = temperature
+        self._seed = seed
+        self._form: Form | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """True if a form was found in which the server gives sound probabilities."""
+        return self._form is not None
+
+    async def check(self) -> str:
+        """Return why the server gives no sound probabilities; empty if it does.
+
+        Raises:
+            LLMFailureException: it is down or busy, which says nothing about what it can do.
+        """
+        self._form, problem = None, "it lists no probabilities"
+        for form in self._forms:
+            try:
+                found = await retry_until_usable(lambda form=form: self._put(PROBE, form))  # type: ignore[misc]
+            except LLMFailureException as error:
+                if not _may_mean_unsupported(error):
+                    raise
+                problem = f"it refuses them: {error.detail[:200]}"
+                continue
+            read = read_weights(found.tokens, _letters(PROBE))
+            if not read.problem:
+                self._form = form
+                return ""
+            problem = read.problem
+            if not found.tokens:
+                break  # a server that does not know the question does not know it in another form either
+        return problem
+
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
+        """Return the distribution over the options, or None if this question is not asked by letters.
+
+        Raises:
+            LLMFailureException: the call failed.
+        """
+        if self._form is None or not _LEAST_OPTIONS <= len(request.options) <= _MOST_OPTIONS:
+            return None
+        found = await self._put(request, self._form)
+        read = read_weights(found.tokens, _letters(request))
+        if read.problem:
+            return Undecided(
+                reason=read.problem,
+                prompt_tokens=found.prompt_tokens,
+                completion_tokens=found.completion_tokens,
+                latency_s=found.latency_s,
+                cached_tokens=found.cached_tokens,
+            )
+        shares = at_temperature(read.weights, self._temperature)
+        return Distribution(
+            probabilities=dict(zip(request.options, shares, strict=True)),
+            model=found.model,
+            prompt_tokens=found.prompt_tokens,
+            completion_tokens=found.completion_tokens,
+            latency_s=found.latency_s,
+            cached_tokens=found.cached_tokens,
+            method=METHOD,
+        )
+
+    async def _put(self, request: ChoiceRequest, form: Form) -> Lettered:
+        chat = lettered_chat(request, seed=self._seed, max_tokens=form.max_tokens)
+        return await self._ask(chat, form.fields(_letters(request)))
+
+
+def lettered_chat(request: ChoiceRequest, *, seed: int, max_tokens: int) -> ChatRequest:
+    """Return the question with a letter before each option. What is the same for all people comes first."""
+    lines = (
+        f"{letter}. {name}" if meaning is None else f"{letter}. {name}: {meaning}"
+        for letter, (name, meaning) in zip(ascii_uppercase, request.options.items(), strict=False)
+    )
+    rules = f"{request.instructions} The options are:\n\n" + "\n".join(lines)
+    rules += "\n\nAnswer with the letter of one option and with nothing else."
+    return ChatRequest(
+        messages=(Message(role="system", content=rules), Message(role="user", content=request.state)),
+        seed=seed,
+        max_tokens=max_tokens,
+        deadline_s=request.deadline_s,
+        asked_by=request.asked_by,
+    )
+
+
+def read_weights(tokens: Sequence[Token], letters: Sequence[str]) -> Weights:
+    """Return the weight of each letter, in the first place where the letters have nearly all of the probability.
+
+    What was written there does not matter: it is one draw from the weights.
+    """
+    if not tokens:
+        return Weights(problem="it lists no probabilities")
+    problem = ""
+    for place in tokens:
+        found = _weights_at(place, letters)
+        if not found.problem:
+            return found
+        problem = problem or found.problem
+    return Weights(problem=problem)
+
+
+def _weights_at(place: Token, letters: Sequence[str]) -> Weights:
+    """Return the weights in one place. Two tokens may be one letter, with and without a space: they are added."""
+    weights: dict[str, float] = {}
+    for token in place.alternatives():
+        if token.letter in letters and (weight := token.weight) is not None:
+            weights[token.letter] = weights.get(token.letter, 0.0) + weight
+    missing = [letter for letter in letters if letter not in weights]
+    if missing:
+        return Weights(problem=f"it wrote {place.token[:40]!r} and does not list {', '.join(missing)}")
+    total = sum(weights.values())
+    if min(weights.values()) < 0.0 or not _LEAST_SUM <= total <= _MOST_SUM:
+        return Weights(problem=f"the probabilities of the letters add up to {total:.3g}, not to 1")
+    return Weights(weights=tuple(weights[letter] for letter in letters))
+
+
+def at_temperature(weights: Sequence[float], temperature: float) -> tuple[float, ...]:
+    """Return the shares that sampling at this temperature gives; at 0 the largest weight, the first of equals, is 1."""
+    largest = max(weights)
+    if temperature == 0.0:
+        best = list(weights).index(largest)
+        return tuple(float(index == best) for index in range(len(weights)))
+    raised = [(weight / largest) ** (1.0 / temperature) for weight in weights]
+    total = sum(raised)
+    return tuple(weight / total for weight in raised)
+
+
+async def settle_method(letters: LetterChooser, method: str, server: str) -> str:
+    """Return the note on how choices are decided, once it is known whether the server gives sound probabilities.
+
+    Args:
+        method: `llm.method`.
+        server: the server's name for a message.
+
+    Raises:
+        OracleUnavailableError: probabilities are asked for, and it gives none.
+        LLMFailureException: it is down or busy.
+    """
+    if method == "json":
+        return "decides by chat"
+    problem = await letters.check()
+    if not problem:
+        return f"decides by probabilities ({METHOD})"
+    if method == "probabilities":
+        message = f"{server} gives no sound probabilities of the options: {problem}; set llm.method to auto or json"
+        raise OracleUnavailableError(message)
+    return f"decides by chat, without probabilities: {problem}"
+
+
+def _letters(request: ChoiceRequest) -> str:
+    return ascii_uppercase[: len(request.options)]
+
+
+def _may_mean_unsupported(error: LLMFailureException) -> bool:
+    """Return whether another form may work. A server that is down or busy must not change the method."""
+    return error.reason in ("client_error", "invalid_response") or error.status_code in (500, 501)
+
+
+def _grammar(letters: Sequence[str]) -> Fields:
+    """Return the fields of llama.cpp: one letter, and the probabilities after sampling with no option cut off.
+
+    It samples without the grammar first, and lists what it sampled from. The bias keeps all letters in that list.
+    """
+    return {
+        "grammar": "root ::= " + " | ".join(f'"{letter}"' for letter in letters),
+        "logit_bias": [[letter, _BIAS] for letter in letters],
+        "post_sampling_probs": True,
+        "samplers": ["temperature"],
+        "top_k": 0,
+        "top_p": 1.0,
+        "min_p": 0.0,
+    }
+
+
+def _structured(letters: Sequence[str]) -> Fields:
+    return {"structured_outputs": {"choice": list(letters)}}
+
+
+def _guided(letters: Sequence[str]) -> Fields:
+    return {"guided_choice": list(letters)}
+
+
+def _enum(letters: Sequence[str]) -> Fields:
+    return {"format": {"type": "string", "enum": list(letters)}}
+
+
+def _plain(_: Sequence[str]) -> Fields:
+    return {}
+
+
+OPENAI_FORMS = (
+    Form(name="grammar", fields=_grammar),
+    Form(name="structured_outputs", fields=_structured),
+    Form(name="guided_choice", fields=_guided),
+    Form(name="plain", fields=_plain),
+)
+"""For llama.cpp, vLLM, older vLLM, and OpenAI and others that list the likeliest tokens."""
+
+OLLAMA_FORMS = (
+    Form(name="format", fields=_enum, max_tokens=4),  # a quote, the letter, a quote, the end
+    Form(name="plain", fields=_plain),
+)

@@ -1,0 +1,265 @@
+"""Choices by letters: sound probabilities count, and nothing is made up where a letter is missing."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.testing import Fault, FaultPlan, Logprobs, ServerSettings, SystemOne
+from prism.llm import Distribution, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
+from prism.llm.letters import Token, at_temperature, lettered_chat, read_weights
+from prism.llm.port import ChoiceRequest, Identity, Undecided
+from prism.llm.taped_model import key_of
+from prism.statechart import AgentState
+from tests.llm.support import BACKENDS, OPTIONS, Person, serving, unavailable
+
+
+class Asking(Person):
+    """A person as an oracle sees one that asks."""
+
+    state = AgentState.EVALUATING
+
+
+FRUIT = ChoiceRequest(
+    state="You are hungry.", instructions="Choose.", options={"apple": "Red", "pear": None, "plum": "Blue"}
+)
+SOUND = (Logprobs.GRAMMAR, Logprobs.CHOICE, Logprobs.PLAIN)
+CHAT_ONLY = SystemOne.OFF
+
+
+def token(text: str, *listed: tuple[str, float]) -> Token:
+    """Return a token that was written, with the logarithms of those listed in its place."""
+    tops = tuple(Token(token=name, logprob=math.log(share)) for name, share in listed)
+    return Token(token=text, logprob=math.log(dict(listed).get(text, 1e-9)), top_logprobs=tops)
+
+
+def lists(mode: Logprobs) -> ServerSettings:
+    return ServerSettings(logprobs=mode, systemone=CHAT_ONLY)
+
+
+def breaking(fault: Fault, *, at: int) -> ServerSettings:
+    """Return settings of a server with sound probabilities that fails in this call."""
+    return ServerSettings(logprobs=Logprobs.GRAMMAR, systemone=CHAT_ONLY, faults=FaultPlan(at={at: fault}, burst=1))
+
+
+def test_each_option_has_a_letter_and_the_person_comes_last() -> None:
+    rules, person = lettered_chat(FRUIT, seed=3, max_tokens=1).messages
+    assert rules.content == (
+        "Choose. The options are:\n\nA. apple: Red\nB. pear\nC. plum: Blue\n\n"
+        "Answer with the letter of one option and with nothing else."
+    )
+    assert (rules.role, person.role, person.content) == ("system", "user", "You are hungry.")
+
+
+def test_a_letter_with_a_space_before_it_is_the_same_letter() -> None:
+    found = read_weights([token("A", ("A", 0.5), (" A", 0.1), ("B", 0.35), ("the", 0.05))], "AB")
+    assert found.weights == pytest.approx((0.6, 0.35))
+
+
+def test_the_written_letter_counts_once_whether_it_is_listed_or_not() -> None:
+    alone = Token(token="B", logprob=math.log(0.4), top_logprobs=(Token(token="A", logprob=math.log(0.6)),))
+    assert read_weights([alone], "AB").weights == pytest.approx((0.6, 0.4))
+    listed = token("A", ("A", 0.6), ("B", 0.4))
+    assert read_weights([listed], "AB").weights == pytest.approx((0.6, 0.4))
+
+
+def test_a_letter_in_json_stands_after_its_quote() -> None:
+    tokens = [token('"', ('"', 1.0)), token("B", ("B", 0.7), ("A", 0.3)), token('"', ('"', 1.0))]
+    assert read_weights(tokens, "AB").weights == pytest.approx((0.3, 0.7))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "problem"),
+    [
+        ([], "it lists no probabilities"),
+        ([token("A", ("A", 0.9), ("The", 0.1))], "it wrote 'A' and does not list B, C"),
+        ([token("Well", ("Well", 0.9))], "it wrote 'Well' and does not list A, B, C"),
+        ([token("A", ("A", 0.3), ("B", 0.3), ("C", 0.2))], "the probabilities of the letters add up to 0.8, not to 1"),
+        ([token("A", ("A", 0.9), ("B", 0.9), ("C", 0.9))], "the probabilities of the letters add up to 2.7, not to 1"),
+        ([Token(token="A", logprob=-0.1, top_logprobs=(Token(token="B"), Token(token="C", logprob=-9999.0)))],
+         "it wrote 'A' and does not list B, C"),
+        ([Token(token="A", prob=1.2, top_probs=(Token(token="B", prob=-0.2), Token(token="C", prob=0.0)))],
+         "the probabilities of the letters add up to 1, not to 1"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_no_probability(tokens: list[Token], problem: str) -> None:
+    found = read_weights(tokens, "ABC")
+    assert (found.weights, found.problem) == ((), problem)
+
+
+def test_a_temperature_means_the_same_as_in_sampling() -> None:
+    weights = (0.8, 0.2)
+    assert at_temperature(weights, 1.0) == pytest.approx(weights)
+    assert at_temperature(weights, 0.5) == pytest.approx((0.64 / 0.68, 0.04 / 0.68))
+    assert at_temperature(weights, 2.0) == pytest.approx((2 / 3, 1 / 3))
+    assert at_temperature((0.2, 0.4, 0.4), 0.0) == (0.0, 1.0, 0.0)
+
+
+@given(
+    weights=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=20).filter(lambda found: max(found) > 1e-300),
+    temperature=st.one_of(st.just(0.0), st.floats(1e-3, 2.0)),
+)
+def test_shares_add_up_to_one_and_keep_their_order(weights: list[float], temperature: float) -> None:
+    shares = at_temperature(weights, temperature)
+    assert math.fsum(shares) == pytest.approx(1.0)
+    assert all(0.0 <= share <= 1.0 for share in shares)
+    ranked = sorted(range(len(weights)), key=weights.__getitem__)
+    assert all(shares[low] <= shares[high] or temperature == 0.0 for low, high in pairwise(ranked))
+    assert shares[weights.index(max(weights))] == max(shares)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("mode", SOUND)
+async def test_sound_probabilities_are_found_and_used(backend: str, mode: Logprobs) -> None:
+    async with serving(backend, lists(mode), temperature=1.0) as (server, model):
+        assert (await model.check()).note.endswith("decides by probabilities (logprobs)")
+        found = await model.choose(FRUIT)
+        same = await model.choose(FRUIT)
+        asked = server.calls[-1].body
+    assert isinstance(found, Distribution)
+    assert isinstance(same, Distribution)
+    assert list(found.probabilities) == list(FRUIT.options)
+    assert sum(found.probabilities.values()) == pytest.approx(1.0)
+    assert len(set(found.probabilities.values())) == 3
+    assert same.probabilities == pytest.approx(found.probabilities)
+    assert (found.method, model.identity.method, asked["logprobs"]) == ("logprobs", "logprobs", True)
+    assert found.prompt_tokens > found.completion_tokens > 0
+
+
+REASONS = {
+    Logprobs.OFF: "it lists no probabilities",
+    Logprobs.RAW: "and does not list",
+    Logprobs.REFUSED: "it refuses them: logprobs are not supported by this model",
+}
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("mode", REASONS)
+async def test_unsound_probabilities_are_not_used_and_the_reason_is_said(backend: str, mode: Logprobs) -> None:
+    async with serving(backend, lists(mode)) as (server, model):
+        note = (await model.check()).note
+        requests = len(server.requests)
+        assert await model.choose(FRUIT) is None
+        assert len(server.requests) == requests
+    assert "decides by chat, without probabilities: " in note
+    assert REASONS[mode] in note
+    assert model.identity.method == ""
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_probabilities_that_are_asked_for_and_missing_are_one_line(backend: str) -> None:
+    async with serving(backend, lists(Logprobs.RAW), method="probabilities") as (_, model):
+        said = await unavailable(model)
+    assert "gives no sound probabilities of the options: it wrote " in said
+    assert said.endswith("; set llm.method to auto or json")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_json_asks_for_no_probabilities_at_all(backend: str) -> None:
+    async with serving(backend, ServerSettings(logprobs=Logprobs.GRAMMAR), method="json") as (server, model):
+        assert "decides by chat" in (await model.check()).note
+        assert await model.choose(FRUIT) is None
+        paths, bodies = [asked.path for asked in server.requests], [call.body for call in server.calls]
+    assert "/v1/systemone" not in paths
+    assert not any("logprobs" in body for body in bodies)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_server_that_is_busy_for_a_moment_is_asked_again_for_its_probabilities(backend: str) -> None:
+    async with serving(backend, breaking(Fault.BUSY, at=3)) as (_, model):
+        assert (await model.check()).note.endswith("decides by probabilities (logprobs)")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.WRONG_STATE, Fault.EMPTY])
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_question_without_a_letter_is_asked_the_json_way(backend: str, fault: Fault) -> None:
+    async with serving(backend, lists(Logprobs.GRAMMAR)) as (server, model):
+        await model.check()
+        server.settings = breaking(fault, at=len(server.calls) + 1)
+        oracle = SocialModelOracle(model, LLMConfig(), 1)
+        first = await oracle.answer(Person(), AgentState.EVALUATING, "decides", OPTIONS)
+        second = await oracle.answer(Person(), AgentState.EVALUATING, "decides", OPTIONS)
+    spent = oracle.statistics()
+    assert first.state in OPTIONS
+    assert (first.method, second.method) == ("", "logprobs")
+    assert oracle.method == "json"
+    assert (spent.calls["ok"], spent.calls["invalid_response"]) == (2, 1)
+    assert spent.prompt_tokens + spent.completion_tokens > spent.wasted_tokens > 0
+
+
+@pytest.mark.network
+async def test_a_call_that_fails_is_a_failure_and_not_a_missing_letter() -> None:
+    async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
+        await model.check()
+        server.settings = breaking(Fault.ERROR, at=len(server.calls) + 1)
+        with pytest.raises(LLMFailureException) as caught:
+            await model.choose(FRUIT)
+    assert caught.value.reason == "server_error"
+
+
+@pytest.mark.network
+async def test_a_replay_draws_from_the_taped_distribution_without_a_server(path: Path) -> None:
+    people = [Person(agent_id=number) for number in range(20)]
+
+    async def decide(model: Any) -> list[str]:
+        oracle = SocialModelOracle(model, LLMConfig(), 1)
+        return [(await oracle.answer(one, AgentState.EVALUATING, "decides", OPTIONS)).state for one in people]
+
+    async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
+        taped = TapedModel(model, Tape(path, "record"), "record")
+        await taped.check()
+        recorded, asked = await decide(taped), len(server.calls)
+        await taped.aclose()
+    assert len(set(recorded)) > 1, "one distribution, and a draw of each person's own"
+    assert asked <= 4, "equal questions share one distribution"
+    replay = TapedModel(None, Tape(path, "replay"), "replay")
+    assert replay.identity.method == "logprobs"
+    assert await decide(replay) == recorded
+    await replay.aclose()
+
+
+@pytest.mark.network
+async def test_an_undecided_question_replays_as_undecided_with_its_tokens(path: Path) -> None:
+    async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
+        taped = TapedModel(model, Tape(path, "record"), "record")
+        await taped.check()
+        server.settings = lists(Logprobs.RAW)
+        recorded = await taped.choose(FRUIT)
+        await taped.aclose()
+    replay = TapedModel(None, Tape(path, "replay"), "replay")
+    assert isinstance(recorded, Undecided)
+    assert recorded.prompt_tokens > 0
+    assert await replay.choose(FRUIT) == recorded
+    await replay.aclose()
+
+
+def test_a_question_by_letters_is_another_question_than_one_by_systemone() -> None:
+    plain = Identity(backend="ollama", model="m", dialect="ollama", options={})
+    letters = Identity(backend="ollama", model="m", dialect="ollama", options={}, method="logprobs")
+    assert key_of(FRUIT, plain) != key_of(FRUIT, letters)
+
+
+@pytest.mark.network
+async def test_at_temperature_0_the_likeliest_option_is_taken_by_everyone() -> None:
+    async with serving("openai", lists(Logprobs.CHOICE), temperature=0.0) as (_, model):
+        await model.check()
+        oracle = SocialModelOracle(model, LLMConfig(temperature=0.0), 1)
+        taken = {
+            (await oracle.answer(Person(tick=tick), AgentState.EVALUATING, "decides", OPTIONS)).state
+            for tick in range(20)
+        }
+        shared = oracle.key(Asking(), "decides", OPTIONS)
+    assert len(taken) == 1
+    assert shared is not None, "one answer may serve all who ask the same"
