@@ -8,6 +8,8 @@ from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from prism.agents import Question
 from prism.config import Config
 from prism.domain import Domain
@@ -40,15 +42,18 @@ def make_model(config: Config) -> LanguageModel:
     Raises:
         ValueError: the backend is no model.
     """
+    llm = config.llm
+    if config.simulation.domain == "economy":
+        llm = replace(llm, method="json")  # its answers are no options, so nobody would ask for probabilities
     # Imported here, because an HTTP client takes 0.2 s to import and most runs need none.
     if config.oracle.backend == "ollama":
         from prism.llm import OllamaChatClient  # noqa: PLC0415
 
-        return OllamaChatClient(config.llm, os.environ)
+        return OllamaChatClient(llm, os.environ)
     if config.oracle.backend == "openai":
         from prism.llm import OpenAICompatClient  # noqa: PLC0415
 
-        return OpenAICompatClient(config.llm, os.environ)
+        return OpenAICompatClient(llm, os.environ)
     raise ValueError(f"backend {config.oracle.backend!r} is no language model")
 
 

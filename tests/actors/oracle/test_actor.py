@@ -24,7 +24,7 @@ def outcome(decided: Decided) -> tuple[str, str, str]:
 async def test_an_answer_comes_back_with_its_agent_tick_and_latency() -> None:
     bench = Bench(ScriptedOracle(after(0.25)))
     assert await bench.ask(question(2, tick=7)) == [
-        Decided(7, 2, "clock", "green", Source.ORACLE, "", "", 0.25, "embedded")
+        Decided(7, 2, "clock", "green", Source.ORACLE, "", "", 0.25, method="embedded")
     ]
     assert bench.actor.statistics.answered == bench.actor.statistics.calls == 1
 

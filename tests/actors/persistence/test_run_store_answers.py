@@ -88,4 +88,4 @@ async def test_answers_that_have_taken_effect_lie_before_a_later_checkpoint() ->
 def test_messages_are_recorded_as_they_crossed_the_mailbox() -> None:
     """A Decided in the log is what `Codec` makes of it, its tag first."""
     told = Decided(3, 7, "clock", "red", "llm", latency_s=0.25)
-    assert msgspec.msgpack.decode(encode(told)) == [4, 3, 7, "clock", "red", "llm", "", "", 0.25, []]
+    assert msgspec.msgpack.decode(encode(told)) == [4, 3, 7, "clock", "red", "llm", "", "", 0.25, [], ""]
