@@ -35,7 +35,7 @@ class Letters(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         names: the letters.
-        listed: the most tokens listed in one place.
+        listed: the most tokens listed in one place; None where the server lists none.
         is_raw: True if tokens are listed as they were before anything kept the model to the letters.
         is_kept: True if something keeps the model to the letters.
         is_quoted: True if the letter is written as JSON.
@@ -43,7 +43,7 @@ class Letters(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     names: tuple[str, ...]
-    listed: int
+    listed: int | None
     is_raw: bool
     is_kept: bool
     is_quoted: bool
@@ -51,14 +51,15 @@ class Letters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asked_letters(mode: Logprobs, body: Mapping[str, object], messages: Messages) -> Letters | None:
-    """Return what a request asks for; None if it asks for no probabilities, or the server does not know them.
+    """Return what a request asks for; None if it asks for no probabilities.
 
     Raises:
         ApiError: a server of this kind refuses the request; status 400.
     """
-    if mode is Logprobs.OFF or body.get("logprobs") is not True:
+    if body.get("logprobs") is not True:
         return None
-    _check_fields(mode, body)
+    if mode is not Logprobs.OFF:
+        _check_fields(mode, body)
     form, structured, listed = body.get("format"), body.get("structured_outputs"), body.get("top_logprobs")
     choice = structured.get("choice") if isinstance(structured, dict) else body.get("guided_choice")
     choice = form.get("enum") if isinstance(form, dict) else choice
@@ -68,7 +69,7 @@ def asked_letters(mode: Logprobs, body: Mapping[str, object], messages: Messages
         names = _QUOTED.findall(str(body.get("grammar", "")))
     return Letters(
         names=tuple(names or _LINE.findall("\n".join(str(message.get("content", "")) for message in messages))),
-        listed=listed if isinstance(listed, int) else 0,
+        listed=None if mode is Logprobs.OFF else listed if isinstance(listed, int) else 0,
         is_raw=_lists_raw(mode, body),
         is_kept=bool(names),
         is_quoted=isinstance(form, dict),
@@ -98,9 +99,9 @@ def say_letters(letters: Letters, messages: Messages, nonce: object, reply: Repl
     """Return the probability of each letter as JSON.
 
     A reply hook, which is given the letters as a schema, names the letter that gets nearly all of it. If it names none,
-    what it says is the answer.
+    what it says is the answer. It is not asked where no probabilities are listed: then the letter decides nothing.
     """
-    if reply is None:
+    if reply is None or letters.listed is None:
         key = key_of(json.dumps(messages, sort_keys=True), nonce)
         weights = {letter: math.exp(_SHARPNESS * share_for(key, letter)) for letter in letters.names}
     else:
@@ -117,8 +118,13 @@ def say_no_letter() -> str:
     return WRONG_STATE
 
 
-def tokens_of(letters: Letters, content: str) -> tuple[str, Tokens]:
-    """Return the text of an answer and its tokens, each with the likeliest ones in its place."""
+def tokens_of(letters: Letters, content: str) -> tuple[str, Tokens | None]:
+    """Return the text of an answer and its tokens with the likeliest ones beside them; None if none is listed."""
+    text, tokens = _spoken(letters, content)
+    return text, None if letters.listed is None else tokens
+
+
+def _spoken(letters: Letters, content: str) -> tuple[str, Tokens]:
     try:
         shares = json.loads(content)
     except ValueError:
