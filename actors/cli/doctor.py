@@ -90,7 +90,7 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         return _check_tape(settings)
     health, proposed = anyio.run(_check_model, settings)
     rows = [
-        ("oracle", f"{health.server} at {settings.llm.host}"),
+        ("oracle", f"{health.server} at {settings.llm.places}"),
         ("model", health.model),
         ("answers by", health.dialect),
         ("latency", f"{health.latency_s:.3f} s"),
@@ -141,7 +141,7 @@ async def _check_model(settings: Config) -> tuple[Health, Proposed | None]:
                 return health, (await _propose(settings, model))[0]
         except LLMFailureException as error:
             raise OracleUnavailableError(
-                f"{health.server} at {settings.llm.host} is there, but {health.model} gives no usable answer to an "
+                f"{health.server} at {settings.llm.places} is there, but {health.model} gives no usable answer to an "
                 f"economy's question: {error.reason}: {error.detail}; a run would end there"
             ) from error
 

@@ -9,7 +9,7 @@ import msgspec
 
 from actors.core.mailbox import MailboxStatistics
 from prism.errors import OracleError
-from prism.llm import REASONS
+from prism.llm import REASONS, HostState
 from prism.statechart import Statechart
 
 FAILURES = (*REASONS, "deadline", "not_an_option", OracleError.reason, "error")
@@ -49,6 +49,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         retries: `{reason: count}`, for every reason after which a question may be asked again.
         tokens: tokens that a model read and wrote.
         cost_usd: the cost of the model in the whole run; 0 without prices.
+        hosts: the state of each of several servers of the model; empty for one server, or none.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
@@ -75,6 +76,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     retries: Mapping[str, float]
     tokens: Tokens
     cost_usd: float
+    hosts: tuple[HostState, ...]
     mailboxes: Mapping[str, MailboxStatistics]
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from actors.oracle.host_pool import Host, HostPool, limit_of
 from prism.agents import Question
 from prism.config import Config
 from prism.domain import Domain
@@ -35,13 +36,15 @@ class OpenOracle(NamedTuple):
 
 
 def make_model(config: Config) -> LanguageModel:
-    """Return a client of the model that the configuration names. It sends nothing yet.
+    """Return a client of the model that the configuration names, on all of its hosts. It sends nothing yet.
 
     The API key comes from the environment.
 
     Raises:
         ValueError: the backend is no model.
     """
+    if config.llm.hosts and config.oracle.backend != "choice":
+        return _pool(config)
     llm = config.llm
     if config.simulation.domain == "economy":
         llm = replace(llm, method="json")  # its answers are no options, so nobody would ask for probabilities
@@ -57,6 +60,22 @@ def make_model(config: Config) -> LanguageModel:
     raise ValueError(f"backend {config.oracle.backend!r} is no language model")
 
 
+def _pool(config: Config) -> LanguageModel:
+    """Return a client for each of several hosts, as one."""
+    llm = config.llm
+    return HostPool(
+        [
+            Host(address, make_model(_at(config, address)), weight, limit_of(config.oracle))
+            for address, weight in zip(llm.hosts, llm.host_weights or [1.0] * len(llm.hosts), strict=True)
+        ]
+    )
+
+
+def _at(config: Config, address: str) -> Config:
+    llm = replace(config.llm, host=address, hosts=(), host_weights=())
+    return replace(config, llm=llm)
+
+
 def check_oracle(config: Config) -> None:
     """Refuse an address, a secret or a tape that cannot be used. Asks no server and makes no file.
 
@@ -67,7 +86,8 @@ def check_oracle(config: Config) -> None:
         return
     from prism.llm.address import address_of  # noqa: PLC0415  # see make_model
 
-    address_of(config.llm, os.environ)
+    for address in config.llm.addresses:
+        address_of(_at(config, address).llm, os.environ)
     if config.oracle.tape_path is None:
         return
     path = Path(config.oracle.tape_path)
@@ -144,7 +164,7 @@ def _tape_path(config: Config, directory: Path | None) -> Path:
 
 def _describe(config: Config, health: Health) -> str:
     """Return the description for the start-up line: the model, its server and how it is asked."""
-    where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.host}"
+    where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.places}"
     recording = ", recorded" if config.oracle.tape == "record" else ""
     changed = ", ".join(f"{name} {words}" for name, words in health.changes.items())
     adapted = f"; asked with {changed}" if changed else ""

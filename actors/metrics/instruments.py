@@ -14,6 +14,7 @@ from actors.core.snapshot import FAILURES
 from actors.metrics.snapshot import Snapshot
 from actors.oracle.circuit_breaker import BreakerState
 from prism.agents import Source
+from prism.llm import HostState
 
 TIMED = ("engine", "decisions", "oracle")
 """The mailboxes with many senders, whose waits are timed."""
@@ -84,6 +85,10 @@ def _one(read: Callable[[Snapshot], float]) -> Callable[[Snapshot], Series]:
 
 def _each(read: Callable[[Snapshot], Mapping[str, float]]) -> Callable[[Snapshot], Series]:
     return lambda now: {(label,): value for label, value in read(now).items()}
+
+
+def _of_hosts(read: Callable[[HostState], float]) -> Callable[[Snapshot], Series]:
+    return lambda now: {(host.address,): read(host) for host in now.run.hosts}
 
 
 def _transitions(now: Snapshot) -> Series:
@@ -183,6 +188,24 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "prism_llm_concurrency_limit",
         _one(lambda now: now.run.concurrency_limit),
         "The most calls that may be under way now.",
+    ),
+    _gauge(
+        "prism_llm_host_up",
+        _of_hosts(lambda host: host.is_up),
+        "1 while the host is asked, 0 while it is away; only with llm.hosts.",
+        ("host",),
+    ),
+    _gauge(
+        "prism_llm_host_requests_in_flight",
+        _of_hosts(lambda host: host.in_flight),
+        "Calls to the host under way; only with llm.hosts.",
+        ("host",),
+    ),
+    _gauge(
+        "prism_llm_host_concurrency_limit",
+        _of_hosts(lambda host: host.limit),
+        "The most calls to the host that may be under way now; only with llm.hosts.",
+        ("host",),
     ),
     _gauge("prism_oracle_queue_depth", _one(lambda now: now.run.waiting), "Questions in the queue of the oracle."),
     _counter(

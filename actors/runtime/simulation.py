@@ -25,10 +25,10 @@ from actors.oracle.actor import OracleActor
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
-from actors.runtime.snapshot import by_failure, fallbacks_by_reason, tokens_of, transitions_by_pair
+from actors.runtime.snapshot import by_failure, fallbacks_by_reason, hosts_of, tokens_of, transitions_by_pair
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
-from prism.config import Config
+from prism.config import Config, OracleConfig
 from prism.domain import Domain
 from prism.measure import Measure
 from prism.statechart import Oracle
@@ -103,7 +103,7 @@ class Simulation:
             domain.asker,
             codec,
             self.engine.decisions,
-            config.oracle,
+            _limits(config),
             answers=record,
             priority=domain.priority,
             on_spent=self._stop_spent,
@@ -181,6 +181,7 @@ class Simulation:
             fallbacks=fallbacks_by_reason(oracle.statistics.fallbacks, engine.open_questions.late),
             tokens=tokens_of(oracle.oracle),
             cost_usd=oracle.cost_usd or 0.0,
+            hosts=hosts_of(oracle.oracle),
             mailboxes=mailboxes,
         )
 
@@ -261,3 +262,8 @@ class Simulation:
                 self._guards_logged.add(row)
                 log.warning("guard_raised", row=row, error=seen.first, tick=tick)
         on_tick(tick)
+
+
+def _limits(config: Config) -> OracleConfig:
+    """Return the oracle's limits. Several hosts adapt a limit each, below a fixed one for all together."""
+    return msgspec.structs.replace(config.oracle, concurrency="fixed") if config.llm.hosts else config.oracle

@@ -7,16 +7,19 @@ from typing import Any, Protocol, runtime_checkable
 
 from actors.core.snapshot import FAILURES, FALLBACK_REASONS, Pairs, Tokens, state_pairs
 from prism.agents import MOVED, Source
-from prism.llm import OracleStatistics
+from prism.llm import HostState, OracleStatistics
 from prism.statechart import Statechart
 
 
 @runtime_checkable
 class _AsksModel(Protocol):
-    """An oracle that counts the tokens of its model."""
+    """An oracle that counts the tokens of its model, and the calls to each of its servers."""
 
     def statistics(self) -> OracleStatistics:
         """Return the counts so far."""
+
+    def hosts(self) -> tuple[HostState, ...]:
+        """Return the counts of each of several servers."""
 
 
 def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
@@ -51,3 +54,8 @@ def tokens_of(oracle: object) -> Tokens:
         return Tokens()
     counts = oracle.statistics()
     return Tokens(counts.prompt_tokens, counts.completion_tokens)
+
+
+def hosts_of(oracle: object) -> tuple[HostState, ...]:
+    """Return the state of each of several servers of the oracle's model; nothing for one server, or none."""
+    return oracle.hosts() if isinstance(oracle, _AsksModel) else ()

@@ -56,6 +56,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
             _oracle_conflicts(oracle, run),
             _llm_conflicts(llm, oracle),
+            _host_conflicts(llm),
             _economy_conflicts(economy),
             _history_conflicts(economy),
         ),
@@ -163,6 +164,20 @@ def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig) -> Iterator[Conflict]:
         yield Conflict(
             keys=("oracle.max_usd", "llm.prices.input"),
             problem="a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
+        )
+
+
+def _host_conflicts(llm: LLMConfig) -> Iterator[Conflict]:
+    repeated = next((host for index, host in enumerate(llm.hosts) if host in llm.hosts[:index]), None)
+    if repeated is not None:
+        yield Conflict(
+            keys=("llm.hosts",),
+            problem=f"expected addresses that differ, got {repeated!r} more than once; more calls: llm.host_weights",
+        )
+    if llm.host_weights and len(llm.host_weights) != len(llm.hosts):
+        yield Conflict(
+            keys=("llm.host_weights", "llm.hosts"),
+            problem=f"expected a weight for each of llm.hosts, got {len(llm.host_weights)} for {len(llm.hosts)} hosts",
         )
 
 

@@ -255,6 +255,14 @@ class LLMConfig(Section, frozen=True, kw_only=True):
             min_length=1, description="address of the server; for OpenAI-compatible ones such as http://127.0.0.1:8000"
         ),
     ] = "http://127.0.0.1:11434"
+    hosts: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(description="addresses of several servers of one model, in place of llm.host; each has its own limits"),
+    ] = ()
+    host_weights: Annotated[
+        tuple[Annotated[float, Meta(gt=0.0, le=1e6)], ...],
+        Meta(description="shares of the calls, one for each of llm.hosts; by default they are equal"),
+    ] = ()
     model: Annotated[str, Meta(min_length=1, description="name of the model, as the server lists it")] = "llama3.2"
     temperature: Annotated[
         float, Meta(ge=0.0, le=2.0, description="spread of the answers; at 0 equal questions share one answer")
@@ -322,6 +330,16 @@ class LLMConfig(Section, frozen=True, kw_only=True):
                 raise cls.refused(refusal.place, refusal.problem)
             return value
         return super().taken(name, value)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses of all servers."""
+        return self.hosts or (self.host,)
+
+    @property
+    def places(self) -> str:
+        """The addresses of all servers, as part of a message."""
+        return ", ".join(self.addresses)
 
 
 class TaylorConfig(Section, frozen=True, kw_only=True):

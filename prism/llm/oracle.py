@@ -20,6 +20,7 @@ from prism.llm.port import (
     ChatRequest,
     ChoiceRequest,
     Distribution,
+    HostState,
     LanguageModel,
     Message,
     Undecided,
@@ -69,6 +70,10 @@ class ModelOracle(Oracle[S]):
     def statistics(self) -> OracleStatistics:
         """Return the counts of the calls so far."""
         return self.counters.statistics()
+
+    def hosts(self) -> tuple[HostState, ...]:
+        """Return the counts of each of several servers; empty for one."""
+        return () if self._tape is None else self._tape.hosts()
 
     @property
     def replays(self) -> bool:

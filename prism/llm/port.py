@@ -5,7 +5,7 @@ Adapters, the tape, and anything that limits or observes calls have this interfa
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -182,6 +182,24 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.backend} {self.version}".rstrip()
 
 
+class HostState(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts of one of several servers of a model.
+
+    Args:
+        address: its address.
+        is_up: False while it is not asked, because it is away.
+        in_flight: calls under way on it; `limit`: the most of them.
+        calls: calls so far; `failures`: those that failed.
+    """
+
+    address: str
+    is_up: bool
+    in_flight: int
+    limit: int
+    calls: int
+    failures: int
+
+
 class LanguageModel(Protocol):
     """A model that can be asked.
 
@@ -215,3 +233,11 @@ class LanguageModel(Protocol):
 
     async def aclose(self) -> None:
         """Close every connection."""
+
+
+@runtime_checkable
+class SpreadModel(LanguageModel, Protocol):
+    """A model on several servers."""
+
+    def hosts(self) -> tuple[HostState, ...]:
+        """Return the counts of each server, in the order of the configuration."""

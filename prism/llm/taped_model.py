@@ -21,8 +21,10 @@ from prism.llm.port import (
     Completion,
     Distribution,
     Health,
+    HostState,
     Identity,
     LanguageModel,
+    SpreadModel,
     Undecided,
 )
 from prism.llm.tape import (
@@ -108,6 +110,10 @@ class TapedModel:
         return msgspec.structs.replace(
             asked, dialect=recorded.dialect, capabilities=recorded.capabilities, method=recorded.method
         )
+
+    def hosts(self) -> tuple[HostState, ...]:
+        """Return the counts of each of several servers; empty for one."""
+        return self.model.hosts() if isinstance(self.model, SpreadModel) else ()
 
     @property
     def _required_model(self) -> LanguageModel:

@@ -42,7 +42,7 @@ REASONS = {
 DECISION_REASONS = {**REASONS, Fault.NOT_JSON: "invalid_response", Fault.WRONG_STATE: "invalid_response"}
 """The same for a decision, for which an answer must also name an option."""
 
-GIVES_UP_S = 2.0
+GIVES_UP_S = 5.0
 """Short enough to wait for, and long enough for a right answer on a machine that does much else."""
 
 OPTIONS = [AgentState.SCROLLING, AgentState.ENGAGING_LIKE, AgentState.COMPOSING]
