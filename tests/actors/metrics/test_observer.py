@@ -10,8 +10,11 @@ from actors.cli.scrape import Scrape
 from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
 from prism.config import Config, GraphConfig, OracleConfig, PopulationConfig, SimulationConfig
+from prism.llm import HostState, OracleStatistics
+from prism.llm.statistics import CallCounters
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics.support import Watched, finished, series
+from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL
 from tests.paths import ROOT
 
@@ -37,9 +40,6 @@ EXPECTED = {
     "prism_llm_cost_usd_total": "model",
     "prism_llm_requests_in_flight": "",
     "prism_llm_concurrency_limit": "",
-    "prism_llm_host_up": "host",
-    "prism_llm_host_requests_in_flight": "host",
-    "prism_llm_host_concurrency_limit": "host",
     "prism_oracle_queue_depth": "",
     "prism_oracle_queue_wait_seconds": "",
     "prism_decisions_total": "source",
@@ -58,6 +58,12 @@ EXPECTED = {
     "prism_posts_total": "kind",
     "prism_likes_total": "",
 }
+OF_HOSTS = {
+    "prism_llm_host_up": "host",
+    "prism_llm_host_requests_in_flight": "host",
+    "prism_llm_host_concurrency_limit": "host",
+}
+"""The metrics of a model on several servers."""
 DOCUMENT = ROOT / "docs" / "metrics.md"
 
 
@@ -75,6 +81,22 @@ def test_a_run_shows_exactly_these_metrics_with_these_labels() -> None:
     assert families(Watched().scrape()) == expected
 
 
+def test_a_model_on_several_servers_shows_each() -> None:
+    class Spread(ScriptedOracle):
+        def statistics(self) -> OracleStatistics:
+            return CallCounters().statistics()
+
+        def hosts(self) -> tuple[HostState, ...]:
+            here = HostState(address="http://a", is_up=True, in_flight=3, limit=8, calls=5, failures=0)
+            return here, msgspec.structs.replace(here, address="http://b", is_up=False, in_flight=0, limit=1)
+
+    shown = Watched(oracle=Spread()).scrape()
+    assert families(shown).keys() == EXPECTED.keys() | OF_HOSTS.keys()
+    assert [shown.value("prism_llm_host_up", host=host) for host in ("http://a", "http://b")] == [1, 0]
+    assert shown.value("prism_llm_host_requests_in_flight", host="http://a") == 3
+    assert shown.value("prism_llm_host_concurrency_limit", host="http://b") == 1
+
+
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     documented = dict(re.findall(r"^\| `(prism_\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
@@ -82,7 +104,7 @@ def test_every_metric_is_documented_and_every_documented_metric_exists() -> None
         Config(simulation=SimulationConfig(domain="economy"), oracle=OracleConfig(lookahead_ticks=0))
     ).domain
     measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
-    assert documented == EXPECTED | measured
+    assert documented == EXPECTED | OF_HOSTS | measured
 
 
 def test_every_series_is_there_from_the_start() -> None:

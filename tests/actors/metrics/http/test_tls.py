@@ -46,6 +46,7 @@ def test_with_a_certificate_it_speaks_tls(certificate: tuple[Path, Path], serve:
 
 
 @pytest.mark.network
+@pytest.mark.process
 def test_over_tls_nobody_else_is_let_in_or_hinders(
     certificate: tuple[Path, Path], serve: Serve, logged: list[EventDict]
 ) -> None:
