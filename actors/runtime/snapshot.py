@@ -13,10 +13,15 @@ from prism.statechart import Statechart
 
 @runtime_checkable
 class _AsksModel(Protocol):
-    """An oracle that counts the tokens of its model, and the calls to each of its servers."""
+    """An oracle that counts the tokens of its model."""
 
     def statistics(self) -> OracleStatistics:
         """Return the counts so far."""
+
+
+@runtime_checkable
+class _HasHosts(Protocol):
+    """An oracle whose model may be on several servers."""
 
     def hosts(self) -> tuple[HostState, ...]:
         """Return the counts of each of several servers."""
@@ -58,4 +63,4 @@ def tokens_of(oracle: object) -> Tokens:
 
 def hosts_of(oracle: object) -> tuple[HostState, ...]:
     """Return the state of each of several servers of the oracle's model; nothing for one server, or none."""
-    return oracle.hosts() if isinstance(oracle, _AsksModel) else ()
+    return oracle.hosts() if isinstance(oracle, _HasHosts) else ()
