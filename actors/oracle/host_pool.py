@@ -31,6 +31,7 @@ from prism.llm import (
     Identity,
     LanguageModel,
     LLMFailureException,
+    Undecided,
 )
 
 log = structlog.get_logger(__name__)
@@ -162,7 +163,7 @@ class HostPool:
         """Return the answer of one of the hosts to a chat."""
         return await self._ask(lambda model: model.complete(request))
 
-    async def choose(self, request: ChoiceRequest) -> Distribution | None:
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return the weights that one of the hosts gives, or None if they do not offer that."""
         return await self._ask(lambda model: model.choose(request))
 
