@@ -31,8 +31,8 @@ from prism.llm import (
     Identity,
     LanguageModel,
     LLMFailureException,
-    Undecided,
 )
+from prism.llm.port import Undecided
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
