@@ -204,7 +204,10 @@ async def test_a_server_may_have_several_quirks(quirks: tuple[str, ...]) -> None
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_server_without_quirks_is_asked_as_ever_and_twice(backend: str) -> None:
-    async with ModelServer(settings()) as server, aclosing(BACKENDS[backend](config_for(server), {})) as model:
+    async with (
+        ModelServer(settings()) as server,
+        aclosing(BACKENDS[backend](config_for(server, method="json"), {})) as model,
+    ):
         health = await model.check()
         await model.complete(asking())
         *_, last = server.calls
