@@ -8,8 +8,20 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.command import Ended, Prism, run_prism
+from actors.testing import ModelServer
+from tests.command import Ended, Prism, prism_alone, run_prism
 from tests.wire.support import settings
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The output of `prism` with these settings and no others, by Ollama's chat, against a server that never fails."""
+    place = tmp_path_factory.mktemp("undisturbed")
+    with ModelServer() as server:
+        (place / "wire.yaml").write_text(yaml.safe_dump(settings(server.url, llm={"systemone": "off"})))
+        ended = prism_alone("run", str(place / "wire.yaml"), "--quiet", "--out", str(place / "run"))
+    assert ended.code == 0, ended.err
+    return ended.out
 
 
 @pytest.fixture

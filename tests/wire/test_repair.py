@@ -84,11 +84,9 @@ def test_a_spoilt_run_is_repaired_to_the_digest_of_an_undisturbed_one(
     assert row.endswith("repair of run")
 
 
-def test_a_repair_goes_on_with_the_tape_without_its_failures(prism: Prism, command: Command) -> None:
+def test_a_repair_goes_on_with_the_tape_without_its_failures(undisturbed: str, prism: Prism, command: Command) -> None:
     sections: dict[str, Any] = {"oracle": {"tape": "record", **SPOILS}, "llm": {"systemone": "off"}}
     broken = FaultPlan(at={**dict.fromkeys(range(60, 65), Fault.ERROR), **dict.fromkeys(range(80, 84), Fault.EMPTY)})
-    with ModelServer() as server:
-        undisturbed = prism(server.url, out="undisturbed", **sections).out
     with ModelServer(ServerSettings(faults=broken)) as server:
         prism(server.url, **sections)
         assert summary("run")["fallbacks_by_reason"] == {"invalid_response": 4, "server_error": 5}
@@ -102,10 +100,10 @@ def test_a_repair_goes_on_with_the_tape_without_its_failures(prism: Prism, comma
     assert prism("http://127.0.0.1:9", out="again", **again).out == undisturbed, "the tape is whole"
 
 
-def test_a_run_that_too_many_fallbacks_stopped_is_repaired_and_run_to_its_end(prism: Prism, command: Command) -> None:
+def test_a_run_that_too_many_fallbacks_stopped_is_repaired_and_run_to_its_end(
+    undisturbed: str, prism: Prism, command: Command
+) -> None:
     sections: dict[str, Any] = {"oracle": {"max_attempts": 1}, "llm": {"systemone": "off"}}
-    with ModelServer() as server:
-        undisturbed = prism(server.url, out="undisturbed", **sections).out
     with ModelServer(failing(range(90, 10_000, 2), Fault.EMPTY)) as server:
         assert prism(server.url, **sections).code == 4
         (row,) = command("runs", "run").out.splitlines()[1:]
@@ -117,10 +115,8 @@ def test_a_run_that_too_many_fallbacks_stopped_is_repaired_and_run_to_its_end(pr
 
 
 @pytest.mark.slow
-def test_a_repair_that_loses_answers_itself_can_be_repaired(prism: Prism, command: Command) -> None:
+def test_a_repair_that_loses_answers_itself_can_be_repaired(undisturbed: str, prism: Prism, command: Command) -> None:
     sections: dict[str, Any] = {"oracle": SPOILS, "llm": {"systemone": "off"}}
-    with ModelServer() as server:
-        undisturbed = prism(server.url, out="undisturbed", **sections).out
     with ModelServer(failing(range(60, 100))) as server:
         prism(server.url, **sections)
         made = len(server.calls)
@@ -133,11 +129,9 @@ def test_a_repair_that_loses_answers_itself_can_be_repaired(prism: Prism, comman
 
 @pytest.mark.slow
 def test_a_repair_that_is_stopped_by_an_outage_and_resumed_is_one_that_never_was(
-    prism: Prism, command: Command
+    undisturbed: str, prism: Prism, command: Command
 ) -> None:
     sections: dict[str, Any] = {"oracle": SPOILS, "llm": {"systemone": "off"}, "run": {"checkpoint_every_ticks": 5}}
-    with ModelServer() as server:
-        undisturbed = prism(server.url, out="undisturbed", **sections).out
     with ModelServer(failing(range(60, 100))) as server:
         prism(server.url, **sections)
         made = len(server.calls)

@@ -66,11 +66,14 @@ async def test_all_faults_together_cost_few_choices_and_a_replay_agrees(backend:
 
 @pytest.mark.parametrize("fault", [Fault.EMPTY, Fault.ERROR, Fault.RESET])
 def test_a_server_that_stays_away_stops_the_run_and_a_resumed_one_ends_as_if_undisturbed(
-    fault: Fault, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fault: Fault,
+    undisturbed: str,
+    prism: Prism,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     away = FaultPlan(at=dict.fromkeys(range(60, 10_000), fault))
-    with ModelServer() as server:
-        undisturbed = prism(server.url, out="undisturbed", llm={"systemone": "off"}).out
     with ModelServer(ServerSettings(faults=away)) as server:
         sections = {"oracle": {"outage_patience_s": 2.0, "tape": "record"}, "llm": {"systemone": "off"}}
         ended = prism(server.url, **sections)
@@ -154,9 +157,10 @@ async def test_each_fault_in_a_tenth_of_the_calls_costs_at_most_one_choice_in_a_
 def test_retries_are_counted_over_resumes(
     prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fails = FaultPlan(at=dict.fromkeys((40, 60, 130, 150), Fault.ERROR))
+    fails = FaultPlan(at=dict.fromkeys((20, 30, 60, 65), Fault.ERROR))
     with ModelServer(ServerSettings(faults=fails)) as server:
-        sections = {"oracle": {"max_concurrency": 1, "lookahead_ticks": 0}, "llm": {"systemone": "off"}}
+        oracle = {"max_concurrency": 1, "lookahead_ticks": 0}
+        sections = {"oracle": oracle, "llm": {"systemone": "off"}, "population": {"size": 300}}
         assert prism(server.url, simulation={"ticks": 36}, **sections).code == 0
         assert json.loads((tmp_path / "run" / "summary.json").read_text())["oracle_retries"] == 2
         assert run_prism(monkeypatch, capsys, "resume", "run", "--ticks", "72").code == 0
