@@ -166,13 +166,11 @@ async def distributions(config: Config, domain: SocialDomain, asked: Sequence[Qu
 
 
 async def samples_of(
-    config: Config, domain: SocialDomain, question: Question[Any], samples: int, at_once: int
+    oracle: Any, domain: SocialDomain, question: Question[Any], samples: int, at_once: int
 ) -> Counter[str]:
     """Return how often each option was the answer, each time with a seed of its own."""
-    async with aclosing(make_model(config)) as model:
-        await model.check()
-        again = [msgspec.structs.replace(question, tick=question.tick + number) for number in range(samples)]
-        return Counter(await answer_all(domain.oracle(model), domain, again, at_once))
+    again = [msgspec.structs.replace(question, tick=question.tick + number) for number in range(samples)]
+    return Counter(await answer_all(oracle, domain, again, at_once))
 
 
 def distance(one: Mapping[str, float], other: Mapping[str, float]) -> float:
@@ -220,16 +218,19 @@ async def compare(options: argparse.Namespace) -> None:
     compared = asked[: options.questions]
     known = await distributions(configs["probabilities"], domain, compared)
     print("\n| question | probabilities / shares of JSON answers | distance | of samples alone |\n|---|---|---|---|")
-    for number, (question, shares) in enumerate(zip(compared, known, strict=True), 1):
-        counts = await samples_of(configs["json"], domain, question, options.samples, options.at_once)
-        answered = sum(counts.values())
-        if shares is None or not answered:
-            print(f"| {number} | {'no probabilities' if shares is None else 'no JSON answer'} | | |")
-            continue
-        sampled = {name: count / answered for name, count in counts.items()}
-        sides = ", ".join(f"{name} {share:.2f}/{sampled.get(name, 0.0):.2f}" for name, share in shares.items())
-        apart, noise = distance(shares, sampled), distance_of_samples(shares, answered)
-        print(f"| {number} | {sides} | {apart:.2f} | {noise:.2f} |", flush=True)
+    async with aclosing(make_model(configs["json"])) as model:
+        await model.check()
+        oracle = domain.oracle(model)
+        for number, (question, shares) in enumerate(zip(compared, known, strict=True), 1):
+            counts = await samples_of(oracle, domain, question, options.samples, options.at_once)
+            answered = sum(counts.values())
+            if shares is None or not answered:
+                print(f"| {number} | {'no probabilities' if shares is None else 'no JSON answer'} | | |")
+                continue
+            sampled = {name: count / answered for name, count in counts.items()}
+            sides = ", ".join(f"{name} {share:.2f}/{sampled.get(name, 0.0):.2f}" for name, share in shares.items())
+            apart, noise = distance(shares, sampled), distance_of_samples(shares, answered)
+            print(f"| {number} | {sides} | {apart:.2f} | {noise:.2f} |", flush=True)
 
 
 def main() -> None:

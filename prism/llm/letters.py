@@ -319,7 +319,7 @@ def _may_mean_unsupported(error: LLMFailureException) -> bool:
 def _grammar(letters: Sequence[str]) -> Fields:
     """Return the fields of llama.cpp: one letter, and the probabilities after sampling with no option cut off.
 
-    It samples without the grammar first, and lists what it sampled from. The bias keeps all letters in that list.
+    Some versions sample without the grammar first, and list what they sampled from. The bias keeps all letters there.
     """
     return {
         "grammar": "root ::= " + " | ".join(f'"{letter}"' for letter in letters),

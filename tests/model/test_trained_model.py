@@ -18,19 +18,19 @@ from prism.llm import ChatRequest, ChoiceRequest, Distribution, LLMConfig, Messa
 from prism.statechart import STATE_DESCRIPTIONS
 from tests.wire.support import run
 
-pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.process]
+pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.process, pytest.mark.timeout(1800)]
 
 NOBODY = "http://127.0.0.1:9"
 PEOPLE: dict[str, Any] = {
     "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},
-    "population": {"size": 60, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
+    "population": {"size": 40, "ambiguity": 0.5, "activity": {"mean": 0.9, "sigma": 0.1}},
     "feed": {"size": 1},
 }
 NATIONS: dict[str, Any] = {
     "simulation": {"domain": "economy", "rounds": 2, "ticks_per_round": 1, "seed": 5, "tick_seconds": 7889400},
 }
-PATIENT: dict[str, Any] = {"timeout_s": 200.0, "num_predict": 256}
-"""Settings for a slow machine, and for a small model that puts spaces into its JSON."""
+PATIENT: dict[str, Any] = {"timeout_s": 300.0}
+"""The only setting besides host and model: for a machine that does much else."""
 WAYS = {"by_probabilities": ("probabilities", "logprobs"), "by_json": ("json", "json")}
 QUESTIONS = 20
 
@@ -110,7 +110,7 @@ async def test_people_who_ask_the_model_do_the_same_again_from_its_tape(
     recorded = await record_and_replay(tmp_path, PEOPLE, llama, method=method)
     show(capsys, f"people {way}", recorded)
     assert recorded.decisions_by_method == {counted: recorded.oracle_questions}
-    assert recorded.oracle_questions > 50
+    assert recorded.oracle_questions > 10
     assert recorded.fallback_share == 0.0
 
 

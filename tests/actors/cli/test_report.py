@@ -60,3 +60,12 @@ def test_it_begins_with_how_the_run_ended_and_how_much_it_was(week: Summary) -> 
         "done: 1,000,000 agents, 8,400 rounds, 201,600 ticks",
         "1,000,000,000 activations in 168 h 00 min",
     ]
+
+
+def test_it_says_how_decisions_were_found_if_a_model_was_asked(week: Summary) -> None:
+    asked = msgspec.structs.replace(week, decisions_by_method={"json": 1, "logprobs": 3})
+    lines = shown(asked, 80)
+    place = lines.index("decisions by method")
+    assert lines[place + 1].split()[:3] == ["json", "1", "25.0%"]
+    assert lines[place + 2].split()[:3] == ["logprobs", "3", "75.0%"]
+    assert "decisions by method" not in shown(msgspec.structs.replace(asked, llm=None), 80)

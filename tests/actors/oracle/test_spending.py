@@ -16,7 +16,7 @@ from prism.llm import LLMFailureException
 from prism.llm.failure import Usage
 from prism.llm.spending import Spent
 from prism.llm.statistics import CallCounters
-from prism.statechart import Oracle
+from prism.statechart import Answer, Oracle
 from tests.actors.oracle.bench import Bench, question
 from tests.schedules import run_scheduled
 
@@ -141,3 +141,29 @@ def test_a_cap_in_dollars_without_prices_is_refused() -> None:
         Config(oracle=OracleConfig(max_usd=1.0))
     with pytest.raises(ConfigError, match=r"expected both prices, input and output, or neither, got 1 and null"):
         Config(llm={"prices": {"input": 1.0}})  # type: ignore[arg-type]
+
+
+class Mixed(Oracle[Any]):
+    """An oracle that finds the answer of every third agent in another way."""
+
+    source = "llm"
+    method = "json"
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        return options[1]
+
+    async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:
+        return Answer(options[1], method="" if agent.agent_id % 3 == 0 else "logprobs")
+
+
+def test_decisions_are_counted_by_method_over_a_resume_and_open_questions_once() -> None:
+    bench = Bench(Mixed())
+    run_scheduled(0, lambda: bench.ask(*(question(agent) for agent in range(6))))
+    assert bench.actor.statistics.methods == {"json": 2, "logprobs": 4}
+    resumed = OracleCounters()
+    resumed.restore(bench.actor.state(never))
+    resumed.count_recorded(Decided(1, 0, "clock", "green", "llm", method="logprobs"))
+    resumed.count_recorded(Decided(1, 1, "clock", "red", "timeout", "deadline"))
+    resumed.count_recorded(Decided(1, 2, "clock", "green", "llm"))
+    assert resumed.methods == {"json": 2, "logprobs": 5}, "a fallback, and an answer of an older log, have no method"
+    assert resumed.state(0, always, always).methods == {"json": 2, "logprobs": 4}, "open questions are counted again"
