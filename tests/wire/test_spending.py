@@ -11,11 +11,13 @@ import pytest
 import yaml
 
 from actors.runs.forecast import FACTOR, example_of, forecast
+from actors.runtime.simulation import Simulation
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from prism.config import load_config
 from prism.llm import schema_of
 from prism.models import PolicyDecision, StateUpdateDecision, ValidationResult
 from tests.command import Ended, Prism, run_prism
+from tests.wire.support import run
 
 pytestmark = pytest.mark.network
 
@@ -153,3 +155,21 @@ def test_validate_and_doctor_foretell_what_a_run_asks(prism: Prism, tmp_path: Pa
 @pytest.mark.parametrize("model", [PolicyDecision, ValidationResult, StateUpdateDecision])
 def test_the_answers_of_a_rehearsal_are_within_their_schemas(model: type[Any]) -> None:
     assert model(**example_of(schema_of(model)))
+
+
+async def test_the_cost_so_far_is_shown_while_a_run_is_under_way(tmp_path: Path) -> None:
+    shown: list[float] = []
+
+    def note(simulation: Simulation) -> None:
+        progress, snapshot = simulation.progress(), simulation.snapshot({})
+        assert progress.cost_usd == snapshot.cost_usd
+        shown.append(snapshot.cost_usd)
+
+    with ModelServer() as server:
+        name = write(tmp_path, server.url, PEOPLE)
+        chosen = load_config((tmp_path / name).read_text(), name, environment={}, overrides=("simulation.rounds=1",))
+        summary = await run(chosen, tmp_path, on_tick=note)
+    assert summary.llm is not None
+    assert shown == sorted(shown)
+    assert (shown[0], shown[-1]) == (0.0, summary.llm.cost_usd)
+    assert shown[-1] > 0.0

@@ -44,6 +44,9 @@ def week() -> Summary:
             latency_s_p50=59.999,
             latency_s_p95=599.999,
             latency_s_p99=599.999,
+            wasted_tokens=1_000_000_000,
+            cost_usd=99_999.0,
+            wasted_usd=9_999.0,
         ),
     )
 
@@ -53,6 +56,12 @@ def test_no_line_of_a_week_takes_more_than_80_columns(stopped_by: str | None, we
     status = "done" if stopped_by is None else "stopped"
     summary = msgspec.structs.replace(week, status=status, stopped_by=stopped_by)
     assert shown(summary, 80) == shown(summary, 300)
+
+
+def test_it_says_what_the_model_cost_and_what_was_wasted(week: Summary) -> None:
+    text = "\n".join(shown(week, 80))
+    assert "  tokens: 12,000,000,000 in, 2,000,000,000 out, 1,000,000,000 wasted\n" in text
+    assert "  cost: $99,999.00, $9,999.00 of it for calls without a usable answer\n" in text
 
 
 def test_it_begins_with_how_the_run_ended_and_how_much_it_was(week: Summary) -> None:

@@ -42,6 +42,12 @@ def test_the_view_says_which_run_how_far_how_fast_and_how_the_oracle_does() -> N
     assert "900  idle" in text
 
 
+def test_the_view_says_what_has_been_spent_if_there_are_prices() -> None:
+    assert "12,000 tokens\n" in shown(interval())
+    page = f'{PAGE}prism_llm_cost_usd_total{{model="m"}} 0.5\n'
+    assert "12,000 tokens, $0.5000 spent\n" in shown(interval(after=page))
+
+
 def test_the_plain_line_has_what_matters() -> None:
     assert line(interval()) == (
         "tick 1300/2300 (56%) eta 1 min 40 s | round 54 | 10.0 ticks/s   200 transitions/s | "

@@ -40,6 +40,15 @@ def test_a_plain_line_says_how_far_how_fast_and_who_is_where() -> None:
     assert said.endswith("idle=900 scrolling=100")
 
 
+@pytest.mark.parametrize(("cost_usd", "text"), [(0.0, "$0.0000"), (0.01234, "$0.0123"), (1234.5, "$1,234.50")])
+def test_with_prices_it_is_shown_what_has_been_spent(cost_usd: float, text: str) -> None:
+    paid = msgspec.structs.replace(READING, cost_usd=cost_usd)
+    pace = Pace(lambda: paid)
+    assert f" spent={text} | " in line(pace.now(), pace)
+    assert f"{text} spent\n" in shown(paid, pace)
+    assert "spent" not in line(READING, pace) + shown(READING, pace)
+
+
 def test_the_table_lists_every_state_and_the_oracle() -> None:
     pace = Pace(lambda: READING)
     drawn = shown(pace.now(), pace)
@@ -59,6 +68,7 @@ def test_the_table_of_a_long_run_of_many_fits_a_terminal_of_80_columns() -> None
         oracle_queue=9_999,
         oracle_latency_s_p95=59.999,
         fallbacks=99_999,
+        cost_usd=99_999.0,
     )
     lines, wide = (shown(long, Pace(lambda: long), width).splitlines() for width in (80, 200))
     assert [each.rstrip() for each in lines] == [each.rstrip() for each in wide], "nothing is cut or takes two lines"
