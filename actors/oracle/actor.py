@@ -209,6 +209,7 @@ class OracleActor:
             if decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
                 self.statistics.count_recorded(decided)
             if decided is not None:
+                self._open[waiting.name] = waiting._replace(decided=decided)
                 calls.start_soon(self._send, waiting, decided)
             elif self.oracle.replays:
                 calls.start_soon(self._replay, waiting, calls)
@@ -302,9 +303,12 @@ class OracleActor:
     async def _ask(self, waiting: WaitingQuestion, within_s: float) -> Answer:
         """Return the oracle's answer, or a fallback. The calls that it takes are counted in any case."""
         question = waiting.question
+        asked = call_oracle(self.oracle, self._asker(question), question, within_s)
+        if not self.oracle.waits:  # it computes its answers, and very many of them
+            return await asked
         with metered() as ledger:
             try:
-                return await call_oracle(self.oracle, self._asker(question), question, within_s)
+                return await asked
             finally:
                 self.statistics.count_spent(waiting.name, ledger.total)
 
