@@ -6,7 +6,9 @@ the stages of an exchange. A server may have several; their effects are applied 
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
@@ -34,6 +36,7 @@ CHATS = ("/v1/chat/completions", "/api/chat")
 _THOUGHT = "The question is about the weather. Perhaps no? A clear sky scatters blue light, so it is plain. " * 3
 _OPEN, _CLOSE = "<think>", "</think>"
 _BLANKS = " " * 400
+_MB = 1_000_000
 _OPENAI_FIELDS = frozenset({"model", "messages", "temperature", "max_tokens", "response_format"})
 
 
@@ -346,6 +349,24 @@ def _as_lines(reply: Body) -> Response:
     return Response(body=b"".join(dump(line) + b"\n" for line in lines), content_type="application/x-ndjson")
 
 
+def _packed(reply: Body) -> Response:
+    return Response(body=gzip.compress(dump(reply)), headers={"Content-Encoding": "gzip"})
+
+
+def _huge(reply: Body) -> Response:
+    return Response(body=b" " * (50 * _MB) + dump(reply)) if "choices" in reply else as_json(reply)
+
+
+def _bomb(reply: Body) -> Response:
+    """Return 300 MB of blanks as gzip: one packed megabyte, three hundred times."""
+    if "choices" not in reply:
+        return as_json(reply)
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    begin = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # of a gzip file without a name or a time
+    megabyte = packer.compress(b" " * _MB) + packer.flush(zlib.Z_FULL_FLUSH)
+    return Response(body=begin + megabyte * 300, headers={"Content-Encoding": "gzip"})
+
+
 def _error_with_200(reply: Body) -> Response:
     return as_json({"error": {"message": "Provider returned error", "code": 502}} if "choices" in reply else reply)
 
@@ -512,6 +533,19 @@ _ALL = (
         api="both",
         sentence="refuses every call whose `stream` is not true",
         refuse=_refuse_unstreamed,
+    ),
+    Quirk(
+        name="packed",
+        api="both",
+        sentence="packs every answer with gzip, though it is asked not to, as some proxies",
+        wrap=_packed,
+    ),
+    Quirk(name="huge_body", api="openai", sentence="answers a chat with 50 MB; no setting helps", wrap=_huge),
+    Quirk(
+        name="gzip_bomb",
+        api="openai",
+        sentence="answers a chat with 300 MB, packed into 300 kB; no setting helps",
+        wrap=_bomb,
     ),
     Quirk(
         name="error_with_200",

@@ -163,7 +163,8 @@ def text_of(reply: Reply, way: Capabilities, limit: int, *, is_json: bool) -> st
     """
     text = reply.text(way.text)
     if way.thinking == "stripped":
-        text = without_reasoning(text)[0].strip()
+        said, unfinished = without_reasoning(text)
+        text = said.strip() or unfinished.strip()
     is_whole = is_json and _is_json(text)
     if way.ending == "unstated" and way.schema == "prompt":  # there is text around the JSON
         is_whole = is_json and extract_object(text) is not None

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from prism.errors import OracleResponseError
+from prism.llm.capabilities import Reply, text_of
 from prism.llm.json_object import extract_object, json_objects, read_answer, without_reasoning
+from prism.llm.negotiation import OPENAI
 from prism.statechart import AgentState, parse_oracle_response
 
 COMPOSING, SCROLLING = '{"next_state": "composing"}', '{"next_state": "scrolling"}'
@@ -146,3 +149,18 @@ def test_the_time_is_linear_in_the_length(piece: str) -> None:
 
     # Quadratic time would be sixteen times as long; 20 ms are for the clock and the machine.
     assert seconds(80_000) < 8 * seconds(20_000) + 0.02
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (f"<think>{COMPOSING}</think> {SCROLLING}", SCROLLING),
+        (f"<think>{COMPOSING}, no: {SCROLLING}", f"{COMPOSING}, no: {SCROLLING}"),
+        (f"{SCROLLING}<think>{COMPOSING}", SCROLLING),
+    ],
+)
+def test_a_server_that_thinks_in_its_answers_is_read_without_its_thoughts(content: str, text: str) -> None:
+    reply = Reply(content=content, ending="stop")
+    way = replace(OPENAI.first, thinking="stripped")
+    assert text_of(reply, way, 64, is_json=True) == text
+    assert decided(text) is AgentState.SCROLLING

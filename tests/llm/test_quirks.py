@@ -49,6 +49,7 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("openai", "event_stream"): {},
     ("openai", "streams_alone"): {"stream": "true"},
     ("openai", "page_elsewhere"): {"path": "/chat/completions"},
+    ("openai", "packed"): {},
     ("openai", "root_path"): {"path": "/chat/completions"},
     ("openai", "no_models"): {},
     ("openai", "models_forbidden"): {},
@@ -78,13 +79,22 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("ollama", "no_systemone"): {},
     ("ollama", "never_done"): {"ending": "unstated"},
     ("ollama", "line_stream"): {},
+    ("ollama", "packed"): {},
 }
 """`{(backend, quirk): the dimensions that differ}` of the servers that work without any setting."""
+
+TOO_LARGE = (
+    "the server at {url} does not answer in JSON: answer larger than 1 MB; the rest of it was not read; tried too: "
+    "schema json_object, schema structured_outputs, schema guided_json, schema prompt; set llm.extra_body to what it "
+    "takes, or another llm.model"
+)
 
 REFUSED = {
     "error_with_200": "the server at {url} cannot run llama3.2: server_error: Provider returned error",
     "moved": "the server at {url} cannot run llama3.2: client_error: it sends on to "
     "https://api.example.org/v1/chat/completions, and is not followed; set llm.host or llm.path",
+    "huge_body": TOO_LARGE,
+    "gzip_bomb": TOO_LARGE,
     "other_path": "the server at {url} has no chat at /v1/chat/completions nor /chat/completions: 404 page not found; "
     "set llm.path to where it is",
     "azure": "{url} asks for a key; set it in $PRISM_LLM_API_KEY",
