@@ -85,6 +85,7 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
 
 TOO_LARGE = (
     "the server at {url} does not answer in JSON: answer larger than 1 MB; the rest of it was not read; tried too: "
+    "path /chat/completions, "
     "schema json_object, schema structured_outputs, schema guided_json, schema prompt; set llm.extra_body to what it "
     "takes, or another llm.model"
 )

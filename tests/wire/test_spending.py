@@ -52,7 +52,7 @@ def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def write(path: Path, host: str, sections: dict[str, Any], **oracle: object) -> str:
     """A configuration that asks the server for chats, with prices; its name."""
     own = {**sections.get("oracle", {}), "backend": "ollama", **oracle}
-    llm = {**sections.get("llm", {}), "host": host, "systemone": "off", "prices": PRICES}
+    llm = {**sections.get("llm", {}), "host": host, "systemone": "off", "method": "json", "prices": PRICES}
     (path / "model.yaml").write_text(yaml.safe_dump({**sections, "oracle": own, "llm": llm}))
     return "model.yaml"
 
