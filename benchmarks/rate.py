@@ -5,12 +5,6 @@ number of calls before the one that comes ten seconds after the first, over the 
 ms is compared with the allowed number: a tenth of the rate, and a burst of the calls of 10 ms, at least one.
 
     python -m benchmarks.rate [--seconds 10] [--rates 10 100 1000]
-
-The oracle actor is given more questions than the rate lets through. Each call notes when it began. What is achieved is
-the number of calls before the one that comes ten seconds after the first, over the time between those two. The busiest
-100 ms is held against what the rate allows there: a tenth of it, and a burst of what accrues in 10 ms, one at least.
-
-    python -m benchmarks.rate [--seconds 10] [--rates 10 100 1000]
 """
 
 from __future__ import annotations
