@@ -9,8 +9,10 @@ READY  := $(VENV)/.ready
 MODEL  := .venv-model
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
-# One process of tests per processor. The tests of a file stay together in the slow tier, whose fixtures are dear.
-PYTEST := $(BIN)/python -m pytest --numprocesses $(or $(WORKERS),auto)
+# One process of tests more than there are processors, because many tests wait. The tests of a file stay together in the
+# slow tier, whose fixtures are dear.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
 COVERED := --cov --cov-report=term:skip-covered
 
 .PHONY: help run quick test coverage test-slow test-model lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
@@ -96,11 +98,12 @@ types: $(READY) ## mypy, strict
 
 check: lint types coverage test test-slow ## all that CI runs
 
-bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 16 minutes)
+bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 20 minutes)
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.rate
 	$(BIN)/python -m benchmarks.concurrency
 	$(BIN)/python -m benchmarks.lookahead
+	$(BIN)/python -m benchmarks.slots
 	$(BIN)/python -m benchmarks.journal
 
 soak: $(READY) ## 10,000 people and a server that fails, watched for memory (MINUTES=20; more: docs/operations.md)
