@@ -122,9 +122,8 @@ def main() -> None:
     parser.add_argument("--lookaheads", type=int, nargs="+", default=[0, 2, 4, 8])
     options = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    print(
-        "| lookahead k | calls | seconds | use | calls | use, nothing but the calls takes time |\n|---|---|---|---|---|---|"
-    )
+    print("| lookahead k | calls | seconds | use | calls | use, only the calls take time |")
+    print("|---|---|---|---|---|---|")
     for lookahead in options.lookaheads:
         real = in_real_time(options.people, options.rounds, lookahead)
         least = without_overhead(options.people, options.rounds, lookahead)
