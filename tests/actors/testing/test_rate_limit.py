@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import anyio
 import pytest
 
 from actors.testing import ServerSettings
 from actors.testing.rate_limit import RateLimit
-from tests.actors.testing.support import CHAT, COMPLETION, serving
-from tests.patience import HANG_S
+from tests.actors.testing.support import CHAT, COMPLETION, serving, until
 
 
 def test_a_second_of_calls_is_taken_at_once_and_then_as_many_as_the_rate_says() -> None:
@@ -35,9 +33,7 @@ async def test_one_call_too_many_gets_a_429_and_is_told_when_to_come_again_only_
         assert (await client.post(path, json=body)).status_code == 200
         refused = await client.post(path, json=body)
         assert (await client.get("/api/tags")).status_code == 200, "only questions are counted"
-        with anyio.fail_after(HANG_S):  # the server counts a request when it has sent the last of its answer
-            while sum(server.statistics().statuses.values()) < 3:  # noqa: ASYNC110 - the server is in another thread
-                await anyio.sleep(0.001)
+        await until(lambda: sum(server.statistics().statuses.values()) == 3)  # counted when the answer has been sent
         assert server.statistics().statuses == {200: 2, 429: 1}
     assert refused.status_code == 429
     assert "too many requests" in refused.text
