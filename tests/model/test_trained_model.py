@@ -28,7 +28,7 @@ PEOPLE: dict[str, Any] = {
 }
 NATIONS: dict[str, Any] = {
     "simulation": {"domain": "economy", "rounds": 1, "ticks_per_round": 1, "seed": 5, "tick_seconds": 7889400},
-    "economy": {"nations": ["Arvendia", "Borland"]},
+    "economy": {"nations": ["Arvendia", "Borland"], "strengths": [1.0, 1.0]},
 }
 PATIENT: dict[str, Any] = {"timeout_s": 300.0}
 """The only setting besides host and model: for a machine that does much else."""
