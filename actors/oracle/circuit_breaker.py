@@ -23,8 +23,11 @@ FAILURES_IN_A_ROW = 10
 
 FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "server_error"})
 """The reasons that count against the backend."""
-UNUSABLE = FAILURES | {"invalid_response", "not_an_option"}
-"""The reasons that count where questions are held: a model that answers nothing but nonsense is of no use either."""
+UNUSABLE = FAILURES | {"invalid_response"}
+"""The reasons that count where questions are held: a model that answers nothing but nonsense is of no use either.
+
+`not_an_option` is not among them: only an oracle in this process, with a mistake, returns such a value, and no server
+that comes back mends it."""
 WAITED = "waited"
 """A deadline that passed during a call, after most of it was spent in the queue: the backend is not to blame."""
 

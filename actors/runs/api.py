@@ -36,7 +36,7 @@ from prism.config import Config
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.statechart import Oracle
 
-Source = Config | str | os.PathLike[str] | None
+ConfigSource = Config | str | os.PathLike[str] | None
 """A configuration, the path of a YAML file with one, or nothing for the default."""
 
 ShowProgress = bool | Callable[[Progress], object]
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 def run(
-    config: Source = None,
+    config: ConfigSource = None,
     *,
     out: str | os.PathLike[str] | None = None,
     ticks: int | None = None,
@@ -70,6 +70,7 @@ def run(
 
     Raises:
         ConfigError: the configuration cannot be run.
+        TypeError: an argument is of another kind than stated here.
         RunningLoopError: an event loop is running here already.
         OracleUnavailableError: there is no oracle to ask.
         InterruptedRunError: Ctrl-C, while the server was away, so that the tick could not end.
@@ -82,7 +83,7 @@ def run(
 
 
 async def run_async(
-    config: Source = None,
+    config: ConfigSource = None,
     *,
     out: str | os.PathLike[str] | None = None,
     ticks: int | None = None,
@@ -175,7 +176,7 @@ async def _execute(run: Run, host: Host, observed: Observation) -> RunResult:
     return RunResult(summary=summary, rounds=rounds, config=run.config, path=path)
 
 
-def _settings(config: Source, ticks: int | None, observer: Observer | None) -> Config:
+def _settings(config: ConfigSource, ticks: int | None, observer: Observer | None) -> Config:
     """Return the configuration that the arguments mean."""
     if config is None:
         config = Config()
@@ -196,14 +197,23 @@ def _refuse_two_observers(config: Config, observer: Observer | None) -> None:
 
 
 def _host(progress: ShowProgress, oracle: Oracle[Any] | None, observer: Observer | None) -> Host:
+    _refuse_unless("oracle", oracle, Oracle)
+    _refuse_unless("observer", observer, Observer)
     return Host(display=_display(progress), observer=observer, oracle=oracle, stop_signal=StopOnInterrupt)
+
+
+def _refuse_unless(argument: str, value: object, kind: type[object]) -> None:
+    if value is None or isinstance(value, kind):
+        return
+    got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    raise TypeError(f"{argument}: expected an {kind.__name__}, got {got}")
 
 
 def _display(progress: ShowProgress) -> Display:
     if progress is True:
-        return _Shown()
+        return _LiveDisplay()
     if callable(progress):
-        return _Told(progress)
+        return _CallbackDisplay(progress)
     if progress is False:
         return Display()
     raise TypeError(f"progress: expected True, False or a function, got {type(progress).__name__}")
@@ -217,7 +227,7 @@ def _refuse_in_loop(function: str) -> None:
     raise RunningLoopError(function)
 
 
-class _Shown(Display):
+class _LiveDisplay(Display):
     """A display on the terminal, or below the cell of a notebook."""
 
     async def show(self, progress: Callable[[], Progress]) -> None:
@@ -225,7 +235,7 @@ class _Shown(Display):
         await (show_in_notebook if in_notebook() else show_progress)(progress)
 
 
-class _Told(Display):
+class _CallbackDisplay(Display):
     """A display of the caller's own: a function that is given the progress."""
 
     def __init__(self, tell: Callable[[Progress], object]) -> None:

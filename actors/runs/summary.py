@@ -24,8 +24,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         status: `done`; `done_with_fallbacks` if some choices were made without the oracle; or `stopped` before the
             last tick, as `stopped_by` says.
         activations: triggers answered by agents.
-        oracle_questions: ambiguous choices. `oracle_calls`: those that were put to the oracle; the others shared the
-            answer of an identical one (`oracle_coalesced`), came from a tape, or were not asked.
+        oracle_questions: ambiguous choices. Some shared the answer of an identical one (`oracle_coalesced`), came from
+            a tape, or were not asked.
+        oracle_calls: calls to the oracle, those made again after a failure included.
         decisions_by_source: transitions by what decided them: rule, oracle, llm, fallback, timeout.
         decisions_by_method: the oracle's own decisions by how they were found: embedded, json, logprobs, systemone.
         unmoved_by_source: turns without a transition, by the reason.

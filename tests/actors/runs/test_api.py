@@ -34,7 +34,7 @@ from actors import (
     run_async,
 )
 from actors.runs.summary import summarise
-from prism import Config, ConfigError, OracleError, SettingError
+from prism import Config, ConfigError, Oracle, OracleError, SettingError
 from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL, with_oracle, with_simulation
 from tests.domains import TrafficDomain, traffic_chart
@@ -139,14 +139,19 @@ def test_nothing_means_the_default_configuration() -> None:
         ({"config": 3}, TypeError, r"^config: expected a Config, the path of a YAML file or None, got int$"),
         ({"ticks": 0}, SettingError, r"^SimulationConfig: simulation\.ticks: expected int 1 to "),
         ({"progress": "yes"}, TypeError, r"^progress: expected True, False or a function, got str$"),
+        ({"oracle": ScriptedOracle}, TypeError, r"^oracle: expected an Oracle, got the class ScriptedOracle$"),
+        ({"oracle": "choice"}, TypeError, r"^oracle: expected an Oracle, got str$"),
+        ({"observer": Observer}, TypeError, r"^observer: expected an Observer, got the class Observer$"),
     ],
 )
-def test_an_argument_that_cannot_be_used_is_refused_in_one_line(
-    arguments: dict[str, Any], error: type[Exception], message: str
+def test_an_argument_that_cannot_be_used_is_refused_in_one_line_before_there_is_a_directory(
+    arguments: dict[str, Any], error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(error, match=message) as caught:
-        run(**arguments)
+        run(out="run", **arguments)
     assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_with_files_in_it_is_refused(tmp_path: Path) -> None:
@@ -310,6 +315,37 @@ def test_an_oracle_of_ones_own_is_asked_and_an_observer_of_ones_own_is_told(tmp_
     assert len(oracle.asked) == result.summary.oracle_calls > 0
     assert observer.ticks == 36
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["oracle"] == "ScriptedOracle"
+
+
+class Mistaken(Oracle[Any]):
+    """An oracle that returns something that is no option."""
+
+    async def ask(self, *_: Any, **__: Any) -> Any:
+        return "amber"
+
+
+class Hasty(Oracle[Any]):
+    """An oracle whose `ask` is not async."""
+
+    def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        return options[0]
+
+
+class Failing(Oracle[Any]):
+    """An oracle that raises."""
+
+    async def ask(self, *_: Any, **__: Any) -> Any:
+        raise ValueError("no idea")
+
+
+@pytest.mark.parametrize(
+    ("oracle", "reason"), [(Mistaken(), "not_an_option"), (Hasty(), "error"), (Failing(), "error")]
+)
+def test_mistakes_of_an_oracle_of_ones_own_are_fallbacks_and_the_run_goes_on(oracle: Oracle[Any], reason: str) -> None:
+    summary = run(SMALL, oracle=oracle).summary
+    assert summary.status == "done_with_fallbacks"
+    assert summary.fallbacks_by_reason == {reason: summary.oracle_calls}
+    assert summary.oracle_retries == 0 < summary.oracle_calls
 
 
 def test_two_observers_are_one_too_many() -> None:
