@@ -11,7 +11,7 @@ from actors.factory.domains import build_domain
 from actors.factory.input_files import check_graph_format, parse_graph, read_if_small
 from prism.config import Config
 from prism.config.model import PopulationConfig
-from prism.social.graph import FollowGraph, check_fit
+from prism.social.graph import FollowGraph
 from prism.social.population import graph_of
 from prism.social.profiles import Profile, check_profile_format, parse_profiles
 
@@ -61,6 +61,5 @@ def _check_population(config: PopulationConfig) -> Checked:
     elif config.graph.kind == "profiles":
         graph = None if profiles is None else graph_of(profiles)
     else:
-        check_fit(config.graph, config.size)
         return Checked(config.size, inputs, "the people and who follows whom")
     return Checked(None if graph is None else graph.size, inputs, "the people")

@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from actors.factory.input_files import with_inputs_beside
-from prism.config import LENGTH_MAX, Config, load_config
-from prism.errors import ConfigError
+from actors.factory.input_files import input_paths, locate_input, no_such_file, with_inputs_beside
+from prism.config import LENGTH_MAX, Config
+from prism.config.load import load_placed_config
+from prism.errors import ConfigError, InputError
 
 
 def read_config(
@@ -19,7 +20,8 @@ def read_config(
 ) -> Config:
     """Return the configuration in a YAML file, with the settings of the environment and the overrides on top.
 
-    Input files that are not where it says, but beside it, are named with its directory in what is returned.
+    Input files that are not where it says, but beside it, are named with its directory in what is returned. A missing
+    one is refused here, where it is known which line names it.
 
     Args:
         path: the file.
@@ -28,11 +30,17 @@ def read_config(
 
     Raises:
         ConfigError: there is no such file, or a setting is wrong.
+        InputError: a file that a setting names is missing.
     """
     file = Path(path)
     variables = os.environ if environment is None else environment
-    config = load_config(_read(file), str(file), environment=variables, overrides=overrides)
-    return with_inputs_beside(config, file.parent)
+    placed = load_placed_config(_read(file), str(file), environment=variables, overrides=overrides)
+    config = with_inputs_beside(placed.config, file.parent)
+    for key, name in input_paths(config).items():
+        leaf = placed.leaves.get(key)
+        if leaf is not None and not locate_input(name).exists():
+            raise InputError(leaf.source, f"{name}: {no_such_file(name)}", key=key, line=leaf.line)
+    return config
 
 
 def _read(path: Path) -> str:

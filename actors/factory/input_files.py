@@ -126,6 +126,21 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
     )
 
 
+def input_paths(config: Config) -> dict[str, str]:
+    """Return `{dotted path of a setting: the input file that it names}` for the files that the domain reads."""
+    population, initial = config.population, config.economy.initial
+    if config.simulation.domain == "economy":
+        named = {"economy.initial.path": initial.path}
+    else:
+        named = {"population.profiles": population.profiles, "population.graph.path": population.graph.path}
+    return {key: name for key, name in named.items() if name is not None}
+
+
+def no_such_file(name: str) -> str:
+    """Return the problem with an input file that is missing: where it was looked for."""
+    return f"no such file in {locate_input(name).absolute().parent}"
+
+
 def _read(name: str, bytes_max: int) -> bytes:
     """Read a file, or a byte more than the limit of it."""
     location = Path(name)
@@ -139,7 +154,7 @@ def _read(name: str, bytes_max: int) -> bytes:
         with location.open("rb") as file:
             return file.read(bytes_max + 1)
     except FileNotFoundError:
-        raise InputError(name, f"no such file in {location.absolute().parent}") from None
+        raise InputError(name, no_such_file(name)) from None
     except OSError as error:
         raise InputError(name, f"cannot be read: {error.strerror}") from None
 

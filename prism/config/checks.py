@@ -8,6 +8,7 @@ from itertools import chain
 import msgspec
 
 from prism.clock import SimulatedClock
+from prism.config.graph_fit import find_misfit
 from prism.config.model import (
     EconomyConfig,
     LLMConfig,
@@ -53,6 +54,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
         chain(
             _time_conflicts(simulation),
             _population_conflicts(population),
+            _graph_conflicts(population) if simulation.domain == "social" else (),
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
             _oracle_conflicts(oracle, run),
             _llm_conflicts(llm, oracle),
@@ -102,6 +104,14 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
             keys=("population.graph.kind", "population.profiles", "population.graph.path"),
             problem="graph.kind is profiles, which needs a profile file in population.profiles, got null",
         )
+
+
+def _graph_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
+    """Yield the settings of a generator that do not fit the number of people. A file has people of its own."""
+    if population.graph.path is None and population.graph.kind != "profiles":
+        misfit = find_misfit(population.graph, population.size)
+        if misfit is not None:
+            yield Conflict(keys=misfit.keys, problem=misfit.problem)
 
 
 def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Iterator[Conflict]:

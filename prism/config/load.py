@@ -9,6 +9,7 @@ keys are all commented out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -39,6 +40,18 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
         return ConfigError(self.source, problem, key=key, line=self.line)
 
 
+class PlacedConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration, and the place where each of its settings was set.
+
+    Args:
+        config: the configuration.
+        leaves: `{dotted path: value and place}` of the settings that are not left at their defaults.
+    """
+
+    config: Config
+    leaves: Mapping[str, Leaf]
+
+
 def load_config(
     text: str | None = None,
     source: str = "configuration",
@@ -55,13 +68,26 @@ def load_config(
         text: the YAML text; none where there is no file.
         source: what errors call the text, usually its file name.
         environment: every environment variable. `PRISM_A__B` sets `a.b`. Other names with `PRISM_` are left alone,
-            except that of a section (`PRISM_POPULATION`), which is refused as a likely slip.
+            except likely slips, which are refused: a section (`PRISM_POPULATION`), and a setting that lacks
+            underscores (`PRISM_SIMULATION_SEED`).
         overrides: `{"a.b": value}`, or `a.b=value` each as YAML, the last one first in rank.
         length_max: characters that the text may have.
 
     Raises:
         ConfigError: the first thing that is wrong.
     """
+    return load_placed_config(text, source, environment=environment, overrides=overrides, length_max=length_max).config
+
+
+def load_placed_config(
+    text: str | None,
+    source: str,
+    *,
+    environment: Mapping[str, str],
+    overrides: Sequence[str] | Mapping[str, object],
+    length_max: int = LENGTH_MAX,
+) -> PlacedConfig:
+    """Return what `load_config` does, with the places of its settings, for errors that only their use can find."""
     leaves: dict[str, Leaf] = {}
     layers = (_from_text(text, source, length_max), _from_environment(environment), _from_overrides(overrides))
     for layer in layers:
@@ -70,7 +96,7 @@ def load_config(
             leaves[path] = leaf
     tree = _tree(leaves)
     try:
-        return Config(**tree)
+        return PlacedConfig(config=Config(**tree), leaves=leaves)
     except SettingError as error:  # each value is right by itself, so these cannot hold together
         blamed = next(path for path in reversed(leaves) if path in error.keys)
         raise leaves[blamed].refuse(error.problem, blamed) from None
@@ -104,6 +130,17 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Lea
         if variable.startswith(ENVIRONMENT_PREFIX) and ("__" in name or name in field_types(Config)):
             path = _known_path(name.split("__"), variable)
             yield path, Leaf(value=read_value(environment[variable], variable, path), source=variable)
+        elif variable.startswith(ENVIRONMENT_PREFIX) and (meant := _settings_by_flat_name().get(name)) is not None:
+            right = ENVIRONMENT_PREFIX + meant.replace(".", "__").upper()
+            raise ConfigError(variable, f"is no setting; did you mean {right}, with two underscores for each dot?")
+
+
+@cache
+def _settings_by_flat_name() -> Mapping[str, str]:
+    """Return the dotted path of every setting by the name that it has with one underscore for each dot."""
+    sections = sections_of(Config)
+    paths = (join(section, name) for section, kind in sections.items() for name in field_types(kind))
+    return {path.replace(".", "_"): path for path in paths if path not in sections}
 
 
 def _from_overrides(overrides: Sequence[str] | Mapping[str, object]) -> Iterator[tuple[str, Leaf]]:

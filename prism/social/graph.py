@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prism.config.graph_fit import block_ties, find_misfit
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError
 from prism.rng import GraphRandom
@@ -133,7 +134,11 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     Raises:
         ConfigError: the parameters do not fit the size, or `config.kind` is not a generator.
     """
-    check_fit(config, size)
+    if config.kind == "profiles":
+        raise ConfigError("configuration", "`profiles` is not a generator", key="population.graph.kind")
+    misfit = find_misfit(config, size)
+    if misfit is not None:
+        raise ConfigError("configuration", misfit.problem, key=misfit.keys[0])
     with _drawing_from(seed):
         if config.kind == "barabasi_albert":
             made = load_igraph().Graph.Barabasi(n=size, m=max(1, config.degree // 2), directed=False)
@@ -142,24 +147,6 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
         else:
             made = _stochastic_block(config, size)
     return from_igraph(made, mutual=True)
-
-
-def check_fit(config: GraphConfig, size: int) -> None:
-    """Refuse parameters of which no graph of `size` people can be made, without making one.
-
-    Raises:
-        ConfigError: the parameters do not fit the size, or `config.kind` is no generator.
-    """
-    if config.degree >= size:
-        raise _misfit("degree", f"expected fewer than the {size} people in population.size, got {config.degree}")
-    if config.kind == "profiles":
-        raise _misfit("kind", "`profiles` is not a generator")
-    if config.kind == "watts_strogatz" and config.degree % 2:
-        raise _misfit("degree", f"expected an even number for watts_strogatz, got {config.degree}")
-    if config.kind == "stochastic_block":
-        if config.blocks > size:
-            raise _misfit("blocks", f"expected at most the {size} people in population.size, got {config.blocks}")
-        _densities(config, size)
 
 
 def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | None = None) -> FollowGraph:
@@ -175,33 +162,9 @@ def _watts_strogatz(config: GraphConfig, size: int) -> igraph.Graph:
 def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
     blocks = config.blocks
     sizes = [size // blocks + (block < size % blocks) for block in range(blocks)]
-    inside, between = _densities(config, size)
+    inside, between = (ties.density for ties in block_ties(config, size))
     preferences = [[inside if row == column else between for column in range(blocks)] for row in range(blocks)]
     return load_igraph().Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
-
-
-def _densities(config: GraphConfig, size: int) -> tuple[float, float]:
-    """Return the probabilities of a tie inside a community and between two communities.
-
-    `size % blocks` communities have one person more than the others.
-    """
-    people, larger = divmod(size, config.blocks)
-    pairs_inside = larger * (people + 1) * people // 2 + (config.blocks - larger) * people * (people - 1) // 2
-    pairs_between = size * (size - 1) // 2 - pairs_inside
-    ties = size * config.degree / 2.0
-    return (
-        _density(ties * (1.0 - config.mixing), pairs_inside, "inside the communities", "raise mixing"),
-        _density(ties * config.mixing, pairs_between, "between communities", "lower mixing"),
-    )
-
-
-def _density(ties: float, pairs: int, where: str, remedy: str) -> float:
-    """Return the probability of a tie at which `pairs` of people have `ties` ties."""
-    if ties > pairs:
-        raise _misfit(
-            "mixing", f"stochastic_block wants {ties:.0f} ties {where}, where {pairs} fit: {remedy} or lower degree"
-        )
-    return ties / pairs if pairs else 0.0
 
 
 @contextmanager
@@ -236,7 +199,3 @@ def _offsets(rows: Keys, size: int) -> Keys:
     offsets = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=size), out=offsets[1:])
     return offsets
-
-
-def _misfit(key: str, problem: str) -> ConfigError:
-    return ConfigError("configuration", problem, key=f"population.graph.{key}")

@@ -109,6 +109,45 @@ def test_a_variable_that_names_no_setting_is_left_alone(name: str) -> None:
     assert load_config(None, "c.yaml", environment={name: "3"}, overrides=()) == Config()
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("PRISM_SIMULATION_SEED", "PRISM_SIMULATION__SEED"),
+        ("PRISM_POPULATION_GRAPH_PATH", "PRISM_POPULATION__GRAPH__PATH"),
+        ("PRISM_ORACLE_RATE_PER_S", "PRISM_ORACLE__RATE_PER_S"),
+    ],
+)
+def test_a_variable_that_lacks_underscores_is_refused_with_the_right_name(name: str, meant: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(None, "c.yaml", environment={name: "3"}, overrides=())
+    assert str(caught.value) == f"{name}: is no setting; did you mean {meant}, with two underscores for each dot?"
+
+
+@pytest.mark.parametrize("name", ["PRISM_METRICS_PASSWORD", "PRISM_LLM_API_KEY", "PRISM_PROMETHEUS_URL"])
+def test_a_variable_that_is_read_elsewhere_is_left_alone(name: str) -> None:
+    assert load_config(None, "c.yaml", environment={name: "3"}, overrides=()) == Config()
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "place"),
+    [
+        ("population:\n  size: 5\n", (), "c.yaml:2: population.size: "),
+        ("population:\n  size: 5\n", ("population.graph.degree=7",), "--set: population.graph.degree: "),
+    ],
+)
+def test_a_size_below_the_degree_is_refused_where_it_was_set(text: str, overrides: tuple[str, ...], place: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(text, "c.yaml", overrides=overrides)
+    assert str(caught.value).startswith(f"{place}expected graph.degree < the number of people, got ")
+
+
+@pytest.mark.parametrize(
+    "rest", ["\nsimulation: {domain: economy}\noracle: {lookahead_ticks: 0}", "\n  graph: {path: a.csv}"]
+)
+def test_a_size_of_which_no_graph_is_made_may_be_any(rest: str) -> None:
+    assert from_text(f"population:\n  size: 5{rest}").population.size == 5
+
+
 def test_a_graph_file_makes_the_kind_of_graph_irrelevant() -> None:
     assert from_text("population: {graph: {kind: profiles, path: a.csv}}").population.graph.path == "a.csv"
 

@@ -113,7 +113,7 @@ def test_mappings_lists_and_numbers_of_other_classes_become_what_a_file_would_gi
 
 def test_a_changed_configuration_is_checked_as_a_whole() -> None:
     config = Config()
-    assert msgspec.structs.replace(config, population={"size": 7}).population.size == 7
+    assert msgspec.structs.replace(config, population={"size": 17}).population.size == 17
     with pytest.raises(SettingError, match=r"^PopulationConfig: population\.size: expected int"):
         msgspec.structs.replace(config, population={"size": 0})
     with pytest.raises(SettingError, match=r"^Config: oracle\.tape: record needs"):
@@ -156,8 +156,8 @@ def test_text_may_be_all_that_is_given_or_nothing_at_all() -> None:
 
 
 def test_overrides_may_be_a_mapping_of_python_values() -> None:
-    config = load_config("simulation: {seed: 7}", overrides={"population.size": np.int64(9), "feed.attention": 1})
-    assert (config.simulation.seed, config.population.size, config.feed.attention) == (7, 9, 1.0)
+    config = load_config("simulation: {seed: 7}", overrides={"population.size": np.int64(19), "feed.attention": 1})
+    assert (config.simulation.seed, config.population.size, config.feed.attention) == (7, 19, 1.0)
     with pytest.raises(ConfigError, match=r"^overrides: population\.size: expected int 1 to 10000000, got 0$"):
         load_config(overrides={"population.size": 0})
     with pytest.raises(ConfigError, match=r"^overrides: population\.siz: unknown key"):

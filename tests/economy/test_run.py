@@ -115,7 +115,7 @@ def test_what_is_missing_of_the_figures_is_one_line(prism: Prism) -> None:
     )
     ended = prism("run", "configs/economy.yaml", "--set", "economy.initial.path=none.csv", "--out", "run")
     assert ended.code == 3
-    assert ended.err.startswith("prism: none.csv: no such file in ")
+    assert ended.err.startswith("prism: --set: economy.initial.path: none.csv: no such file in ")
     assert not Path("run").exists()
 
 

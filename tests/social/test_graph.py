@@ -189,18 +189,18 @@ def test_the_smallest_degree_still_joins_everyone() -> None:
 @pytest.mark.parametrize(
     ("config", "size", "key", "problem"),
     [
-        (GraphConfig(degree=10), 10, "degree", "expected fewer than the 10 people in population.size, got 10"),
+        (GraphConfig(degree=10), 10, "degree", "expected graph.degree < the number of people, got 10 and 10"),
         (
             GraphConfig(kind="watts_strogatz", degree=7),
             50,
             "degree",
-            "expected an even number for watts_strogatz, got 7",
+            "expected an even graph.degree for watts_strogatz, got 7",
         ),
         (
             GraphConfig(kind="stochastic_block", degree=2, blocks=21),
             20,
             "blocks",
-            "expected at most the 20 people in population.size, got 21",
+            "expected graph.blocks <= the number of people, got 21 and 20",
         ),
         (
             GraphConfig(kind="stochastic_block", degree=11, blocks=10),

@@ -59,7 +59,8 @@ MISTAKES = {
         "", "--set: simulation.seed: expected int 0 to 9223372036854775807, got 'x'", overrides=("simulation.seed=x",)
     ),
     "missing_graph": Mistake(
-        "population: {graph: {path: '{dir}/none.txt'}}\n", "{dir}/none.txt: no such file in {dir}"
+        "population: {graph: {path: '{dir}/none.txt'}}\n",
+        "{dir}/c.yaml:1: population.graph.path: {dir}/none.txt: no such file in {dir}",
     ),
     "malformed_edge": Mistake(
         "population: {graph: {path: '{dir}/g.txt'}}\n",
@@ -93,7 +94,7 @@ MISTAKES = {
     ),
     "degree_over_size": Mistake(
         "population: {size: 5, graph: {degree: 10}}\n",
-        "configuration: population.graph.degree: expected fewer than the 5 people in population.size, got 10",
+        "{dir}/c.yaml:1: population.graph.degree: expected graph.degree < the number of people, got 10 and 5",
     ),
 }
 

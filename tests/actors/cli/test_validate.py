@@ -78,8 +78,12 @@ def test_an_economy_is_checked_in_full(prism: Prism) -> None:
 @pytest.mark.parametrize(
     ("settings", "code", "problem"),
     [
-        (["population.graph.degree=60"], 3, "population.graph.degree: expected fewer than the 60 people"),
-        (["population.graph.path=none.txt"], 3, "none.txt: no such file in "),
+        (
+            ["population.graph.degree=60"],
+            3,
+            "--set: population.graph.degree: expected graph.degree < the number",
+        ),
+        (["population.graph.path=none.txt"], 3, "--set: population.graph.path: none.txt: no such file in "),
         (["population.profiles=."], 3, ".: is a directory: expected a file"),
         (["metrics.enabled=true", "metrics.tls_key=key.pem"], 3, "metrics.tls_cert: expected the certificate"),
         (["metrics.enabled=true", "metrics.username=ada"], 3, "metrics.username: expected the password of 'ada'"),

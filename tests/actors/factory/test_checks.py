@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ from prism.config import (
     PopulationConfig,
     SimulationConfig,
 )
-from prism.errors import ConfigError, InputError
+from prism.config.graph_fit import find_misfit
+from prism.errors import ConfigError, InputError, SettingError
+from prism.social.graph import generate
 
 GRAPHS = st.builds(
     GraphConfig,
@@ -52,9 +55,17 @@ def checked(config: Config) -> object:
 
 
 @given(size=st.integers(1, 14), graph=GRAPHS)
-def test_a_check_finds_what_the_build_finds(size: int, graph: GraphConfig) -> None:
-    config = Config(population=PopulationConfig(size=size, graph=graph))
-    assert checked(config) == built(config)
+def test_settings_are_refused_of_which_no_graph_can_be_made_and_no_others(size: int, graph: GraphConfig) -> None:
+    population = PopulationConfig(size=size, graph=graph)
+    misfit = find_misfit(graph, size)
+    if misfit is None:
+        config = Config(population=population)
+        assert checked(config) == built(config) == (size, {})
+        return
+    with pytest.raises(SettingError, match=re.escape(misfit.problem)):
+        Config(population=population)
+    with pytest.raises(ConfigError, match=re.escape(misfit.problem)):
+        generate(graph, size, 1)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +79,8 @@ def test_a_check_finds_what_the_build_finds(size: int, graph: GraphConfig) -> No
 )
 def test_millions_of_people_are_checked_without_making_one(graph: GraphConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(domains, "load_population")
-    with pytest.raises(ConfigError, match=r"population\.graph"):
-        check_domain(Config(population=PopulationConfig(size=3_000_000, graph=graph)))
+    with pytest.raises(SettingError, match=r"population\.graph"):
+        Config(population=PopulationConfig(size=3_000_000, graph=graph))
     assert check_domain(Config(population=PopulationConfig(size=3_000_000))).size == 3_000_000
 
 
@@ -85,7 +96,6 @@ def test_millions_of_people_are_checked_without_making_one(graph: GraphConfig, m
         ({"p.yaml": "[]"}, PopulationConfig(profiles="p.yaml")),
         ({"p.json": "[]"}, PopulationConfig(profiles="p.json")),
         ({"p.json": '[{"realname": "Ada"}]'}, PopulationConfig(profiles="p.json", size=20)),
-        ({"p.json": '[{"realname": "Ada"}]'}, PopulationConfig(profiles="p.json", size=5)),
         ({"p.csv": FOLLOWS}, PopulationConfig(profiles="p.csv", graph=GraphConfig(kind="profiles"))),
         ({"p.csv": NOBODY}, PopulationConfig(profiles="p.csv", graph=GraphConfig(kind="profiles"))),
         ({"p.csv": FOLLOWS, "t.csv": "a,b\n"}, PopulationConfig(profiles="p.csv", graph=GraphConfig(path="t.csv"))),
