@@ -1,4 +1,4 @@
-"""Records whose constructor converts and refuses values as decoding does, so that any value of theirs can be trusted.
+"""Records that are checked when constructed, as they are when decoded.
 
 msgspec checks a value when it decodes one, but not when a record is constructed: `Record(size=-5)` would be accepted.
 """

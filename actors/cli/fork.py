@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.options import OUT, PREPARE, QUIET, RUN, SET, TICKS
+from actors.cli.options import PREPARE, QUIET, RUN, TICKS, out_option, set_option
 from actors.cli.run_command import branch_and_report
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
@@ -17,9 +17,9 @@ from actors.runs.fork import fork as branch_off
 @click.command()
 @RUN
 @click.option("--at", "tick", type=click.IntRange(min=1), required=True, metavar="TICK", help="Ticks in common.")
-@SET
+@set_option("feed.algorithm=chronological")
 @TICKS
-@OUT
+@out_option("runs/PARENT-at-TICK-001")
 @PREPARE
 @QUIET
 def fork(  # noqa: PLR0913  # one for each option

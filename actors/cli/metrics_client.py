@@ -19,7 +19,7 @@ from actors.cli.scrape import Interval, Scrape
 from actors.core.errors import RunDirectoryError, WatchError
 from actors.core.ports import Address
 from actors.metrics.http_server import PASSWORD
-from actors.runs.directory import ADDRESS, RunDirectory
+from actors.runs.directory import ADDRESS, MANIFEST, RunDirectory
 from actors.runs.lock import LOCK, holder_of
 
 TIMEOUT_S = 5.0
@@ -42,6 +42,8 @@ class MetricsClient:
         self._ca = ca
         if self._url is None and not self._directory.is_dir():
             raise click.UsageError(f"{run}: expected an address that begins with http, or the directory of a run")
+        if self._url is None and not any((self._directory / name).exists() for name in (MANIFEST, ADDRESS)):
+            raise click.UsageError(f"{run}: is no run's directory: it has no {MANIFEST}")
 
     def read(self) -> Scrape:
         """Read the metrics now.

@@ -10,19 +10,25 @@ import click
 
 from actors.factory.shipped import FILE_NAME, examples
 
-SET = click.option(
-    "--set",
-    "overrides",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Override one setting, as in --set population.size=100. May be repeated; the last one wins.",
-)
-OUT = click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write the run's files here; must be empty or new.  [default: the next free runs/NAME-001]",
-)
+
+def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the --set option; `example` is a setting that the command lets change."""
+    text = f"Override one setting, as in --set {example}. May be repeated; the last one wins."
+    return click.option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help=text)
+
+
+def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the --out option; `default` is the directory without it, as the help shows it."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help=f"Write the run's files here; must be empty or new.  [default: the next free {default}]",
+    )
+
+
+SET = set_option("population.size=100")
+OUT = out_option("runs/NAME-001")
 PREPARE = click.option("--prepare", is_flag=True, help="Only write the new run's directory; `prism resume` runs it.")
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables, only the digest at the end.")
 TICKS = click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.options import QUIET, RUN, SET, TICKS
+from actors.cli.options import QUIET, RUN, TICKS, set_option
 from actors.cli.run_command import run_and_report
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
@@ -17,7 +17,7 @@ from actors.runs.resume import resume_run
 @click.command()
 @RUN
 @TICKS
-@SET
+@set_option("metrics.enabled=true")
 @click.option(
     "--force",
     is_flag=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,20 @@ from actors.testing import (
 
 DEFAULT = ServerSettings()
 OLLAMA_PORT = 11434
-SECONDS = click.FloatRange(min=0)
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers without infinity and NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number that an option has."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"expected a finite number, got {value}", param, ctx)
+        return number
+
+
+SECONDS = FiniteRange(min=0)
 
 
 def _faults(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[Fault, float]:
@@ -88,7 +102,7 @@ def testing() -> None:
     default=DEFAULT.models,
     show_default=True,
     metavar="NAME",
-    help="A model that it has; any other is a 404. May be repeated.",
+    help="Name of a model that is offered; any other gets a 404. May be repeated.",
 )
 @click.option(
     "--slots",
@@ -136,7 +150,7 @@ def testing() -> None:
     default=0.0,
     show_default=True,
     metavar="SHARE",
-    help="Each other call that runs makes a call longer by this share of it.",
+    help="How much longer a call takes for each other call, as a share.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of latencies and faults.")
 @click.option(
@@ -248,8 +262,8 @@ def serve(**given: Any) -> None:
 def faults() -> None:
     """List the faults of the server, with their meaning.
 
-    `prism testing serve` makes them as told by --faults, --fault and --fault-at. They happen to questions alone, never
-    to a look at the list of models.
+    `prism testing serve` makes them as told by --faults, --fault and --fault-at. They happen to questions, never
+    to requests for the list of models.
     """
     width = max(map(len, Fault))
     for fault, meaning in MEANINGS.items():

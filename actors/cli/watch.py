@@ -57,11 +57,16 @@ def _show(client: MetricsClient) -> None:
     """Show the run until it ends: a live table on a terminal, plain lines elsewhere."""
     console = Console()
     if not console.is_terminal or console.is_dumb_terminal:
+        told = ""
         for interval, problem in client.intervals(LINE_EVERY_S, WINDOW_S):
             if problem and (outcome := client.outcome) is not None:
                 click.echo(outcome)
                 return
-            click.echo(line(interval) if interval else f"prism: {problem}", err=interval is None)
+            if interval:
+                click.echo(line(interval))
+            elif problem != told:
+                click.echo(f"prism: {problem}; waiting", err=True)
+            told = problem
         return
     with Live(Text("..."), console=console, auto_refresh=False) as live:
         latest: RenderableType = Text("nothing seen yet")
@@ -100,7 +105,7 @@ def _head(interval: Interval) -> Iterator[RenderableType]:
     run = now.labels("prism_run_info")
     ended = "" if now.value("prism_run_active") else ", not under way"
     yield Text(
-        f"{run.get('run_id', '?')} ({run.get('scenario')}, {run.get('backend')}, seed {run.get('seed')}){ended}",
+        f"run {run.get('run_id', '?')}: {run.get('scenario')}, {run.get('backend')}, seed {run.get('seed')}{ended}",
         style="bold",
     )
     done, planned, rounds = now.value(TICKS), now.value(PLANNED), f"round {now.value('prism_round'):,.0f}"

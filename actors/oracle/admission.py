@@ -25,7 +25,8 @@ from prism.errors import OracleOutageError
 from prism.statechart import Oracle
 
 LEAST_FAILURES, MOST_FAILURES = 3, 5
-"""Limits of the failures in a row that open a breaker that holds: between them, as many as the calls at once."""
+"""The fewest and most failures in a row that open the breaker where questions are held; between them,
+`max_concurrency` decides."""
 
 SILENCE_S = 10.0
 """The time without an answer after which a run that is to stop takes a failure for an outage. It may take minutes until
@@ -142,8 +143,7 @@ class Admission:
     def room_delay(self, waiting: WaitingQuestion, calls: int, now: float) -> float:
         """Return the seconds until one more call may be under way; infinite if one has to end first.
 
-        A question does not expire for an adaptive limit that is smaller than the configured one: in the second half
-        of its time it goes beyond it.
+        After half of its deadline a question may exceed the adaptive limit, so that it does not expire because of it.
         """
         if calls < self.limit.limit:
             return 0.0
@@ -222,7 +222,9 @@ class Admission:
             return None  # others were answered meanwhile
         if self.is_holding:
             return 0.0 if left_s > 0.0 else None
-        tries = 1 if answer.reason == "overloaded" else waiting.tries  # for those, the rate is learned
+        tries = (
+            1 if answer.reason == "overloaded" else waiting.tries
+        )  # the learned rate slows these calls, so the pause need not grow
         pause_s = retry.pause_s(waiting.question, tries)
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
 

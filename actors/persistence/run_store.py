@@ -202,7 +202,7 @@ class RunStore(Record):
         self._changed.set()
 
     def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
-        """Return the place of a checkpoint after `tick` ticks, with the oldest open question of tick `oldest_asked`."""
+        """Return the position of a checkpoint after `tick` ticks; `oldest_asked` is the tick of its oldest question."""
         used_up = self._recorded_answers.is_used_up(oldest_asked)
         return Position(
             tick=tick,

@@ -29,7 +29,10 @@ UNSAFE = (
 PAST = ("population.", "simulation.")
 """Settings that even a fork may not change: the people, and the passing of time."""
 
-PUT_IT_BACK = "Put it back, in config.yaml or its own file: people, time and input files are what made the past."
+PUT_IT_BACK = (
+    "Leave out its --set, or put it back in config.yaml or its own file: "
+    "people, time and input files are what made the past."
+)
 BRANCH_OFF = "Put it back, or branch off with `prism fork`."
 _MISSING = object()
 

@@ -108,6 +108,8 @@ class RunDirectory:
         try:
             return msgspec.json.decode(path.read_bytes(), type=Manifest)
         except FileNotFoundError:
+            if not self.path.exists():
+                raise RunDirectoryError(f"{self.path}: no such directory") from None
             raise RunDirectoryError(f"{self.path}: is no run's directory: it has no {MANIFEST}") from None
         except OSError as error:
             raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None

@@ -80,7 +80,8 @@ async def fork(
 
     Raises:
         ForkRefusedError: a setting or an input file that the past depends on would change.
-        JournalError: the parent has fewer ticks, or its replay differs.
+        RunDirectoryError: the parent has fewer ticks.
+        JournalError: its replay differs.
     """
     config = _config_of_fork(parent, overrides, ticks)
     branch = Branch(parent, child, tick, config, build_domain(config), _answers_before(parent, tick))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from actors.core.errors import JournalError, first_error
+from actors.core.errors import JournalError, RunDirectoryError, first_error
 from actors.core.messages import Decided
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
@@ -102,7 +102,8 @@ async def replay(
     Raises:
         DivergedError: a tick has another result.
         ResumeRefusedError: settings or input files are not what the run was made of.
-        JournalError: the journal cannot be read, or does not have so many ticks.
+        RunDirectoryError: the journal does not have so many ticks.
+        JournalError: the journal cannot be read.
     """
     manifest = directory.manifest()
     disk = RealDisk(directory.path)
@@ -110,7 +111,7 @@ async def replay(
     recorded = recovered.recorded
     ticks = recorded.ticks if until is None else until
     if ticks > recorded.ticks:
-        raise JournalError(f"{directory.path}: has {recorded.ticks:,} ticks, not {ticks:,}")
+        raise RunDirectoryError(f"{directory.path}: has {recorded.ticks:,} ticks, not {ticks:,}")
     config = read_resolved(directory.path / CONFIG)
     # Checked first, so that other settings or files do not look like a wrong result. Other code is allowed: to find out
     # whether it gives the same result is what a replay is for.

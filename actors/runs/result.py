@@ -63,7 +63,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             ("oracle calls per 1,000 activations", f"{summary.oracle_calls_per_1000_activations:g}"),
             *((name.replace("_", " "), f"{value:,}") for name, value in totals),
             ("digest", summary.digest),
-            ("directory", "none, in memory" if self.path is None else str(self.path)),
+            ("directory", "none (in memory)" if self.path is None else str(self.path)),
         ]
 
 

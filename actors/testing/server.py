@@ -1,4 +1,4 @@
-"""The server as an object: its own thread and event loop, so that a client which blocks its loop never blocks it."""
+"""The server as an object: a thread and an event loop, so a client that blocks does not block the server."""
 
 from __future__ import annotations
 
@@ -108,7 +108,11 @@ class ModelServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close the listener and every open connection at once, as a killed process would. Raises what crashed it."""
+        """Close the listener and every open connection at once, as a killed process would.
+
+        Raises:
+            Exception: the error that has crashed the server.
+        """
         if self._thread is None or self._loop is None:
             return
         self._loop.call_soon_threadsafe(self._stopping.set)

@@ -145,6 +145,8 @@ def _read(text: str, source: str, length_max: int) -> Entry | None:
         return None if node is None else Entry(value=_value(loader, node, source, ""), line=_line(node.start_mark))
     except yaml.MarkedYAMLError as error:
         problem = ", ".join(part for part in (error.context, error.problem) if part)
+        if "'\\t'" in problem:
+            problem += "; indent with spaces"
         line = _line(error.problem_mark) if error.problem_mark else None
         raise ConfigError(source, f"not valid YAML: {' '.join(problem.split())}", line=line) from error
     except yaml.reader.ReaderError as error:

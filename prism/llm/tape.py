@@ -1,4 +1,4 @@
-"""A tape: the answers of a language model in a file, each on the disk before it is used.
+"""A tape: the answers of a language model in a file, each in the file before it is used.
 
 The file is an SQLite database in write-ahead mode with one table. A kill -9 loses no answer; a closed tape is a single
 file. Nothing is kept in memory, so a tape may be larger than the memory.
@@ -261,8 +261,7 @@ class Tape:
 
     def __len__(self) -> int:
         """Return the number of records."""
-        with self._lock:
-            return int(self._file.execute("SELECT count(*) FROM answers WHERE key != ?", (_HEADER_KEY,)).fetchone()[0])
+        return int(self._execute("SELECT count(*) FROM answers WHERE key != ?", _HEADER_KEY)[0][0])
 
     def read(self, key: bytes) -> Answer | None:
         """Return the answer under a key, or None.

@@ -176,3 +176,10 @@ def test_a_resolved_configuration_may_be_longer() -> None:
 @pytest.mark.parametrize(("text", "value"), [("", None), ("[1, 2]", [1, 2]), ("{a: {b: 1}}", {"a": {"b": 1}})])
 def test_a_value_by_itself_is_read_without_lines(text: str, value: object) -> None:
     assert read_value(text, "--set", "a.b") == value
+
+
+def test_a_tab_is_refused_with_what_to_write_instead() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config("population:\n\tsize: 3\n", "c.yaml")
+    assert str(caught.value).startswith("c.yaml:2: not valid YAML: ")
+    assert str(caught.value).endswith("; indent with spaces")

@@ -116,7 +116,7 @@ def test_people_and_time_cannot_be_changed(parent: Path, prism: Prism, tmp_path:
 @pytest.mark.parametrize(("tick", "told"), [("73", "parent: has 72 ticks, not 73"), ("1000", "not 1,000")])
 def test_a_tick_that_is_not_there_is_refused(tick: str, told: str, parent: Path, prism: Prism, tmp_path: Path) -> None:
     ended = prism("fork", "parent", "--at", tick, "--out", "child")
-    assert ended.code == 1
+    assert ended.code == 2
     assert told in ended.err
     assert not (tmp_path / "child").exists()
 
@@ -155,7 +155,7 @@ def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
 
 def test_what_is_no_run_cannot_be_forked(prism: Prism, tmp_path: Path) -> None:
     ended = prism("fork", "nowhere", "--at", "3", "--out", "child")
-    assert (ended.code, ended.err) == (2, "prism: nowhere: is no run's directory: it has no manifest.json\n")
+    assert (ended.code, ended.err) == (2, "prism: nowhere: no such directory\n")
     assert not (tmp_path / "child").exists()
 
 

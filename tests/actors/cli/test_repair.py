@@ -131,4 +131,4 @@ def test_settings_that_cannot_repair_it_are_refused_and_leave_nothing(
 
 def test_what_is_no_run_cannot_be_repaired(prism: Prism) -> None:
     ended = prism("repair", "nowhere")
-    assert (ended.code, ended.err) == (2, "prism: nowhere: is no run's directory: it has no manifest.json\n")
+    assert (ended.code, ended.err) == (2, "prism: nowhere: no such directory\n")

@@ -68,7 +68,7 @@ def test_the_first_ticks_replay_to_the_digest_of_a_run_of_as_many(whole: Path, p
 
 def test_more_ticks_than_there_are_is_one_line(whole: Path, prism: Prism) -> None:
     ended = prism("replay", "whole", "-q", "--ticks", "73")
-    assert (ended.code, ended.err) == (1, "prism: whole: has 72 ticks, not 73\n")
+    assert (ended.code, ended.err) == (2, "prism: whole: has 72 ticks, not 73\n")
 
 
 @pytest.mark.parametrize("quiet", [(), ("-q",)])
@@ -122,7 +122,7 @@ def test_the_same_forgery_stops_a_resume(whole: Path, prism: Prism) -> None:
 def test_what_is_no_run_is_one_line(prism: Prism, tmp_path: Path) -> None:
     ended = prism("replay", "nowhere")
     assert ended.code == 2
-    assert ended.err == "prism: nowhere: is no run's directory: it has no manifest.json\n"
+    assert ended.err == "prism: nowhere: no such directory\n"
 
 
 def test_a_run_stopped_at_its_cap_with_the_embedded_oracle_goes_on_and_replays(prism: Prism) -> None:

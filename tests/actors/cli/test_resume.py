@@ -164,7 +164,8 @@ def test_a_changed_input_file_is_named_with_both_checksums(prism: Prism, tmp_pat
     assert ended.code == 2
     assert ended.err.startswith("prism: o: cannot continue: ties.txt: has changed since the run began (sha256 ")
     assert ended.err.endswith(
-        "). Put it back, in config.yaml or its own file: people, time and input files are what made the past.\n"
+        "). Leave out its --set, or put it back in config.yaml or its own file: people, "
+        "time and input files are what made the past.\n"
     )
 
 
@@ -193,7 +194,7 @@ def test_a_directory_that_is_no_run_is_refused_and_left_as_it_is(prism: Prism, t
     ended = prism("resume", "mine")
     assert (ended.code, ended.err) == (2, "prism: mine: is no run's directory: it has no manifest.json\n")
     assert not list((tmp_path / "mine").iterdir())
-    assert prism("resume", "nowhere").err == "prism: nowhere: is no run's directory: it has no manifest.json\n"
+    assert prism("resume", "nowhere").err == "prism: nowhere: no such directory\n"
 
 
 def test_a_run_stopped_at_its_spend_cap_goes_on_with_a_higher_one(begun: Path, prism: Prism, tmp_path: Path) -> None:

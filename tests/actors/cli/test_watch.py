@@ -51,7 +51,7 @@ def test_one_view_of_an_address_or_of_a_run_directory(serve: Serve, prism: Prism
     for where in (f"{url}/metrics", "run"):
         ended = prism("watch", where, "--once")
         assert (ended.code, ended.err) == (0, "")
-        assert ended.out.startswith("default-001 (social, ollama, seed 42)\n")
+        assert ended.out.startswith("run default-001: social, ollama, seed 42\n")
         assert "tick 1,300 of 2,300" in ended.out
 
 
@@ -86,6 +86,7 @@ def test_nobody_there_is_one_line(prism: Prism) -> None:
 
 
 def test_a_run_that_has_ended_is_one_line(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").touch()
     ended = prism("watch", ".", "--once")
     assert (ended.code, ended.err) == (
         1,
@@ -99,6 +100,9 @@ def test_what_is_neither_an_address_nor_a_directory_is_wrong_usage(prism: Prism)
     ended = prism("watch", "small.yaml")
     assert ended.code == 2
     assert "small.yaml: expected an address that begins with http, or the directory of a run" in ended.err
+    ended = prism("watch", ".")
+    assert ended.code == 2
+    assert ".: is no run's directory: it has no manifest.json" in ended.err
 
 
 @pytest.mark.process
@@ -124,6 +128,7 @@ def test_a_reader_goes_on_when_a_run_comes_back_at_another_address(tmp_path: Pat
         (tmp_path / "metrics.json").write_text(json.dumps({"url": server.url}))
         return server
 
+    (tmp_path / "manifest.json").touch()
     readings = MetricsClient(str(tmp_path)).intervals(0.0, 10.0)
     assert next(readings)[1].endswith("the run has ended, or was started without metrics.enabled")
     for _ in range(2):
@@ -158,6 +163,7 @@ def test_a_run_that_was_stopped_says_by_what_also_without_a_summary(
 
 def test_a_run_that_has_ended_is_not_waited_for(prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "ended").mkdir()
+    (tmp_path / "ended" / "manifest.json").touch()
     (tmp_path / "ended" / "summary.json").write_text('{"status": "done", "ticks": 72}')
     ended = prism("watch", str(tmp_path / "ended"))
     assert (ended.code, ended.out) == (0, f"{tmp_path / 'ended'}: done after 72 ticks\n")

@@ -32,7 +32,7 @@ def shown(reading: Interval) -> str:
 
 def test_the_view_says_which_run_how_far_how_fast_and_how_the_oracle_does() -> None:
     text = shown(interval())
-    assert text.startswith("default-001 (social, ollama, seed 42)\n")
+    assert text.startswith("run default-001: social, ollama, seed 42\n")
     assert "  tick 1,300 of 2,300 (56%), round 54\n1 min 40 s to go\n" in text
     assert "10.0 ticks/s   200 transitions/s   quarantined 1   restarts 3" in text
     assert "oracle: 7 waiting, 3 of 64 being asked, p50 1.000 s, p95 1.900 s, breaker open" in text
@@ -65,7 +65,7 @@ def test_an_outage_is_a_line_of_its_own_that_says_since_when_and_why() -> None:
 
 def test_a_run_that_is_over_says_so() -> None:
     text = shown(interval(after=PAGE.replace("active 1.0", "active 0.0")))
-    assert text.startswith("default-001 (social, ollama, seed 42), not under way\n")
+    assert text.startswith("run default-001: social, ollama, seed 42, not under way\n")
     assert "to go" not in text
 
 
@@ -75,7 +75,9 @@ def test_while_nothing_moves_nobody_knows_how_long_it_takes() -> None:
 
 def test_a_run_that_does_not_say_how_many_ticks_it_has_is_shown_all_the_same() -> None:
     before, after = (page.replace("prism_ticks_planned 2300.0\n", "") for page in (EARLIER, PAGE))
-    assert shown(interval(before, after)).startswith("default-001 (social, ollama, seed 42)\ntick 1,300, round 54\n\n")
+    assert shown(interval(before, after)).startswith(
+        "run default-001: social, ollama, seed 42\ntick 1,300, round 54\n\n"
+    )
     assert line(interval(before, after)).startswith("tick 1300 | round 54 | ")
 
 
@@ -111,7 +113,7 @@ def test_a_real_run_is_viewed_whole() -> None:
     watched = Watched()
     run_scheduled(0, watched.simulation.run)
     text = shown(Interval(Scrape.parse("", 0.0), Scrape.parse(watched.text(), 1.0)))
-    assert text.startswith("small-001 (social, choice, seed 11), not under way\n")
+    assert text.startswith("run small-001: social, choice, seed 11, not under way\n")
     assert "  tick 36 of 36 (100%), round 3\n" in text
     assert "36.0 ticks/s" in text
     assert "breaker closed" in text
@@ -119,4 +121,4 @@ def test_a_real_run_is_viewed_whole() -> None:
 
 def test_control_characters_of_a_server_do_not_reach_the_terminal() -> None:
     text = shown(interval(after=PAGE.replace("default-001", "a\x1b[2Jb")))
-    assert text.startswith("a?[2Jb (social")
+    assert text.startswith("run a?[2Jb: social, ollama, seed 42\n")
