@@ -245,7 +245,8 @@ class _CallbackDisplay(Display):
         """Tell the progress until cancelled, and once more then."""
         try:
             while True:
-                self._tell(progress())
+                if (now := progress()).tick < now.ticks:  # the end is told once
+                    self._tell(now)
                 await anyio.sleep(REFRESH_S)
         finally:
             self._tell(progress())
