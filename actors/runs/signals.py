@@ -12,8 +12,6 @@ from threading import current_thread, main_thread
 from types import FrameType
 from typing import Any, Protocol
 
-import anyio
-
 EXIT_BASE = 128
 """A run stopped by signal n exits with 128 + n, as shells report it."""
 
@@ -50,6 +48,8 @@ class StopOnSignal:
 
     async def run(self) -> None:
         """Wait for the first signal, and stop the run. The next one ends the process, even if the loop is blocked."""
+        import anyio  # noqa: PLC0415 - `prism --help` imports this module, and takes twice as long with it
+
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for received in signals:
                 self.received = received
@@ -86,7 +86,7 @@ class StopOnInterrupt:
         stop = partial(get_running_loop().call_soon_threadsafe, self._receive)
         _ctrl_c.add(stop)
         try:
-            await anyio.sleep_forever()
+            await get_running_loop().create_future()  # until it is cancelled
         finally:
             _ctrl_c.discard(stop)
 

@@ -18,6 +18,7 @@ from actors.testing import Latency, ModelServer, ServerSettings
 from prism.config import Config
 from prism.llm import OllamaChatClient, SocialModelOracle, Tape, TapedModel
 from prism.statechart import AgentState
+from prism.statechart.oracle import Answer
 from tests.wire.support import config
 
 pytestmark = pytest.mark.network
@@ -38,10 +39,10 @@ class Discreet(SocialModelOracle):
     def key(self, agent: Any, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
         return super().key(Anybody(agent), trigger, options)
 
-    async def ask(
+    async def answer(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
-    ) -> AgentState:
-        return await super().ask(Anybody(agent), current_state, trigger, options)
+    ) -> Answer:
+        return await super().answer(Anybody(agent), current_state, trigger, options)
 
 
 async def run(chosen: Config, tape: Path, mode: Literal["record", "replay"]) -> Simulation:

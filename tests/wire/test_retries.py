@@ -157,7 +157,7 @@ async def test_each_fault_in_a_tenth_of_the_calls_costs_at_most_one_choice_in_a_
 def test_retries_are_counted_over_resumes(
     prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fails = FaultPlan(at=dict.fromkeys((20, 30, 60, 65), Fault.ERROR))
+    fails = FaultPlan(at=dict.fromkeys((20, 30, 80, 90), Fault.ERROR))
     with ModelServer(ServerSettings(faults=fails)) as server:
         oracle = {"max_concurrency": 1, "lookahead_ticks": 0}
         sections = {"oracle": oracle, "llm": {"systemone": "off"}, "population": {"size": 300}}

@@ -98,7 +98,9 @@ def test_an_economy_that_ends_for_want_of_an_answer_is_stopped_by_that_also_wher
         assert prism("run", "economy.yaml", "-q", "--set", "oracle.max_calls=40", "--out", "runs/economy").code == 4
     failing = ServerSettings(faults=FaultPlan(at=dict.fromkeys(range(10, 1000), Fault.ERROR)))  # it begins well
     with ModelServer(failing) as broken:
-        host = ("--set", f"llm.host={broken.url}", "--set", "oracle.max_calls=1000", "--force")
+        # Asked once: several questions that fail again and again would be an outage, and the run would wait.
+        once = ("--set", "oracle.max_attempts=1")
+        host = ("--set", f"llm.host={broken.url}", "--set", "oracle.max_calls=1000", *once, "--force")
         ended = prism("resume", "runs/economy", "-q", *host)
     assert (ended.code, "server_error" in ended.err, "goes on from there" in ended.err) == (5, True, True)
     told = rows(prism("runs").out)["runs/economy"]
