@@ -196,8 +196,10 @@ SHAPES = {
     ),
     "tab": (
         "feed:\n\tsize: 3",
-        "2: not valid YAML: while scanning for the next token, found character '\\t' that cannot start any token; "
-        "indent with spaces",
+        (
+            "2: not valid YAML: while scanning for the next token, found character '\\t' that cannot start any token; "
+            "indent with spaces"
+        ),
     ),
     "control character": ("feed: {}\n\x07", "2: not valid YAML: the character '\\x07' is not allowed"),
     "tag": ("feed: !!python/object:os.system x", "1: !!python/object:os.system: YAML tags are not supported"),
