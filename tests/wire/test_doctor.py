@@ -113,11 +113,15 @@ def test_a_policy_that_cannot_be_read_is_one_line_and_exit_code_5(prism: Prism, 
     assert len(ended.err.splitlines()) == 1
 
 
-def test_an_embedded_economy_proposes_its_policy_where_its_input_file_is_not_needed(
-    prism: Prism, tmp_path: Path
-) -> None:
+def test_an_input_file_that_is_not_there_is_refused_with_its_setting(prism: Prism, tmp_path: Path) -> None:
     path = ("--set", "economy.initial.path=elsewhere.csv", "--set", "oracle.backend=choice")
     ended = prism("doctor", write_economy(tmp_path, "nowhere"), *path)
+    assert ended.code == 3
+    assert ended.err.startswith("prism: --set: economy.initial.path: elsewhere.csv: no such file in ")
+
+
+def test_an_embedded_economy_proposes_its_policy(prism: Prism, tmp_path: Path) -> None:
+    ended = prism("doctor", write_economy(tmp_path, "nowhere"), "--set", "oracle.backend=choice")
     assert ended.code == 0
     said = " ".join(ended.out.split())
     assert re.search(r"oracle choice embedded, no server; answered '\w+ the interest rate .*' in \d+ us", said), said
