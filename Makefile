@@ -64,7 +64,7 @@ run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=...
 	@echo "prism: running $(CONFIG)"
 	@$(BIN)/prism run $(CONFIG)
 
-quick: $(READY) ## the tests that need no socket, no other process and no whole runs (about 20 seconds)
+quick: $(READY) ## the tests that need no socket, no other process and no whole runs (about 30 seconds)
 	$(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
 
 test: $(READY) ## what has to pass before a push
