@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from actors.oracle.host_pool import Host, HostPool, limit_of
+from actors.oracle.concurrency_limit import limit_of
+from actors.oracle.host_pool import Host, HostPool
 from prism.agents import Question
 from prism.config import Config
 from prism.domain import Domain

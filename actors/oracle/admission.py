@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from actors.oracle import retry
 from actors.oracle.call import Answer, fallback
 from actors.oracle.circuit_breaker import WAITED, CircuitBreaker
-from actors.oracle.concurrency_limit import AdaptiveLimit, ConcurrencyLimit, FixedLimit
+from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.outage import Outages
 from actors.oracle.queue import WaitingQuestion
 from actors.oracle.rate_limit import LearnedRate, TokenBucket
@@ -80,7 +80,7 @@ class Admission:
         self.holds = config.mode == "pace" and config.on_outage != "fallback" and oracle.waits
         """True if questions are held while the server is away."""
         self.breaker = CircuitBreaker(min(max(most, LEAST_FAILURES), MOST_FAILURES) if self.holds else None)
-        self.limit: ConcurrencyLimit = AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)
+        self.limit = limit_of(config)
         self.outages = Outages()
         self._config = config
         self._patience_s = 0.0 if config.on_outage == "stop" else config.outage_patience_s
@@ -222,9 +222,8 @@ class Admission:
             return None  # others were answered meanwhile
         if self.is_holding:
             return 0.0 if left_s > 0.0 else None
-        tries = (
-            1 if answer.reason == "overloaded" else waiting.tries
-        )  # the learned rate slows these calls, so the pause need not grow
+        # The learned rate slows calls that were refused, so their pause need not grow.
+        tries = 1 if answer.reason == "overloaded" else waiting.tries
         pause_s = retry.pause_s(waiting.question, tries)
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
 

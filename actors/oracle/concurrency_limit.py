@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
+from prism.config import OracleConfig
+
 OVERLOADED = frozenset({"timeout", "deadline", "overloaded"})
 """The reasons that are signs of too many calls. A plain 5xx is none: it comes at any number of calls."""
 
@@ -152,3 +154,9 @@ class AdaptiveLimit:
     def _open_window(self, now: float) -> None:
         self._answers = self._saturated = 0
         self._begun = now
+
+
+def limit_of(config: OracleConfig) -> ConcurrencyLimit:
+    """Return the configured limit. Each of several hosts has one of its own, and all together keep to the number."""
+    most = config.max_concurrency
+    return AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)

@@ -18,8 +18,7 @@ import structlog
 
 from actors.core.errors import ungrouped
 from actors.oracle.circuit_breaker import FAILURES, CircuitBreaker
-from actors.oracle.concurrency_limit import AdaptiveLimit, ConcurrencyLimit, FixedLimit
-from prism.config import OracleConfig
+from actors.oracle.concurrency_limit import ConcurrencyLimit
 from prism.errors import OracleUnavailableError
 from prism.llm import (
     ChatRequest,
@@ -297,12 +296,6 @@ class HostPool:
             with anyio.move_on_after(patience_s):
                 await self._freed.wait()
             patience_s -= anyio.current_time() - now
-
-
-def limit_of(config: OracleConfig) -> ConcurrencyLimit:
-    """Return a host's own limit on calls. The pool's callers keep to `oracle.max_concurrency` for all together."""
-    most = config.max_concurrency
-    return AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)
 
 
 def _if_away(error: OracleUnavailableError) -> OracleUnavailableError:

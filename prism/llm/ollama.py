@@ -118,9 +118,6 @@ class OllamaChatClient:
         started_s = perf_counter()
         limit = way.limit(request.max_tokens or self._config.num_predict)
         with bounded_call(COMPONENT, deadline_s, self._address.secrets):
-            if "num_ctx" not in way.unsent:
-                contents = (message["content"] for message in messages_of(request.messages, request.schema, way))
-                refuse_too_long(contents, limit, self._config.num_ctx)
             # The package's own `chat` can neither leave a field out nor add one.
             response = await self._client._client.post(way.path, json=self._body(request, way, limit))  # noqa: SLF001
             reply = read_chat(response.content)
@@ -133,10 +130,14 @@ class OllamaChatClient:
             )
 
     def _body(self, request: ChatRequest, way: Capabilities, limit: int) -> dict[str, Any]:
+        """Return the body of a chat, which has to fit into the model's window."""
+        messages = messages_of(request.messages, request.schema, way)
+        if "num_ctx" not in way.unsent:
+            refuse_too_long((message["content"] for message in messages), limit, self._config.num_ctx)
         options = {**self._options, way.token_field: limit, way.seed: request.sampling_seed}
         body: dict[str, Any] = {
             "model": self._config.model,
-            "messages": messages_of(request.messages, request.schema, way),
+            "messages": messages,
             "options": way.sent(options),
             "keep_alive": self._config.keep_alive,
             "stream": way.stream == "true",
@@ -155,11 +156,9 @@ class OllamaChatClient:
     async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
         """Return the tokens of the answer to a lettered question, and those that it lists beside them."""
         started_s, limit = perf_counter(), request.max_tokens or self._config.num_predict
-        body = self._body(request, self._way, limit)
-        body["options"] = {**body.get("options", {}), "temperature": 1.0}
         with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
-            if "num_ctx" not in self._way.unsent:
-                refuse_too_long((message["content"] for message in body["messages"]), limit, self._config.num_ctx)
+            body = self._body(request, self._way, limit)
+            body["options"] = {**body.get("options", {}), "temperature": 1.0}
             response = await self._client._client.post(  # noqa: SLF001
                 self._way.path, json={**body, "logprobs": True, "top_logprobs": LISTED, **fields}
             )

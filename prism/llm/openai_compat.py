@@ -114,8 +114,7 @@ class OpenAICompatClient:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer to a chat."""
-        deadline_s = min(self._config.timeout_s, request.deadline_s or math.inf)
-        return await self._complete(request, self._way, deadline_s)
+        return await self._complete(request, self._way, self._deadline_s(request))
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return a weight for each option, or None where the server or this question does not allow it."""
@@ -124,11 +123,10 @@ class OpenAICompatClient:
     async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
         """Return the tokens of the answer to a lettered question, and those that it lists beside them."""
         started_s, limit = perf_counter(), request.max_tokens or self._config.num_predict
-        deadline_s = min(self._config.timeout_s, request.deadline_s or math.inf)
         body = {**self._body(request, self._way, limit), "logprobs": True, "top_logprobs": LISTED, **fields}
         if "temperature" in body:
             body["temperature"] = 1.0
-        with bounded_call(COMPONENT, deadline_s, self._address.secrets):
+        with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
             response = await self._client.post(self._way.path, json=body)
             reply = read_completion(response.content)
             return Lettered(
@@ -167,6 +165,9 @@ class OpenAICompatClient:
             **THINKING_FIELDS.get(way.thinking, {}),
         }
         return added(way.sent(body), self._config.extra_body)
+
+    def _deadline_s(self, request: ChatRequest) -> float:
+        return min(self._config.timeout_s, request.deadline_s or math.inf)
 
     async def check(self) -> Health:
         """Return the server's health; check that it runs, has the model and takes the key, and learn how to ask it."""

@@ -11,8 +11,8 @@ import pytest
 from structlog.typing import EventDict
 
 from actors.oracle.circuit_breaker import FIRST_HOLD_S
-from actors.oracle.concurrency_limit import FixedLimit
-from actors.oracle.host_pool import OPENS_AFTER, Host, HostPool, limit_of
+from actors.oracle.concurrency_limit import FixedLimit, limit_of
+from actors.oracle.host_pool import OPENS_AFTER, Host, HostPool
 from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LLMFailureException
