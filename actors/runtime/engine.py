@@ -27,7 +27,7 @@ from actors.core.state import EngineState
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
 from prism.agents import Question, Trigger, Update
-from prism.config import Config
+from prism.config import Config, RunConfig
 from prism.domain import World
 
 CHUNK = 256
@@ -39,6 +39,36 @@ _agent = attrgetter("agent")
 
 async def do_nothing() -> None:
     """Do nothing between two ticks."""
+
+
+class Pace:
+    """The pace of ticks: the least time between the beginnings of two of them.
+
+    After a stall it does not hurry, unless it is to catch up: ticks without a pause would all at once ask a server that
+    is just recovering.
+
+    Args:
+        config: the least time, and whether to catch up with a schedule.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        self._tick_s = config.tick_s
+        self._catches_up = config.tick_catch_up
+        self._begun = 0.0
+        self._due: float | None = None
+        """The time at which the latest tick was due, by the schedule; None before the first that was waited for."""
+
+    def begin_tick(self) -> None:
+        """Note that a tick begins."""
+        self._begun = anyio.current_time()
+
+    async def wait(self) -> None:
+        """Wait, after a tick, until the next one may begin."""
+        if not self._tick_s:
+            return
+        due = self._due if self._catches_up and self._due is not None else self._begun
+        self._due = due + self._tick_s
+        await anyio.sleep_until(self._due)
 
 
 class EngineActor:
@@ -84,7 +114,7 @@ class EngineActor:
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
         self._lookahead = config.oracle.lookahead_ticks
         self._waits = config.oracle.mode == "pace"
-        self._tick_s = config.run.tick_s
+        self._pace = Pace(config.run)
         self.unanswered = 0
         """Triggers sent whose answer has not been read."""
         self.is_waiting = False
@@ -109,21 +139,19 @@ class EngineActor:
             on_tick: called with the number of ticks committed, after each.
             between: awaited after `on_tick`, while nothing changes.
         """
-        begun, first = anyio.current_time(), self.tick
         self._end = ticks
         self.open_questions.ask_again(ticks)
         while self.tick < ticks and (not self._stopping or self._recorder.is_recorded(self.tick)):
             started = perf_counter()
+            self._pace.begin_tick()
             frame = await self._step(self.tick)
             await self._recorder.commit(self.tick, frame)
             self.tick += 1
             self._observer.tick_ended(perf_counter() - started)
             on_tick(self.tick)
             await between()
-            if self._recorder.is_recorded(self.tick - 1):
-                begun, first = anyio.current_time(), self.tick
-            elif self._tick_s:
-                await anyio.sleep_until(begun + (self.tick - first) * self._tick_s)
+            if not self._recorder.is_recorded(self.tick - 1):
+                await self._pace.wait()
 
     def stop(self) -> None:
         """Finish the tick, and run no further one."""

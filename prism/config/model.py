@@ -491,8 +491,16 @@ class RunConfig(Section, frozen=True, kw_only=True):
 
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     tick_s: Annotated[
-        float, Meta(ge=0.0, le=3600.0, description="shortest duration of a tick in wall-clock seconds; 0: no pause")
+        float,
+        Meta(ge=0.0, le=3600.0, description="least seconds between the beginnings of two ticks; 0: no pause"),
     ] = 0.0
+    tick_catch_up: Annotated[
+        bool,
+        Meta(
+            description="after a slow tick or a stall, run ticks without a pause until the run is back on the schedule "
+            "of one tick every tick_s"
+        ),
+    ] = False
     restart_intensity: Annotated[
         int, Meta(ge=0, description="crashes of one agent within the period before it is quarantined")
     ] = 3

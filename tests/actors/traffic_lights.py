@@ -31,7 +31,7 @@ def faulty(faults: Faults) -> Callable[[TrafficLight, Any], bool]:
     return act
 
 
-def config(ticks: int = 12, lookahead: int = 2, **run: int) -> Config:
+def config(ticks: int = 12, lookahead: int = 2, **run: float) -> Config:
     return Config(
         simulation=SimulationConfig(rounds=1, ticks_per_round=ticks),
         oracle=OracleConfig(lookahead_ticks=lookahead),

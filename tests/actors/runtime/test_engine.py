@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
 import anyio
 import msgspec
 import pytest
@@ -11,11 +15,11 @@ from actors.core.ports import Unrecorded
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
-from prism.agents import Question, Trigger, Update
+from prism.agents import Question, StatefulAgent, Trigger, Update
 from prism.config import Config, OracleConfig, RunConfig, SimulationConfig
 from tests.actors.oracles import ScriptedOracle, after, never
 from tests.actors.traffic_lights import CrossingRun, config
-from tests.domains import Crossing, TrafficDomain, traffic_chart
+from tests.domains import Crossing, Light, TrafficDomain, traffic_chart
 from tests.schedules import in_schedules
 
 pytestmark = pytest.mark.usefixtures("logged")
@@ -194,3 +198,42 @@ async def test_only_ticks_that_were_not_run_before_are_paced() -> None:
     begun = anyio.current_time()
     await Simulation(settings, TrafficDomain(), record=Past()).run()
     assert anyio.current_time() - begun == pytest.approx(3 * 2.0)
+
+
+async def begun_with_a_stall(*, catch_up: bool) -> list[float]:
+    """Return when each tick began, a tick a second, of a run whose oracle takes 3.5 s once and then answers at once."""
+    slow = iter((3.5,))
+    begun: list[float] = []
+
+    class TimedCrossing(Crossing):
+        def triggers(self, tick: int) -> list[Trigger[int]]:
+            begun.append(anyio.current_time())
+            return super().triggers(tick)
+
+    async def stalls_once(_: StatefulAgent[Any], options: Sequence[Light]) -> Light:
+        await anyio.sleep(next(slow, 0.0))
+        return options[0]
+
+    domain = TrafficDomain(1)
+    domain.world = TimedCrossing(1)
+    settings = config(ticks=10, lookahead=1, tick_s=1.0, tick_catch_up=catch_up)
+    await Simulation(settings, domain, ScriptedOracle(stalls_once)).run()
+    return begun
+
+
+def gaps(begun: list[float]) -> list[float]:
+    return [round(after - before, 6) for before, after in pairwise(begun)]
+
+
+@in_schedules(10)
+async def test_after_a_stall_no_two_ticks_begin_within_less_than_the_pace() -> None:
+    waits = gaps(await begun_with_a_stall(catch_up=False))
+    stalled = waits.index(2.5)
+    assert waits == [*[1.0] * stalled, 2.5, *[1.0] * (8 - stalled)]
+
+
+@in_schedules(10)
+async def test_a_run_that_is_to_catch_up_hurries_after_a_stall_until_it_is_on_schedule() -> None:
+    begun = await begun_with_a_stall(catch_up=True)
+    assert 0.0 in gaps(begun)
+    assert begun[-1] - begun[0] == pytest.approx(9.0)
