@@ -99,10 +99,20 @@ def main() -> None:
     except PrismError as error:
         _print_error(str(error))
         code = exit_code(error)
+    except (MemoryError, RuntimeError) as error:
+        if not _is_lack_of_memory(error):
+            raise
+        _print_error("this process may use no more memory: take fewer people or a smaller file, or allow it more")
+        code = EXIT_FAILED
     except OSError as error:
         _print_error(f"{error.filename or 'standard output'}: {error.strerror}")
         code = EXIT_FAILED
     sys.exit(code)
+
+
+def _is_lack_of_memory(error: MemoryError | RuntimeError) -> bool:
+    """Return whether an error means that the process may use no more memory: Python has two for it."""
+    return isinstance(error, MemoryError) or str(error) == "can't start new thread"
 
 
 def _print_error(problem: str) -> None:

@@ -16,7 +16,7 @@ from rich.text import Text
 from actors.cli.backtest_plot import draw
 from actors.cli.options import choose_config, run_name, with_settings
 from actors.factory.config_file import read_config
-from actors.factory.input_files import read_input
+from actors.factory.input_files import fitting_memory, read_input
 from actors.runs.directory import RunDirectory
 from actors.runs.manifest import manifest_of
 from prism.config import Config
@@ -75,8 +75,10 @@ def backtest_command(
     if settings.economy.initial.path is None:
         problem = "a backtest needs a file of quarters, such as configs/data/us-macro-quarterly.csv, got null"
         raise ConfigError(str(path), problem, key="economy.initial.path")
-    source = read_input(settings.economy.initial.path)
-    forecasts = _within(backtest(parse_series(source.data, source.name), settings.economy), first, last)
+    with fitting_memory(settings.economy.initial.path):
+        source = read_input(settings.economy.initial.path)
+        series = parse_series(source.data, source.name)
+    forecasts = _within(backtest(series, settings.economy), first, last)
     scores = _scores(forecasts, settings)
     directory = RunDirectory.create(out, f"{run_name(path)}-backtest")
     directory.write_config(settings)

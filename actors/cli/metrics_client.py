@@ -17,9 +17,10 @@ import msgspec
 
 from actors.cli.scrape import Interval, Scrape
 from actors.core.errors import RunDirectoryError, WatchError
+from actors.core.files import read_regular
 from actors.core.ports import Address
 from actors.metrics.http_server import PASSWORD
-from actors.runs.directory import ADDRESS, MANIFEST, RunDirectory
+from actors.runs.directory import ADDRESS, MANIFEST, RECORD_BYTES_MAX, RunDirectory
 from actors.runs.lock import LOCK, holder_of
 
 TIMEOUT_S = 5.0
@@ -121,7 +122,7 @@ class MetricsClient:
             return Address(url=self._url)
         path = self._directory / ADDRESS
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Address)
+            return msgspec.json.decode(read_regular(path, RECORD_BYTES_MAX), type=Address)
         except FileNotFoundError:
             raise WatchError(
                 str(self._directory), f"has no {ADDRESS}: the run has ended, or was started without metrics.enabled"

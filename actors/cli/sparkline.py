@@ -21,11 +21,11 @@ def read_paths(series: Path, names: Iterable[str]) -> dict[str, list[float]]:
     """Return `{column: its numbers by row}` of the columns that the file has; nothing if there is no file."""
     if not series.is_file():
         return {}
-    with series.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
     try:
+        with series.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
         return {name: [float(row[name]) for row in rows] for name in names if rows and name in rows[0]}
-    except (TypeError, ValueError):  # a damaged row; the rest of the summary is shown all the same
+    except (OSError, TypeError, ValueError, csv.Error):  # a damaged row; the rest of the summary is shown all the same
         return {}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from actors.factory.domains import build_domain
-from actors.factory.input_files import check_graph_format, parse_graph, read_if_small
+from actors.factory.input_files import check_graph_format, fitting_memory, parse_graph, read_if_small
 from prism.config import Config
 from prism.config.model import PopulationConfig
 from prism.social.graph import FollowGraph
@@ -49,15 +49,17 @@ def _check_population(config: PopulationConfig) -> Checked:
     profiles: tuple[Profile, ...] | None = None
     graph: FollowGraph | None = None
     if config.profiles is not None:
-        source = read_if_small(config.profiles)
+        with fitting_memory(config.profiles):
+            source = read_if_small(config.profiles)
+            check_profile_format(config.profiles)
+            profiles = None if source is None else parse_profiles(source.data, source.name)
         inputs[config.profiles] = None if source is None else source.sha256
-        check_profile_format(config.profiles)
-        profiles = None if source is None else parse_profiles(source.data, source.name)
     if config.graph.path is not None:
-        source = read_if_small(config.graph.path)
+        with fitting_memory(config.graph.path):
+            source = read_if_small(config.graph.path)
+            check_graph_format(config.graph.path)
+            graph = None if source is None else parse_graph(source, directed=config.graph.directed)
         inputs[config.graph.path] = None if source is None else source.sha256
-        check_graph_format(config.graph.path)
-        graph = None if source is None else parse_graph(source, directed=config.graph.directed)
     elif config.graph.kind == "profiles":
         graph = None if profiles is None else graph_of(profiles)
     else:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
+from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from actors.core.files import NotRegularError, opened, read_descriptor
 from actors.factory.input_files import input_paths, locate_input, no_such_file, with_inputs_beside
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import load_placed_config
 from prism.errors import ConfigError, InputError
+
+CONFIG_BYTES_MAX = 4 * LENGTH_MAX
+"""The most bytes that are read of a configuration: a character takes 4 at most."""
+_OWN_DESCRIPTOR = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/([0-9]{1,9})")
 
 
 def read_config(
@@ -44,14 +51,33 @@ def read_config(
 
 
 def _read(path: Path) -> str:
+    """Return the text of a file, as far as a configuration may be long; no more of it is read."""
     try:
-        with path.open(encoding="utf-8") as file:
-            return file.read(LENGTH_MAX + 1)  # a data file that is named by mistake is not read to its end
+        data = _read_bytes(path, CONFIG_BYTES_MAX)
+        # Of a file that is longer, the last character may be cut.
+        text = getincrementaldecoder("utf-8")().decode(data, final=len(data) <= CONFIG_BYTES_MAX)
     except FileNotFoundError:
         raise ConfigError(str(path), "no such file; write one to start from with: prism init DIR") from None
-    except IsADirectoryError:
-        raise ConfigError(str(path), "is a directory; expected a YAML file") from None
+    except (NotRegularError, IsADirectoryError) as error:
+        kind = error.kind if isinstance(error, NotRegularError) else "directory"
+        raise ConfigError(str(path), f"is a {kind}; expected a YAML file") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")[: LENGTH_MAX + 1]
+
+
+def _read_bytes(path: Path, bytes_max: int) -> bytes:
+    """Return the content of a file, or `bytes_max` bytes and one more.
+
+    A descriptor of this process may be a pipe: `prism run /dev/stdin`, or `prism run <(sed ...)` in a shell.
+    """
+    if (own := _OWN_DESCRIPTOR.fullmatch(str(path))) is not None:
+        descriptor = os.dup(int(own[1] or 0))  # to open its path again would wait for the writer of a named pipe
+        try:
+            return read_descriptor(descriptor, bytes_max)
+        finally:
+            os.close(descriptor)
+    with opened(path) as descriptor:
+        return read_descriptor(descriptor, bytes_max)

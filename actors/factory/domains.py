@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from actors.factory.input_files import load_population, read_input
+from actors.factory.input_files import fitting_memory, load_population, read_input
 from prism.config import Config
 from prism.domain import Domain
 from prism.social.population import ignore_step
@@ -34,8 +34,9 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     initial = config.economy.initial
     if initial.path is None:
         return BuiltDomain(EconomyDomain(config, initial_state(initial)), {})
-    source = read_input(initial.path)
-    series = parse_series(source.data, source.name)
+    with fitting_memory(initial.path):
+        source = read_input(initial.path)
+        series = parse_series(source.data, source.name)
     return BuiltDomain(EconomyDomain(config, initial_state(initial, series)), {source.name: source.sha256})
 
 

@@ -9,13 +9,15 @@ import re
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from actors.core.files import CHUNK_BYTES, NotRegularError, TooLargeError, read_regular
 from actors.factory.shipped import find_shipped
 from prism.config import Config
 from prism.config.model import PopulationConfig
@@ -34,6 +36,10 @@ INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
 SMALL_BYTES_MAX = 1024**2
 """A file of so many bytes is read and checked in a fraction of a second."""
+UNPACK_RATIO_MAX = 100
+"""The most times that a .gz may be larger unpacked. Follow graphs and profiles reach 3 to 20; gzip can do 1,000."""
+UNPACK_FREE_BYTES = 64 * 1024**2
+"""Bytes that a .gz may have unpacked at any ratio: a small table of equal rows packs well, and harms nobody."""
 _EDGE_LISTS = (".txt", ".csv", ".tsv")
 
 
@@ -61,14 +67,16 @@ def load_population(
     profiles = graph = None
     if config.profiles is not None:
         on_step(f"reading {config.profiles}")
-        source = read_input(config.profiles)
+        with fitting_memory(config.profiles):
+            source = read_input(config.profiles)
+            profiles = parse_profiles(source.data, source.name)
         hashes[source.name] = source.sha256
-        profiles = parse_profiles(source.data, source.name)
     if config.graph.path is not None:
         on_step(f"reading {config.graph.path}")
-        source = read_input(config.graph.path)
+        with fitting_memory(config.graph.path):
+            source = read_input(config.graph.path)
+            graph = parse_graph(source, directed=config.graph.directed)
         hashes[source.name] = source.sha256
-        graph = parse_graph(source, directed=config.graph.directed)
     return build_population(config, seed, profiles=profiles, graph=graph, on_step=on_step), hashes
 
 
@@ -79,10 +87,11 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
         InputError: it is missing, no regular file, not readable, no whole gzip file, or larger than `bytes_max`.
     """
     name = str(path)
-    raw = _read(name, bytes_max)
-    data = _unpack(raw, name, bytes_max) if _is_packed(name) else raw
-    if max(len(raw), len(data)) > bytes_max:
-        raise InputError(name, f"is larger than the {bytes_max:,} bytes that one input file may have")
+    try:
+        raw = _read(name, bytes_max)
+        data = _unpack(raw, name, bytes_max) if _is_packed(name) else raw
+    except TooLargeError:
+        raise InputError(name, f"is larger than the {bytes_max:,} bytes that one input file may have") from None
     return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
 
 
@@ -93,11 +102,25 @@ def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Inpu
         InputError: as `read_input` does, as far as can be told without reading a large file.
     """
     name = str(path)
-    raw = _read(name, bytes_max)
-    if len(raw) > bytes_max:
+    try:
+        raw = _read(name, bytes_max)
+        data = _unpack(raw, name, bytes_max) if _is_packed(name) else raw
+    except TooLargeError:
         return None
-    data = _unpack(raw, name, bytes_max) if _is_packed(name) else raw
-    return None if len(data) > bytes_max else Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
+    return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
+
+
+@contextmanager
+def fitting_memory(name: str) -> Iterator[None]:
+    """Turn a lack of memory in the block into an error of the input file that is read or parsed there.
+
+    Raises:
+        InputError: the file and what is made of it are larger than the memory that the process may use.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise InputError(name, "needs more memory than this process may use; take a sample, or allow more") from None
 
 
 def locate_input(name: str) -> Path:
@@ -142,19 +165,16 @@ def no_such_file(name: str) -> str:
 
 
 def _read(name: str, bytes_max: int) -> bytes:
-    """Read a file, or a byte more than the limit of it."""
-    location = Path(name)
     try:
-        location = locate_input(name)
-        if location.is_dir():
-            raise InputError(name, "is a directory: expected a file")
-        if location.exists() and not location.is_file():
-            # A pipe or a device cannot be read a second time, when the run is repeated.
-            raise InputError(name, "is no regular file")
-        with location.open("rb") as file:
-            return file.read(bytes_max + 1)
+        with fitting_memory(name):
+            return read_regular(locate_input(name), bytes_max)
     except FileNotFoundError:
         raise InputError(name, no_such_file(name)) from None
+    except TooLargeError:
+        raise
+    except NotRegularError as error:
+        # A pipe or a device cannot be read a second time, when the run is repeated.
+        raise InputError(name, f"is a {error.kind}: expected a file") from None
     except OSError as error:
         raise InputError(name, f"cannot be read: {error.strerror}") from None
 
@@ -191,12 +211,28 @@ def check_graph_format(name: str) -> str:
 
 
 def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:
-    """Return the content of the gzip file, or its first bytes up to one over the limit."""
+    """Return the content of the gzip file.
+
+    Raises:
+        InputError: it is no whole gzip file, or unpacks to far more than a file of text does.
+        TooLargeError: it has more bytes than `bytes_max`.
+    """
     if not raw:
         raise InputError(name, "is no whole gzip file: it is empty")
+    ratio_bytes_max, chunks, size = max(UNPACK_FREE_BYTES, UNPACK_RATIO_MAX * len(raw)), list[bytes](), 0
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
-            return packed.read(bytes_max + 1)
+        with fitting_memory(name), gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
+            while chunk := packed.read(CHUNK_BYTES):
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > bytes_max:
+                    raise TooLargeError(Path(name), bytes_max)
+                if size > ratio_bytes_max:
+                    problem = f"unpacks to more than {UNPACK_RATIO_MAX} times its size of {len(raw):,} bytes"
+                    raise InputError(name, f"{problem}: expected the text of a graph, of profiles or of a table")
+            return b"".join(chunks)
+    except TooLargeError:
+        raise
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(name, f"is no whole gzip file: {error}") from None
 

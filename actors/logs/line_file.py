@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a file; a named pipe in its place is refused, where it would otherwise wait for a reader."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o644)
 
 
 class LineFile:
@@ -23,7 +29,7 @@ class LineFile:
 
     def __init__(self, path: Path) -> None:
         self._name = path.name
-        self._file = path.open("a", encoding="utf-8")
+        self._file = open(path, "a", encoding="utf-8", opener=_opened)  # noqa: SIM115  # closed in `close`
         self._lines: SimpleQueue[str | None] = SimpleQueue()
         self._writer = Thread(target=self._write, name=f"writer of {path.name}", daemon=True)
         self._writer.start()

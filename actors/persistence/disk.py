@@ -8,6 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from actors.core.files import opened
+
+_APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+"""Without O_NONBLOCK a named pipe in place of a file would wait for a reader; a file does not mind."""
+
 
 class Disk(Protocol):
     """A directory of files that are appended to, cut, or put in place whole. Every call may raise OSError.
@@ -68,9 +73,8 @@ class RealDisk(Disk):
 
     def read(self, name: str, offset: int, size: int) -> bytes:
         """Return at most `size` bytes from `offset`; fewer at the end."""
-        with self._named(name), (self.path / name).open("rb", buffering=0) as file:
-            file.seek(offset)
-            return file.read(size)
+        with self._named(name), opened(self.path / name) as descriptor:
+            return os.pread(descriptor, size, offset)
 
     def append(self, name: str, data: bytes) -> None:
         """Append to a file, which is created if there is none."""
@@ -117,7 +121,7 @@ class RealDisk(Disk):
 
     def _descriptor(self, name: str) -> int:
         if name not in self._open:
-            self._open[name] = os.open(self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._open[name] = os.open(self.path / name, _APPENDING, 0o644)
         return self._open[name]
 
     @contextmanager

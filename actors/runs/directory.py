@@ -13,6 +13,7 @@ import msgspec
 import yaml
 
 from actors.core.errors import JournalError, RunDirectoryError, run_directory_error
+from actors.core.files import read_regular
 from actors.core.ports import Address
 from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import JOURNAL, read_header
@@ -36,6 +37,8 @@ WRITTEN_BEFORE_FIRST_TICK = (
     ANSWERS,
     LOCK,
 )
+RECORD_BYTES_MAX = 1 << 26
+"""The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 
 UNSTARTED_FILES = {LOCK, CONFIG, MANIFEST, ANSWERS, *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL))}
@@ -106,7 +109,7 @@ class RunDirectory:
         """
         path = self.path / MANIFEST
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Manifest)
+            return msgspec.json.decode(read_regular(path, RECORD_BYTES_MAX), type=Manifest)
         except FileNotFoundError:
             if not self.path.exists():
                 raise RunDirectoryError(f"{self.path}: no such directory") from None
@@ -119,7 +122,7 @@ class RunDirectory:
     def summary(self) -> dict[str, Any] | None:
         """Return the summary; None if the run has not ended, or did not end well."""
         try:
-            decoded = msgspec.json.decode((self.path / SUMMARY).read_bytes())
+            decoded = msgspec.json.decode(read_regular(self.path / SUMMARY, RECORD_BYTES_MAX))
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
         return decoded if isinstance(decoded, dict) else None

@@ -29,7 +29,7 @@ def locked(directory: Path) -> Iterator[None]:
         DiskFailedError: the disk is full or broken.
     """
     try:
-        descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:
         raise run_directory_error(error, f"{directory / LOCK}: cannot be opened") from None
     try:
@@ -49,7 +49,7 @@ def locked(directory: Path) -> Iterator[None]:
 def holder_of(directory: Path) -> str | None:
     """Return the process that works on a run directory, as "process 12 on host"; None if there is none."""
     try:
-        descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
     try:

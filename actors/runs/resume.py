@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from actors.core.errors import ResumeRefusedError, RunDirectoryError
+from actors.core.files import read_regular
 from actors.factory.domains import build_domain
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
@@ -131,7 +132,7 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
         ConfigError: it is missing, or is not what PRISM wrote.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, 4 * RESOLVED_LENGTH_MAX).decode()
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

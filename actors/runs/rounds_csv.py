@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterable
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
 from actors.core.errors import JournalError
+from actors.core.files import read_regular
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.run_store import RunStore
 from actors.runtime.simulation import Simulation
 
 ROUNDS = "rounds.csv"
+ROUNDS_BYTES_MAX = 1 << 32
+"""The most bytes of a file of rounds that is read: more than the longest run writes."""
 
 RoundsTable = dict[str, list[float]]
 """`{column: its value in each round}`."""
@@ -85,8 +89,8 @@ def read_rounds(path: Path) -> RoundsTable:
         JournalError: it is not what PRISM wrote.
     """
     try:
-        with path.open(newline="", encoding="ascii") as file:
-            header, *rows = list(csv.reader(file)) or [[]]
+        text = read_regular(path, ROUNDS_BYTES_MAX).decode("ascii")
+        header, *rows = list(csv.reader(StringIO(text, newline=""))) or [[]]
         return {name: [_number(row[index]) for row in rows] for index, name in enumerate(header)}
     except FileNotFoundError:
         return {}

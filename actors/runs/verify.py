@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import file_digest
 from pathlib import Path
 from typing import NamedTuple
 
 from actors.core.errors import JournalError, RunDirectoryError
+from actors.core.files import sha256_of
 from actors.core.frames import ORIGIN, digest_of
 from actors.factory.input_files import locate_input
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
@@ -133,8 +133,7 @@ def _inputs(header: Header | None) -> Iterator[Finding]:
     """Check that the input files are those that the run began with."""
     for name, was in (header.inputs if header is not None else {}).items():
         try:
-            with locate_input(name).open("rb") as file:
-                sha256 = file_digest(file, "sha256").hexdigest()
+            sha256 = sha256_of(locate_input(name))
         except OSError as error:
             detail = f"cannot be read: {error.strerror}; looked up from {Path.cwd()}"
             yield Finding(name, False, detail, is_input=True)

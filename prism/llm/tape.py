@@ -215,6 +215,8 @@ class Tape:
             raise TapeError(path, "there is no such tape; record it first")
         if mode == "record":
             check_place(path)
+            if path.exists() and not path.is_file():
+                raise TapeError(path, "is no regular file, and a tape is one")
         try:
             self._file = sqlite3.connect(path, timeout=10.0, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import pytest
@@ -101,6 +102,15 @@ def test_another_file_is_refused_and_left_alone(
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("mode", ["record", "replay"])
+def test_a_pipe_in_place_of_a_tape_is_refused_and_not_waited_for(
+    mode: Literal["record", "replay"], tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "run.tape")
+    with pytest.raises(TapeError, match="is no regular file" if mode == "record" else "there is no such tape"):
+        Tape(tmp_path / "run.tape", mode)
+
+
 def test_a_tape_that_is_not_there_is_one_line(path: Path) -> None:
     with pytest.raises(TapeError, match=r"run\.tape: there is no such tape; record it first$"):
         Tape(path, "replay")
@@ -111,7 +121,7 @@ def test_a_tape_that_is_not_there_is_one_line(path: Path) -> None:
         Tape(path, "replay")
     path.unlink()
     path.mkdir()
-    with pytest.raises(TapeError, match="cannot be opened"):
+    with pytest.raises(TapeError, match="is no regular file"):
         Tape(path, "record")
 
 

@@ -10,6 +10,7 @@ import pytest
 from actors.factory.input_files import load_population, parse_graph, read_input
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import InputError
+from prism.social.graph import FollowGraph
 from tests.paths import DATA
 
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
@@ -56,6 +57,34 @@ def test_a_gzip_file_is_unpacked_and_hashed_as_it_lies_on_the_disk(here: Path) -
     assert source.sha256 == hashlib.sha256(packed).hexdigest()
 
 
+def test_a_file_that_unpacks_to_far_more_than_text_does_is_refused_before_it_is_all_unpacked(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.factory.input_files.UNPACK_FREE_BYTES", 1000)
+    packed = gzip.compress(b"1 2\n" * 100_000)
+    Path("t.txt.gz").write_bytes(packed)
+    with pytest.raises(InputError, match=f"unpacks to more than 100 times its size of {len(packed):,} bytes"):
+        read_input("t.txt.gz")
+
+
+def test_a_small_file_may_unpack_at_any_ratio(here: Path) -> None:
+    packed = gzip.compress(b"1 2\n" * 100_000)
+    assert len(packed) * 100 < 400_000
+    Path("t.txt.gz").write_bytes(packed)
+    assert len(read_input("t.txt.gz").data) == 400_000
+
+
+def test_what_does_not_fit_into_memory_is_told_by_the_files_name(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("t.txt").write_bytes(b"1 2")
+
+    def exhausted(*_: object, **__: object) -> FollowGraph:
+        raise MemoryError
+
+    monkeypatch.setattr("actors.factory.input_files.parse_edges", exhausted)
+    with pytest.raises(InputError, match=r"t\.txt: needs more memory than this process may use; take a sample"):
+        load_population(PopulationConfig(graph=GraphConfig(path="t.txt")), seed=1)
+
+
 def test_a_missing_file_is_named_with_the_directory_it_was_looked_for_in(here: Path) -> None:
     assert failure("graphs/t.txt") == f"graphs/t.txt: no such file in {here}/graphs"
 
@@ -66,7 +95,7 @@ def test_a_directory_is_no_file(here: Path) -> None:
 
 def test_a_pipe_is_no_file(here: Path) -> None:
     os.mkfifo("t.txt")
-    assert failure("t.txt") == "t.txt: is no regular file"
+    assert failure("t.txt") == "t.txt: is a named pipe: expected a file"
 
 
 def test_a_path_through_a_file_cannot_be_read(here: Path) -> None:

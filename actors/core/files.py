@@ -1,0 +1,104 @@
+"""Regular files, read under a limit: no pipe holds up a process, and no file takes more memory than it may."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+CHUNK_BYTES = 1 << 24
+"""The most bytes of one read. More memory than a file has is never asked for, whatever its limit is."""
+
+_KINDS: dict[str, Callable[[int], bool]] = {
+    "directory": stat.S_ISDIR,
+    "named pipe": stat.S_ISFIFO,
+    "socket": stat.S_ISSOCK,
+    "device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
+}
+
+
+class NotRegularError(OSError):
+    """A path that leads to something other than a regular file. It was not opened.
+
+    Args:
+        path: the path.
+        kind: the thing that is there: "directory", "named pipe", "socket" or "device".
+    """
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.kind = kind
+        super().__init__(None, f"is a {kind}, and not a regular file", str(path))
+
+
+class TooLargeError(OSError):
+    """A file that is larger than it may be. No more of it was read than that."""
+
+    def __init__(self, path: Path, bytes_max: int) -> None:
+        super().__init__(None, f"is larger than the {bytes_max:,} bytes that it may have", str(path))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """Open a regular file, or a symbolic link to one, for reading; yield its descriptor.
+
+    Raises:
+        NotRegularError: it is something else. To open a pipe would wait for its writer, and a device may do anything.
+        OSError: it cannot be opened.
+    """
+    _refuse_unless_regular(path, path.stat().st_mode)
+    # It may have been replaced by a pipe meanwhile: without O_NONBLOCK this would wait.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _refuse_unless_regular(path, os.fstat(descriptor).st_mode)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def read_regular(path: Path, bytes_max: int) -> bytes:
+    """Return the content of a regular file.
+
+    Raises:
+        NotRegularError: it is no regular file.
+        TooLargeError: it has more bytes than `bytes_max`.
+        OSError: it cannot be read.
+    """
+    with opened(path) as descriptor:
+        # The length is not trusted: files of /proc have none, and a file may grow while it is read.
+        if (
+            os.fstat(descriptor).st_size > bytes_max
+            or len(content := read_descriptor(descriptor, bytes_max)) > bytes_max
+        ):
+            raise TooLargeError(path, bytes_max)
+        return content
+
+
+def read_descriptor(descriptor: int, bytes_max: int) -> bytes:
+    """Return all that can be read from a descriptor, or `bytes_max` bytes and one more."""
+    chunks, left = list[bytes](), bytes_max + 1
+    while left and (chunk := os.read(descriptor, min(left, CHUNK_BYTES))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a regular file, hexadecimal.
+
+    Raises:
+        NotRegularError: it is no regular file.
+        OSError: it cannot be read.
+    """
+    digest = sha256()
+    with opened(path) as descriptor:
+        while chunk := os.read(descriptor, CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _refuse_unless_regular(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise NotRegularError(path, next((kind for kind, is_kind in _KINDS.items() if is_kind(mode)), "special file"))

@@ -1,0 +1,125 @@
+"""A user's files: what is no file, or is too large for the memory, is one line and an exit code, and never a hang."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.command import Ended, Prism
+from tests.paths import ROOT
+from tests.patience import HANG_S
+
+ADDRESS_SPACE = 500 * 2**20
+"""Bytes of address space that the processes here may use. The interpreter with all packages needs about 250 MiB."""
+
+
+def limited(*arguments: str, cwd: Path, stdin: bytes = b"") -> Ended:
+    """Return how the command line ends in a process that may use `ADDRESS_SPACE`."""
+    # Without this OpenBLAS takes more for each processor of the machine.
+    environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "OPENBLAS_NUM_THREADS": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "actors.cli", *arguments],
+        cwd=cwd,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        timeout=HANG_S,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE)),
+        check=False,
+    )
+    return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "small.yaml").write_text("simulation: {ticks: 1}\npopulation: {size: 5, graph: {degree: 2}}\n")
+    (tmp_path / "ties.yaml").write_text("simulation: {ticks: 1}\npopulation: {graph: {path: ties.txt}}\n")
+    (tmp_path / "packed.yaml").write_text("simulation: {ticks: 1}\npopulation: {graph: {path: ties.txt.gz}}\n")
+    return tmp_path
+
+
+COMMANDS: Sequence[Sequence[str]] = (["validate", "--build"], ["run", "--quiet"])
+
+
+@pytest.mark.process
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_small_file_needs_little_memory_though_the_limit_of_a_file_is_high(
+    command: Sequence[str], here: Path
+) -> None:
+    (here / "ties.txt").write_text("1 2\n2 3\n")
+    ended = limited(*command, "ties.yaml", cwd=here)
+    assert (ended.code, ended.err if command[0] == "run" else "") == (0, "")
+
+
+@pytest.mark.process
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_file_that_does_not_fit_into_memory_is_one_line(command: Sequence[str], here: Path) -> None:
+    lines = b"".join(b"%d %d\n" % (number, number + 1) for number in range(100_000))
+    with (here / "ties.txt").open("wb") as file:
+        for _ in range(100):
+            file.write(lines)
+    ended = limited(*command, "ties.yaml", cwd=here)
+    assert ended.code == 3, ended
+    problem = "ties.txt: needs more memory than this process may use; take a sample, or allow more"
+    assert ended.err.splitlines()[-1] == f"prism: {problem}"
+    assert "Traceback" not in ended.err
+    assert not (here / "runs").exists()
+
+
+@pytest.mark.process
+@pytest.mark.long
+def test_a_small_file_that_unpacks_to_gigabytes_is_one_line(here: Path) -> None:
+    block = b"1 2\n" * (1 << 20)
+    with gzip.open(here / "ties.txt.gz", "wb") as file:
+        for _ in range(100):
+            file.write(block)
+    ended = limited("run", "--quiet", "packed.yaml", cwd=here)
+    assert ended.code == 3
+    assert ended.err.startswith("prism: ties.txt.gz: unpacks to more than 100 times its size of ")
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["directory", "named pipe", "device"])
+@pytest.mark.parametrize("command", ["validate", "run"])
+@pytest.mark.parametrize("where", ["configuration", "population.graph.path", "population.profiles"])
+def test_what_is_no_file_is_refused_at_once_by_its_kind(
+    kind: str, command: str, where: str, here: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(here)
+    name = "/dev/zero" if kind == "device" else "odd"
+    if kind == "directory":
+        Path(name).mkdir()
+    elif kind == "named pipe":
+        os.mkfifo(name)
+    arguments = [name] if where == "configuration" else ["small.yaml", "--set", f"{where}={name}"]
+    ended = prism(command, *arguments)
+    expected = "; expected a YAML file" if where == "configuration" else ": expected a file"
+    assert (ended.code, ended.err) == (3, f"prism: {name}: is a {kind}{expected}\n")
+
+
+@pytest.mark.process
+@pytest.mark.long
+def test_a_configuration_comes_from_a_pipe_that_the_process_was_given(here: Path) -> None:
+    text = (here / "small.yaml").read_bytes()
+    assert limited("validate", "/dev/stdin", cwd=here, stdin=text).code == 0
+    ended = limited("validate", "/dev/stdin", cwd=here, stdin=b"#" * 10_000_000)
+    assert ended.code == 3
+    assert ended.err == "prism: /dev/stdin: is longer than the 65,536 characters that a configuration may have\n"
+
+
+def test_a_configuration_with_a_cut_character_behind_its_limit_is_too_long_and_not_broken(
+    here: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(here)
+    Path("long.yaml").write_bytes(b"#" + "\N{GRINNING FACE}".encode() * 100_000)
+    ended = prism("validate", "long.yaml")
+    assert ended.err == "prism: long.yaml: is longer than the 65,536 characters that a configuration may have\n"

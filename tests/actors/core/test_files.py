@@ -1,0 +1,104 @@
+"""Regular files: what is no file is refused before it is opened, and no more is read than allowed."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from actors.core.files import NotRegularError, TooLargeError, opened, read_descriptor, read_regular, sha256_of
+
+
+def test_a_file_is_read_whole_and_so_is_a_link_to_it(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"1 2\n")
+    (tmp_path / "link").symlink_to("f")
+    assert read_regular(tmp_path / "f", 4) == read_regular(tmp_path / "link", 4) == b"1 2\n"
+
+
+def test_a_file_that_is_one_byte_too_large_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"12345")
+    with pytest.raises(TooLargeError) as caught:
+        read_regular(tmp_path / "f", 4)
+    assert caught.value.strerror == "is larger than the 4 bytes that it may have"
+
+
+def test_a_file_without_a_length_is_read_under_the_limit_all_the_same() -> None:
+    """The files of /proc say that they have no bytes."""
+    assert b"MemTotal" in read_regular(Path("/proc/meminfo"), 1 << 20)
+    with pytest.raises(TooLargeError):
+        read_regular(Path("/proc/meminfo"), 10)
+
+
+def test_no_more_memory_is_asked_for_than_the_file_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "f").write_bytes(b"12345")
+    asked, read = list[int](), os.read
+
+    def noted(descriptor: int, size: int) -> bytes:
+        asked.append(size)
+        return read(descriptor, size)
+
+    monkeypatch.setattr(os, "read", noted)
+    assert read_regular(tmp_path / "f", 1 << 40) == b"12345"
+    assert max(asked) <= 1 << 24
+
+
+def test_a_large_file_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "f").open("wb") as file:
+        file.truncate(1 << 40)  # without a block on the disk
+    monkeypatch.setattr(os, "read", None)
+    with pytest.raises(TooLargeError):
+        read_regular(tmp_path / "f", 1 << 32)
+
+
+@pytest.mark.parametrize(
+    "kind", ["directory", "named pipe", "device", pytest.param("socket", marks=pytest.mark.network)]
+)
+def test_what_is_no_file_is_refused_by_its_kind_and_not_opened(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket may have 107 bytes
+    path = tmp_path / "p"
+    if kind == "directory":
+        path.mkdir()
+    elif kind == "named pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind("p")
+    else:
+        path = Path("/dev/zero")
+    monkeypatch.setattr(os, "open", None)
+    with pytest.raises(NotRegularError, match=f"is a {kind}, and not a regular file"), opened(path):
+        pass
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_meanwhile_does_not_wait_for_its_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "f", os.open
+    path.write_bytes(b"")
+
+    def replaced(*arguments: object) -> int:
+        path.unlink()
+        os.mkfifo(path)
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", replaced)
+    with pytest.raises(NotRegularError, match="named pipe"), opened(path):
+        pass
+
+
+def test_a_descriptor_is_read_to_its_end_or_to_a_byte_over_the_limit() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"12345")
+    assert read_descriptor(reader, 2) == b"123"
+    os.close(writer)
+    assert read_descriptor(reader, 100) == b"45"
+    os.close(reader)
+
+
+def test_the_hash_is_that_of_the_content(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"abc")
+    assert sha256_of(tmp_path / "f").startswith("ba7816bf8f01cfea")
