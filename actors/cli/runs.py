@@ -8,8 +8,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from actors.cli.question import show_question
 from actors.core.errors import RunDirectoryError
-from actors.runs.listing import ListedRun, runs_in
+from actors.runs.listing import ListedRun, run_paths, runs_in
 
 WIDEST = 10_000
 """Columns that a table may have if it is not shown on a terminal."""
@@ -17,8 +18,13 @@ WIDEST = 10_000
 
 @click.command()
 @click.argument("root", metavar="[DIR]", default="runs", type=click.Path(path_type=Path, file_okay=False))
-def runs(root: Path) -> None:
-    """List the runs in DIR (default: runs), or the one run that DIR is.
+@click.option(
+    "--question",
+    metavar="ID",
+    help="Show the question with this id, or the header X-Request-Id that a server got, instead of the list.",
+)
+def runs(root: Path, question: str | None) -> None:
+    """List the runs in DIR (default: runs), or the one run that DIR is; or show a question that one of them asked.
 
     \b
     running   a process works on it
@@ -28,6 +34,9 @@ def runs(root: Path) -> None:
     damaged   its journal or configuration cannot be read; `prism verify` shows why
     """
     try:
+        if question is not None:
+            show_question(question, root, run_paths(root))
+            return
         lines = runs_in(root)
     except OSError as error:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None

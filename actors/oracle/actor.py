@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+import secrets
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import anyio
 import anyio.abc
+import structlog
 
 from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
@@ -28,6 +30,7 @@ from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
+from prism.llm.question_id import ASKED, Asked, TraceIds
 from prism.llm.spending import cost_usd, metered
 from prism.statechart import ATTEMPT, Oracle
 
@@ -52,6 +55,7 @@ class OracleActor:
         ticks: returns the whole ticks of the run so far, for an error message.
         is_awaited: returns whether the tick under way cannot end without an answer.
         observer: is told of every call.
+        ids: the ids of questions, for the model's server and the log.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -70,6 +74,7 @@ class OracleActor:
         ticks: Callable[[], int] = lambda: 0,
         is_awaited: Callable[[], bool] = lambda: True,
         observer: Observer | None = None,
+        ids: TraceIds | None = None,
     ) -> None:
         self.oracle = oracle
         self.statistics = OracleCounters()
@@ -84,6 +89,9 @@ class OracleActor:
         self._priority = priority
         self._is_awaited = is_awaited
         self._observer = observer or Observer()
+        self._ids = ids or TraceIds(seed=0)
+        self._process = secrets.token_hex(3)
+        """It keeps the requests of two processes apart, and nothing else depends on it."""
         self._waiting: FairQueue[WaitingQuestion] = FairQueue()
         self._open: dict[QuestionName, WaitingQuestion] = {}
         """`{name: question}` from its arrival until its answer is sent; it survives a crash of the actor."""
@@ -281,6 +289,8 @@ class OracleActor:
         question = waiting.question
         self._observer.asked(call.begun - waiting.arrived)
         ATTEMPT.set(waiting.unreadable)  # of this task alone
+        if self.oracle.waits:
+            self._name_calls(waiting)
         answer = await self._ask(waiting, call.within_s)
         now = anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun, question.tick)
@@ -299,6 +309,16 @@ class OracleActor:
             await self._give_up(waiting, answer, calls)
         else:
             await self._retry(waiting, answer, pause_s, calls)
+
+    def _id(self, question: Question[Any]) -> str:
+        return self._ids.question(question.tick, question.agent, self._codec.encode(question))
+
+    def _name_calls(self, waiting: WaitingQuestion) -> None:
+        """Let the requests and the log lines of this task carry the id of its question."""
+        question = waiting.question
+        asked = Asked(self._id(question), self._ids.trace(question.tick), waiting.tries + 1, self._process)
+        ASKED.set(asked)
+        structlog.contextvars.bind_contextvars(question=asked.question)
 
     async def _ask(self, waiting: WaitingQuestion, within_s: float) -> Answer:
         """Return the oracle's answer, or a fallback. The calls that it takes are counted in any case."""
@@ -351,7 +371,7 @@ class OracleActor:
         for same in (waiting, *followers):
             question = same.question
             decided = same.decide(answer, now, self.statistics.spent_on(same.name))
-            self.statistics.count_answer(decided, now, answer.detail)
+            self.statistics.count_answer(decided, now, answer.detail, self._id(question) if answer.reason else "")
             self._share.add(answer)
             if answer.reason:
                 await self.oracle.record_fallback(self._codec.encode(question), answer.source, answer.reason)

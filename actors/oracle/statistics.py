@@ -82,7 +82,8 @@ class OracleCounters:
         self._spent_on_open: dict[QuestionName, Ledger] = {}
         """`{open question: its part of that}`."""
         self._unreported: Counter[str] = Counter()
-        self._detail = ""
+        self._detail = self._question = ""
+        """The latest failure in words, and the id of its question."""
         self._reported_at = float("-inf")
 
     def count_call(self, name: QuestionName) -> None:
@@ -100,18 +101,19 @@ class OracleCounters:
         self.retries[reason] += 1
         self._add(name, "retries", reason)
 
-    def count_answer(self, decided: Decided, now: float, detail: str = "") -> None:
+    def count_answer(self, decided: Decided, now: float, detail: str = "", question: str = "") -> None:
         """Count an answer or a fallback.
 
         Args:
-            detail: what happened, in words, if it is a fallback.
+            detail: what happened, in words, if it is a fallback; `question`: the question's id.
         """
         self._count_answer(decided)
         if decided.source not in FALLBACKS:
             self.latencies.add(decided.latency_s)
             return
         self._unreported[decided.reason] += 1
-        self._detail = detail or self._detail
+        if detail or not self._detail:
+            self._detail, self._question = detail, question
         if now - self._reported_at >= WARN_EVERY_S:
             self.report(now)
 
@@ -201,8 +203,9 @@ class OracleCounters:
     def report(self, now: float) -> None:
         """Log the fallbacks since the last report in one line, if there were any."""
         if self._unreported:
-            latest = {"latest": self._detail[:200]} if self._detail else {}
+            texts = {"latest": self._detail[:200], "question": self._question}
+            latest = {name: text for name, text in texts.items() if text}
             log.warning("oracle_fallbacks", actor="oracle", **dict(sorted(self._unreported.items())), **latest)
             self._unreported.clear()
-            self._detail = ""
+            self._detail = self._question = ""
             self._reported_at = now

@@ -55,6 +55,11 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @property
+    def name(self) -> str:
+        """The run's name: that of its directory."""
+        return self.path.absolute().name
+
     @classmethod
     def create(cls, out: Path | None, name: str) -> RunDirectory:
         """Create a run directory: `out`, or the next free `runs/<name>-001`.

@@ -147,7 +147,7 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
 
 @contextmanager
 def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Observer]:
-    with observed.observing(directory.path.resolve().name) as observer, directory.publishing(observed.address):
+    with observed.observing(directory.name) as observer, directory.publishing(observed.address):
         yield observer
 
 
@@ -251,7 +251,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         execute=execute,
     )
     with collector_paused():
-        simulation = Simulation(settings, run.domain, oracle, store, observer)
+        simulation = Simulation(settings, run.domain, oracle, store, observer, run.directory.name)
         restore(simulation, run.checkpoint)
     checkpointer = Checkpointer(simulation, store, checkpoint_interval(settings, run.domain))
     series = RoundsWriter(store, simulation, is_new=not has_rows)

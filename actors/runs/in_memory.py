@@ -38,7 +38,7 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
         with observed.observing(RUN_ID) as observer, ungrouped():
             async with open_oracle(config, domain, None, host.oracle) as opened:
                 with collector_paused():
-                    simulation = Simulation(config, domain, opened.oracle, None, host.observer or observer)
+                    simulation = Simulation(config, domain, opened.oracle, None, host.observer or observer, RUN_ID)
                 logs.tick = lambda: simulation.engine.tick
                 collector = RoundsCollector(simulation)
                 begun = perf_counter()

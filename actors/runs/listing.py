@@ -64,9 +64,14 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 def runs_in(root: Path) -> list[ListedRun]:
     """Return the runs directly below a directory, by name; or the one run that the directory is."""
+    return [list_run(path) for path in run_paths(root)]
+
+
+def run_paths(root: Path) -> list[Path]:
+    """Return the directories of those runs."""
     if (root / MANIFEST).is_file():
-        return [list_run(root)]
-    return [list_run(path) for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not _is_backtest(path)]
+        return [root]
+    return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not _is_backtest(path)]
 
 
 def _is_backtest(path: Path) -> bool:

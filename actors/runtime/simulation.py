@@ -30,6 +30,7 @@ from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.domain import Domain
+from prism.llm.question_id import TraceIds
 from prism.measure import Measure
 from prism.statechart import Oracle
 
@@ -65,6 +66,7 @@ class Simulation:
         oracle: the oracle that is asked; by default the domain's embedded one.
         record: keeps ticks and answers, and compares them with those recorded before; by default nothing does.
         observer: is told of the run; by default there is none.
+        name: the run's name, for the ids of its traces.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Simulation:
         oracle: Oracle[Any] | None = None,
         record: Record | None = None,
         observer: Observer | None = None,
+        name: str = "",
     ) -> None:
         self.config = config
         self.domain = domain
@@ -112,6 +115,7 @@ class Simulation:
             ticks=lambda: self.engine.tick,
             is_awaited=lambda: self.engine.is_waiting,
             observer=self._observer,
+            ids=TraceIds(seed=config.simulation.seed, run=name),
         )
         self.is_spent = False
         """True if the spend cap has ended the run."""

@@ -77,7 +77,12 @@ class App:
     async def handle(self, request: Request, link: Link) -> None:
         """Answer one request, and remember it."""
         exchange = Exchange(
-            method=request.method, path=request.path, body=readable(request.body), started_s=time.monotonic()
+            method=request.method,
+            path=request.path,
+            body=readable(request.body),
+            started_s=time.monotonic(),
+            request_id=request.headers.get("x-request-id", ""),
+            traceparent=request.headers.get("traceparent", ""),
         )
         self.requests += 1
         self.exchanges.append(exchange)

@@ -17,7 +17,8 @@ class Exchange(msgspec.Struct, kw_only=True):
 
     `body` is the decoded JSON, or the text where it is no JSON; of a body over 64 KiB the text up to there. `ended_s`
     is None while the server works on it; `status` is None if no head was sent, as in a hang or a reset; `abandoned`
-    means that the client left (or the server was stopped) before the end.
+    means that the client left (or the server was stopped) before the end. `request_id` and `traceparent` are those
+    headers, by which the client names the call.
     """
 
     method: str
@@ -29,6 +30,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     fault: Fault | None = None
     status: int | None = None
     abandoned: bool = False
+    request_id: str = ""
+    traceparent: str = ""
 
     def line(self) -> str:
         """Return the exchange as a line of JSON."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from time import perf_counter
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -17,6 +18,7 @@ from prism.errors import OracleUnavailableError
 from prism.llm.body import beginning_of, bound_body
 from prism.llm.context_window import PromptTooLongError
 from prism.llm.failure import LLMFailureException, Reason, Usage
+from prism.llm.question_id import ASKED
 from prism.llm.retry_after import retry_after_s
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
@@ -83,6 +85,19 @@ async def raise_for_status(response: httpx.Response) -> None:
         )
     if not response.is_success:
         raise StatusError(response.status_code, await beginning_of(response), retry_after_s(response.headers))
+
+
+async def name_question(request: httpx.Request) -> None:
+    """Add the headers that name the question, unless `llm.headers` has set them: a request hook."""
+    asked = ASKED.get()
+    if asked is not None:
+        asked.host = request.url.netloc.decode("ascii")
+        for name, value in asked.headers().items():
+            request.headers.setdefault(name, value)
+
+
+HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question], "response": [raise_for_status]}
+"""The hooks of every client."""
 
 
 @contextmanager

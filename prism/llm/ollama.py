@@ -22,7 +22,7 @@ from prism.llm.body import PLAIN
 from prism.llm.capabilities import Capabilities, Schema, added, canonical, messages_of, text_of
 from prism.llm.context_window import refuse_too_long
 from prism.llm.failure import LLMFailureException
-from prism.llm.http import LIMITS, StatusError, bounded_call, raise_for_status
+from prism.llm.http import HOOKS, LIMITS, StatusError, bounded_call
 from prism.llm.json_object import extract_object
 from prism.llm.letters import (
     LISTED,
@@ -82,7 +82,7 @@ class OllamaChatClient:
             follow_redirects=False,
             trust_env=False,
             limits=LIMITS,
-            event_hooks={"response": [raise_for_status]},
+            event_hooks=HOOKS,
         )
 
     @property

@@ -26,7 +26,7 @@ from prism.llm.capabilities import (
     text_of,
 )
 from prism.llm.failure import LLMFailureException
-from prism.llm.http import LIMITS, bounded_call, raise_for_status
+from prism.llm.http import HOOKS, LIMITS, bounded_call
 from prism.llm.json_object import extract_object
 from prism.llm.letters import (
     LISTED,
@@ -84,7 +84,7 @@ class OpenAICompatClient:
             params=self._address.query,
             trust_env=False,
             limits=LIMITS,
-            event_hooks={"response": [raise_for_status]},
+            event_hooks=HOOKS,
         )
 
     @property

@@ -1,0 +1,115 @@
+"""The questions of recorded runs, found by their ids: what was asked, its answer, and what the agent did with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from actors.core.errors import JournalError
+from actors.core.frames import DECODE_ERRORS, Damage
+from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.framed_files import read_frames
+from actors.persistence.journal import JOURNAL, answers_of, read_header
+from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
+from prism.agents import DECIDED, Question, Update
+from prism.llm.question_id import question_id
+
+_frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_Message = Update[Any] | Question[Any]
+_message: msgspec.msgpack.Decoder[_Message] = msgspec.msgpack.Decoder(_Message)
+
+
+class FoundQuestion(NamedTuple):
+    """A question of a run.
+
+    Args:
+        question: the question; None if its tick is not in the journal, so that only an answer to its agent is known.
+        answer: its answer in the oracle's log; None if there is none, as of the embedded oracle, which keeps no log.
+        effect: the update that the decision led to; None if the journal has none.
+    """
+
+    question: Question[Any] | None
+    answer: LoggedAnswer | None
+    effect: Update[Any] | None
+
+
+def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuestion | None:
+    """Return the question of a run that has an id; None if there is none.
+
+    It reads the journal up to the question's effect, about a gigabyte a second, and the oracle's log.
+
+    Args:
+        path: the run's directory.
+        tick, agent: those in the id.
+        wanted: the id.
+
+    Raises:
+        JournalError: a file cannot be read.
+    """
+    disk = RealDisk(path)
+    header, offset = read_header(disk)
+    ticks = _messages(disk, offset, tick)
+    messages = next(ticks, None)
+    if messages is None:
+        answer = next(_answers(disk, agent, tick), None)
+        return None if answer is None else FoundQuestion(None, answer, None)
+    for index, encoded in enumerate(messages):
+        question = _decoded(encoded)
+        if not isinstance(question, Question) or question.agent != agent:
+            continue
+        if question_id(header.seed, tick, agent, encoded) == wanted:
+            return FoundQuestion(question, _answer(disk, question), _effect(question, chain([messages[index:]], ticks)))
+    return None
+
+
+def _messages(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
+    """Yield the updates and questions of each tick from `first` on, as they were encoded, up to any damage."""
+    for tick, (_, frame) in enumerate(read_frames(disk, JOURNAL, offset)):
+        if isinstance(frame, Damage):
+            return
+        if tick >= first:
+            try:
+                yield [bytes(message) for message in _frame(answers_of(frame.payload))]
+            except DECODE_ERRORS as error:
+                raise JournalError(f"{JOURNAL}: tick {tick} cannot be read: {error}") from None
+
+
+def _decoded(message: bytes) -> _Message:
+    try:
+        return _message.decode(message)
+    except DECODE_ERRORS as error:
+        raise JournalError(f"{JOURNAL}: an answer of an agent cannot be read: {error}") from None
+
+
+def _answers(disk: Disk, agent: int, tick: int) -> Iterator[LoggedAnswer]:
+    """Yield the answers to an agent's questions of one tick."""
+    if ANSWERS not in disk.names():
+        return
+    for record in read_answers(disk):
+        if isinstance(record, Damage):
+            return
+        if (record[0].agent, record[0].asked) == (agent, tick):
+            yield record[0]
+
+
+def _answer(disk: Disk, question: Question[Any]) -> LoggedAnswer | None:
+    of_question = (b"", question_hash(question))
+    for answer in _answers(disk, question.agent, question.tick):
+        if answer.trigger == question.trigger and answer.question in of_question:
+            return answer
+    return None
+
+
+def _effect(question: Question[Any], ticks: Iterator[list[bytes]]) -> Update[Any] | None:
+    """Return the first update of the question's agent that comes of a decision on its trigger."""
+    for encoded in chain.from_iterable(ticks):
+        update = _decoded(encoded)
+        if not isinstance(update, Update) or (update.agent, update.trigger) != (question.agent, question.trigger):
+            continue
+        if update.source in DECIDED or update.reason == "stale":
+            return update
+    return None
