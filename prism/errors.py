@@ -142,7 +142,7 @@ class OracleFailedError(UnansweredError):
 
     def _message(self) -> str:
         is_spent = self.failure == "spent"
-        how = "`prism resume RUN --force --set oracle.max_calls=...`" if is_spent else "`prism resume`"
+        how = "`prism resume RUN --accept-settings --set oracle.max_calls=...`" if is_spent else "`prism resume`"
         rest = f"the run ends with the {self.tick} ticks before it; {how} goes on from there"
         return f"{super()._message()}; {rest if self.tick else 'nothing was run'}"
 

@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+import anyio
 import click
 
 from actors.cli.options import QUIET, RUN, TICKS, set_option
-from actors.cli.run_command import run_and_report
+from actors.cli.run_command import run_and_report, with_progress
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
-from actors.runs.resume import resume_run
+from actors.runs.resume import Accepted, Proof, ResumePlan, plan_resume, resume_run
+from actors.runs.upgrade import proof_begins, proof_ended, prove
+
+
+def _refuse_force(_: click.Context, __: click.Parameter, is_given: bool) -> None:  # click's
+    if is_given:
+        raise click.ClickException(
+            "--force is no more: use --accept-settings to go on with settings that cannot change the past, "
+            "--accept-code to go on with code that is not proved to give the same, --cut-damage to cut off damage"
+        )
 
 
 @click.command()
 @RUN
 @TICKS
 @set_option("metrics.enabled=true")
-@click.option(
-    "--force",
-    is_flag=True,
-    help="Resume although the code, or a setting that cannot change the past, has changed; and cut off damage.",
-)
+@click.option("--accept-settings", is_flag=True, help="Go on with changed settings, if they cannot change the past.")
+@click.option("--accept-code", is_flag=True, help="Go on with other code without the proof that it gives the same.")
+@click.option("--cut-damage", is_flag=True, help="Cut off damage that no crash explains, and run the rest again.")
+@click.option("--force", is_flag=True, hidden=True, expose_value=False, callback=_refuse_force)
 @QUIET
-def resume(path: Path, ticks: int | None, overrides: Sequence[str], *, force: bool, quiet: bool) -> None:
+def resume(  # noqa: PLR0913  # one for each option
+    path: Path,
+    ticks: int | None,
+    overrides: Sequence[str],
+    *,
+    accept_settings: bool,
+    accept_code: bool,
+    cut_damage: bool,
+    quiet: bool,
+) -> None:
     """Resume the run in the directory RUN where its files end.
 
     It starts from the latest checkpoint that agrees with the journal, runs the ticks after it again and compares each
     with the journal, then runs the rest. So a killed run ends with the journal of one that was never killed, and no
     question that has an answer is asked again. --ticks makes a run longer, also one that is done.
 
-    It refuses, and names the differences, if settings, input files or code are not those that the run began with.
+    It refuses, and names the differences, if settings or input files are not those that the run began with. Other code
+    must first do the ticks since the last checkpoint but one again, and give the same ones.
     """
     RunDirectory(path).manifest()
+    accepted = Accepted(code=accept_code, settings=accept_settings, damage=cut_damage)
     with locked(path):
-        run, notes = resume_run(path, ticks=ticks, overrides=overrides, force=force)
+        plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted)
+        run, notes = resume_run(plan, _prove(plan, quiet=quiet))
         for note in notes:
             click.echo(f"prism: {note}", err=True)
         if run.is_done:
@@ -43,3 +65,14 @@ def resume(path: Path, ticks: int | None, overrides: Sequence[str], *, force: bo
             click.echo(run.digest if quiet else text)
         else:
             run_and_report(run, quiet=quiet)
+
+
+def _prove(plan: ResumePlan, *, quiet: bool) -> Proof | None:
+    """Return the proof of the code, if there must be one. Its progress is shown."""
+    if not plan.must_be_proved:
+        return None
+    if not quiet:
+        click.echo(f"prism: {proof_begins(plan)}", err=True)
+    proof = anyio.run(partial(with_progress, partial(prove, plan), quiet=quiet))
+    click.echo(f"prism: {proof_ended(plan, proof)}", err=True)
+    return proof

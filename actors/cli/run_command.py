@@ -24,7 +24,7 @@ from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, execute
 from actors.runs.lock import locked
 from actors.runs.manifest import FALLBACK_SHARE, SPEND_CAP
-from actors.runs.resume import resume_run
+from actors.runs.resume import plan_resume, resume_run
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Progress, Simulation
@@ -100,7 +100,7 @@ def branch_and_report(
         if prepare:
             click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
             return
-        run, _ = resume_run(child.path)
+        run, _ = resume_run(plan_resume(child.path))
         try:
             run_and_report(run, quiet=quiet)
         except OracleUnavailableError:
@@ -125,7 +125,7 @@ def _print_fallbacks(summary: Summary, path: Path) -> None:
     if summary.stopped_by == FALLBACK_SHARE:
         text += (
             "; that is more than oracle.max_fallback_share; mend the server or the model before you go on, or allow "
-            "more with --force --set oracle.max_fallback_share=..."
+            "more with --accept-settings --set oracle.max_fallback_share=..."
         )
     click.echo(text, err=True)
 
@@ -139,7 +139,7 @@ def _cap(oracle: OracleConfig) -> str:
 
 def _print_resume_command(summary: Summary, path: Path, oracle: OracleConfig) -> None:
     if not summary.is_done:
-        raised = f" --force --set oracle.{_cap(oracle)}=..." if summary.stopped_by == SPEND_CAP else ""
+        raised = f" --accept-settings --set oracle.{_cap(oracle)}=..." if summary.stopped_by == SPEND_CAP else ""
         click.echo(f"prism: stopped with a checkpoint; continue with: prism resume {path}{raised}", err=True)
 
 

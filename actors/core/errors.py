@@ -19,6 +19,7 @@ PrismError
     +-- JournalError           a record that cannot be written or read
         +-- DiskFailedError    a full or broken disk, found when a file of a run is created or replaced
         +-- DamagedError       a file whose content is not what was written
+        +-- ForeignCheckpointError a checkpoint with the world of another version
         +-- DivergedError      a tick that was run again with another result
 """
 
@@ -214,6 +215,23 @@ class DamagedError(JournalError):
         self.problem = problem
         self.remedy = remedy
         super().__init__(f"{file}: damaged at byte {offset}: {problem}{f'; {remedy}' if remedy else ''}")
+
+
+class ForeignCheckpointError(JournalError):
+    """A checkpoint that holds the world of another version.
+
+    Args:
+        name: its file.
+        problem: what is not as this version has it.
+    """
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        self.problem = problem
+        super().__init__(
+            f"{name}: holds the world of another version, which {problem}; resume with that version, or move the "
+            "checkpoints away, and `prism resume` runs all of it again"
+        )
 
 
 class DivergedError(JournalError):

@@ -1,7 +1,8 @@
 """Recovery of a run from its files: it finds the whole frames, cuts off a torn tail, and chooses a checkpoint.
 
 A crash leaves at most a torn tail after the last frame that was synced. A checkpoint is written only after the frames
-before it were synced, so no crash explains damage before the latest checkpoint, and it is cut off only with `force`.
+before it were synced, so no crash explains damage before the latest checkpoint, and it is cut off
+only with `cut_damage`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from actors.persistence.journal import JOURNAL, Header, JournalScan, read_header
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, create_answers, scan_answers
 from actors.persistence.recorded_ticks import RecordedTicks
 
-REMEDY = "`prism verify` shows all of it; `prism resume --force` cuts the journal there and runs the rest again"
-REMEDY_OF_ANSWERS = "`prism verify` shows all of it; `prism resume --force` cuts the log there and asks again"
+REMEDY = "`prism verify` shows all of it; `prism resume --cut-damage` cuts the journal there and runs the rest again"
+REMEDY_OF_ANSWERS = "`prism verify` shows all of it; `prism resume --cut-damage` cuts the log there and asks again"
 
 
 class Recovered(NamedTuple):
@@ -39,26 +40,26 @@ class Recovered(NamedTuple):
     skipped: bool = False
 
 
-def recover(disk: Disk, *, repair: bool = True, before: int | None = None, force: bool = False) -> Recovered:
+def recover(disk: Disk, *, repair: bool = True, before: int | None = None, cut_damage: bool = False) -> Recovered:
     """Find the tick from which to resume, and cut off a tail that a crash has torn.
 
     Args:
         repair: False changes nothing on disk.
         before: choose no checkpoint of a later tick than this: 0 runs every tick again.
-        force: also cut off damage that no crash explains.
+        cut_damage: also cut off damage that no crash explains.
 
     Raises:
         JournalError: there is no journal, this version cannot read it, or a file cannot be read or repaired.
         DamagedError: a file was damaged after it had been written.
     """
     with reading("the run directory"):
-        recovered = _recover(disk, repair=repair, before=before, force=force)
+        recovered = _recover(disk, repair=repair, before=before, cut_damage=cut_damage)
         if repair:
             disk.sync_directory()  # a killed process may have left names that are not on the medium, even the journal's
         return recovered
 
 
-def _recover(disk: Disk, *, repair: bool, before: int | None, force: bool) -> Recovered:
+def _recover(disk: Disk, *, repair: bool, before: int | None, cut_damage: bool) -> Recovered:
     header, first = read_header(disk)
     notes: list[str] = []
     candidates = _checkpoints(disk, notes)
@@ -66,7 +67,7 @@ def _recover(disk: Disk, *, repair: bool, before: int | None, force: bool) -> Re
     scan = scan_journal(disk, first, offsets={checkpoint.position.journal_bytes for checkpoint in candidates})
     if (damage := scan.damage) is not None:
         newest = max((checkpoint.position.journal_bytes for checkpoint in candidates), default=0)
-        if not force and _was_durable(disk, JOURNAL, damage, newest):
+        if not cut_damage and _was_durable(disk, JOURNAL, damage, newest):
             raise DamagedError(JOURNAL, damage.offset, f"tick {scan.ticks}: {damage.problem}", REMEDY)
         notes.append(f"{JOURNAL}: cut at byte {damage.offset}, after {scan.ticks} whole ticks ({damage.problem})")
         if repair:
@@ -83,7 +84,7 @@ def _recover(disk: Disk, *, repair: bool, before: int | None, force: bool) -> Re
         if repair:
             disk.remove(checkpoint.name)
     durable = max((checkpoint.position.answers_end for checkpoint in candidates), default=0)
-    answers_end = _repair_answers(disk, notes, durable, repair=repair, force=force)
+    answers_end = _repair_answers(disk, notes, durable, repair=repair, cut_damage=cut_damage)
     recorded = _recorded_ticks(disk, first, scan, answers_end, chosen)
     return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
 
@@ -106,8 +107,8 @@ def _checkpoints(disk: Disk, notes: list[str]) -> list[Checkpoint]:
     return readable
 
 
-def _repair_answers(disk: Disk, notes: list[str], durable: int, *, repair: bool, force: bool) -> int:
-    """Cut a torn tail off the oracle's log, and return its length then. Durable bytes are cut only with `force`."""
+def _repair_answers(disk: Disk, notes: list[str], durable: int, *, repair: bool, cut_damage: bool) -> int:
+    """Cut a torn tail off the oracle's log, and return its length then. `cut_damage` also cuts durable bytes."""
     if ANSWERS not in disk.names():
         if not repair:
             return 0
@@ -115,7 +116,7 @@ def _repair_answers(disk: Disk, notes: list[str], durable: int, *, repair: bool,
         notes.append(f"{ANSWERS}: is missing; an empty one was created")
     _, end, damage = scan_answers(disk)
     if damage is not None:
-        if not force and _was_durable(disk, ANSWERS, damage, durable):
+        if not cut_damage and _was_durable(disk, ANSWERS, damage, durable):
             raise DamagedError(ANSWERS, damage.offset, damage.problem, REMEDY_OF_ANSWERS)
         notes.append(f"{ANSWERS}: cut at byte {damage.offset} ({damage.problem})")
         if repair:

@@ -28,9 +28,10 @@ from actors.runs.execute import Display, Host, Run, execute
 from actors.runs.in_memory import execute_in_memory
 from actors.runs.lock import locked
 from actors.runs.result import RunResult, read_result
-from actors.runs.resume import resume_run
+from actors.runs.resume import plan_resume, resume_run
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from actors.runs.signals import StopOnInterrupt
+from actors.runs.upgrade import prove
 from actors.runtime.simulation import Progress
 from prism.config import Config
 from prism.errors import ConfigError, OracleUnavailableError
@@ -111,7 +112,8 @@ def resume(
 ) -> RunResult:
     """Go on with the run in a directory where its files end, and return its result, as `prism resume` does.
 
-    In a notebook use `await resume_async(...)`.
+    With other code than before, recorded ticks are done again and compared first. In a notebook use
+    `await resume_async(...)`.
 
     Args:
         path: the run's directory.
@@ -160,9 +162,11 @@ async def _run(config: Config, built: BuiltDomain, out: str | os.PathLike[str] |
 async def _resume(path: Path, ticks: int | None, host: Host) -> RunResult:
     await to_thread.run_sync(RunDirectory(path).manifest)
     async with in_threads(locked(path)):
-        resumed = (await to_thread.run_sync(partial(resume_run, path, ticks=ticks))).run
+        plan = await to_thread.run_sync(partial(plan_resume, path, ticks=ticks))
+        proof = await prove(plan, oracle=host.oracle) if plan.must_be_proved else None
+        resumed = (await to_thread.run_sync(resume_run, plan, proof)).run
         _refuse_two_observers(resumed.config, host.observer)
-        if resumed.is_done:
+        if await to_thread.run_sync(lambda: resumed.is_done):
             return await to_thread.run_sync(read_result, path)
         async with in_threads(observation(resumed.config)) as observed:
             return await _execute(resumed, host, observed)

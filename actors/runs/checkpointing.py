@@ -6,7 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from actors.core.errors import JournalError
+import msgspec
+
+from actors.core.errors import ForeignCheckpointError
 from actors.persistence.checkpoint import Checkpoint, Position, columns_of
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.run_store import RunStore
@@ -79,22 +81,19 @@ def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
     """Restore a simulation from a checkpoint; without one it stays at tick 0.
 
     Raises:
-        JournalError: the world has other columns, for instance of another version.
+        ForeignCheckpointError: the world has other columns, for instance of another version.
     """
     if checkpoint is None:
         return
     columns, problem = columns_of(checkpoint), ""
     try:
         simulation.restore(checkpoint.state, columns)
-    except (KeyError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
         problem = f"cannot be read ({type(error).__name__}: {error})"
     if unread := columns.unread:
         problem = problem or f"has {', '.join(unread)} besides"
     if problem:
-        raise JournalError(
-            f"{checkpoint.name}: holds the world of another version, which {problem}; resume with that version, or "
-            "move the checkpoints away, and `prism resume --force` runs all of it again"
-        )
+        raise ForeignCheckpointError(checkpoint.name, problem)
 
 
 def checkpoint_interval(config: Config, domain: Domain) -> int:

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from actors.core.errors import ResumeRefusedError
+from actors.core.errors import ResumeRefusedError, RunDirectoryError
 from actors.persistence.journal import LENGTH_SETTINGS, METRICS_SECTION, Header
-from actors.runs.manifest import Manifest, manifest_of
+from actors.runs.code import source_sha256
+from actors.runs.manifest import OWN_PACKAGE, Manifest, Upgrade, Version, manifest_of
 from prism.config import Config
 
 SAFE = ("llm.", "run.", "oracle.")
@@ -38,12 +39,12 @@ _MISSING = object()
 
 
 def refuse_unless_compatible(
-    path: Path, header: Header, manifest: Manifest, config: Config, inputs: dict[str, str], *, force: bool
+    path: Path, header: Header, manifest: Manifest, config: Config, inputs: dict[str, str], *, accept_settings: bool
 ) -> Manifest:
-    """Return the manifest of the resumed run, if it may be resumed.
+    """Return the manifest of the resumed run, if its settings and input files allow it. Its code is another question.
 
     Args:
-        force: accept differences that cannot change the past, now and at every later resume.
+        accept_settings: accept settings that cannot change the past, now and at every later resume.
 
     Raises:
         ResumeRefusedError: it may not be resumed; the message names every difference.
@@ -54,14 +55,14 @@ def refuse_unless_compatible(
         for name, sha256 in inputs.items()
         if name in header.inputs and header.inputs[name] != sha256
     ]
-    harmless = [change for key, change in settings if is_safe(key)] + _changed_code(manifest, config, inputs)
+    harmless = [change for key, change in settings if is_safe(key)]
     risky = [key for key, _ in settings if not is_safe(key)]
     if risky or files:
         changes = [*(change for key, change in settings if key in risky), *files, *harmless]
         is_past = bool(files) or any(key.startswith(PAST) for key in risky)
         raise ResumeRefusedError(path, changes, PUT_IT_BACK if is_past else BRANCH_OFF)
-    if harmless and not force:
-        raise ResumeRefusedError(path, harmless, "Put it back, or continue anyway with --force.")
+    if harmless and not accept_settings:
+        raise ResumeRefusedError(path, harmless, "Put it back, or continue anyway with --accept-settings.")
     new = manifest_of(config, inputs)
     now = dict(_flat(msgspec.to_builtins(config), ""))
     return msgspec.structs.replace(
@@ -74,6 +75,14 @@ def refuse_unless_compatible(
     )
 
 
+def refuse_needless_settings(path: Path, header: Header, manifest: Manifest, config: Config) -> None:
+    """Refuse --accept-settings where there is nothing to accept: then something else is meant."""
+    if not any(is_safe(key) for key, _ in unaccepted(header, manifest, config)):
+        raise RunDirectoryError(
+            f"{path}: --accept-settings is not needed: no setting has changed since the run was last resumed, or began"
+        )
+
+
 def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[tuple[str, str]]:
     """Yield the `changed_settings` that were not accepted at an earlier resume."""
     now = dict(_flat(msgspec.to_builtins(config), ""))
@@ -83,11 +92,15 @@ def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[t
 
 
 def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:
-    """Yield `(key, the change in words)` of every setting that differs from the journal's header."""
+    """Yield `(key, the change in words)` of every setting that differs from the journal's header.
+
+    A setting that the version which began the run did not have is no difference at its default, which changes no run.
+    """
     now = dict(_flat(msgspec.to_builtins(config), ""))
     then = dict(_flat(header.config, ""))
+    new = {key: value for key, value in _flat(msgspec.to_builtins(Config()), "") if key not in then}
     for key in sorted(now.keys() | then.keys()):
-        if key.startswith(f"{METRICS_SECTION}."):
+        if key.startswith(f"{METRICS_SECTION}.") or (key in new and now.get(key) == new[key]):
             continue
         if key not in {f"simulation.{name}" for name in LENGTH_SETTINGS} and now.get(key) != then.get(key):
             yield key, f"{key} is {_as_json(now.get(key))}, was {_as_json(then.get(key))} when the run began"
@@ -98,16 +111,38 @@ def is_safe(key: str) -> bool:
     return key.startswith(SAFE) and not key.startswith(UNSAFE)
 
 
-def _changed_code(manifest: Manifest, config: Config, inputs: dict[str, str]) -> list[str]:
-    now = manifest_of(config, inputs)
+def changed_code(before: Manifest, now: Manifest) -> list[str]:
+    """Return the differences of code and packages, in words; empty if the code that decides a run is the same.
+
+    Another version of PRISM with the same code is no difference.
+    """
+    is_same = now.code == before.code
     changes = [
         f"{package} is {now.packages.get(package, 'unknown to this version')}, was {was}"
-        for package, was in manifest.packages.items()
-        if now.packages.get(package) != was
+        for package, was in before.packages.items()
+        if now.packages.get(package) != was and not (is_same and package == OWN_PACKAGE)
     ]
-    if now.code != manifest.code:
-        changes.append(f"PRISM's code has changed (sha256 {now.code[:12]}, was {manifest.code[:12]})")
+    if not is_same and before.code != source_sha256():
+        changes.append(f"PRISM's code has changed (sha256 {now.code[:12]}, was {before.code[:12]})")
     return changes
+
+
+def upgrade_of(before: Manifest, now: Manifest, tick: int, proved: tuple[int, int] | None) -> Upgrade:
+    """Return the record of a change to other code after this many ticks.
+
+    Args:
+        proved: as in `Upgrade`.
+    """
+    names = sorted(
+        name
+        for name in before.packages.keys() | now.packages.keys()
+        if before.packages.get(name) != now.packages.get(name)
+    )
+    versions = (
+        Version(code=of.code, packages={name: of.packages[name] for name in names if name in of.packages})
+        for of in (before, now)
+    )
+    return Upgrade(tick=tick, before=next(versions), after=next(versions), proved=proved)
 
 
 def _as_json(value: object) -> str:

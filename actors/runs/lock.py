@@ -40,8 +40,10 @@ def locked(directory: Path) -> Iterator[None]:
         except OSError as error:  # a file system without locks
             raise RunDirectoryError(f"{directory / LOCK}: cannot be locked: {error.strerror}") from None
         _write_holder(descriptor, directory)
-        yield
-        os.ftruncate(descriptor, 0)
+        try:
+            yield
+        finally:
+            os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import platform
-from hashlib import sha256
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-import prism
+from actors.runs.code import code_sha256
 from prism.config import Config
 
 SPEND_CAP, FALLBACK_SHARE = "spend_cap", "fallback_share"
 OUTAGE, REFUSED, NO_ANSWER, UNAVAILABLE = "outage", "refused", "no_answer", "unavailable"
 """The reasons, besides signals, for which a run stops before its last tick: its settings, or its oracle."""
 
-PACKAGES = ("prism-sim", "anyio", "igraph", "msgspec", "numpy", "xxhash")
+OWN_PACKAGE = "prism-sim"
+PACKAGES = (OWN_PACKAGE, "anyio", "igraph", "msgspec", "numpy", "xxhash")
 """The packages whose versions could change a result."""
 
 
@@ -56,18 +55,51 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.reason} ({self.detail})" if self.detail else self.reason
 
 
+class Version(msgspec.Struct, frozen=True, kw_only=True):
+    """The code that a run is executed by.
+
+    Args:
+        code: as in `Manifest`.
+        packages: `{package: version}` of those that an upgrade has changed.
+    """
+
+    code: str
+    packages: dict[str, str]
+
+
+class Upgrade(msgspec.Struct, frozen=True, kw_only=True):
+    """The change of a run to other code.
+
+    Args:
+        tick: ticks of the run then.
+        proved: `(first, end)`: the new code did the ticks from `first` up to, but without, `end` again, and each came
+            out as it is in the journal. None if the change was accepted without that.
+    """
+
+    tick: int
+    before: Version
+    after: Version
+    proved: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        proof = "not proved"
+        if self.proved is not None:
+            proof = f"proved on ticks {self.proved[0]:,} to {self.proved[1] - 1:,}"
+        return f"other code after {self.tick:,} ticks, {proof if self.tick else 'before any tick'}"
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The manifest of a run: what it was made of.
 
     Args:
-        code: SHA-256 over the source of `prism`, which decides everything in the journal.
+        code: SHA-256 over the syntax trees of the code that decides everything in the journal.
         inputs: `{input file: SHA-256}`.
         oracle: the oracle in words: backend, model, server and its version, tape.
         capabilities: `{dimension: the way in which the model's server is asked}`; empty without a server.
         forks: the branchings that led to the run, the oldest first; empty for a run that is no fork.
         resumed: the ticks at which it was resumed.
-        accepted: `{setting: value}` that `prism resume --force` has changed. Packages and code of that resume replace
-            the earlier ones.
+        accepted: `{setting: value}` that `prism resume --accept-settings` has changed.
+        upgrades: its changes to other code, the oldest first. `packages` and `code` are those of the latest.
         stopped: what stopped the run before its last tick; None if nothing did, or it crashed.
     """
 
@@ -82,6 +114,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     forks: tuple[Fork, ...] = ()
     resumed: tuple[int, ...] = ()
     accepted: dict[str, Any] = {}
+    upgrades: tuple[Upgrade, ...] = ()
     stopped: Stop | None = None
 
 
@@ -95,12 +128,3 @@ def manifest_of(config: Config, inputs: dict[str, str]) -> Manifest:
         seed=config.simulation.seed,
         inputs=inputs,
     )
-
-
-def code_sha256() -> str:
-    """Return the SHA-256 over the source of `prism`: file names and contents, in order of name."""
-    digest = sha256()
-    root = Path(prism.__path__[0])
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()

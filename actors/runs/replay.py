@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import anyio
 
-from actors.core.errors import JournalError, RunDirectoryError, first_error
+from actors.core.errors import DivergedError, JournalError, RunDirectoryError, first_error
 from actors.core.messages import Decided
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
+from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, RecordedAnswers
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import recover
-from actors.runs.compatibility import refuse_unless_compatible
+from actors.runs.checkpointing import restore
+from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
 from actors.runtime.simulation import Simulation
 from prism.agents import Question
@@ -77,6 +80,10 @@ class Replay(Record):
         """Return the agents whose decisions came too late in this tick."""
         return self._recorded.late_agents(tick)
 
+    def is_recorded(self, tick: int) -> bool:
+        """Return True for every tick of the journal: none of them waits for `run.tick_s`, or ends the run early."""
+        return tick < self._recorded.ticks
+
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """Return the recorded answer; None if there is none."""
         return self._answers.take(question)
@@ -116,14 +123,69 @@ async def replay(
     # Checked first, so that other settings or files do not look like a wrong result. Other code is allowed: to find out
     # whether it gives the same result is what a replay is for.
     built = build_domain(config)
-    refuse_unless_compatible(directory.path, recovered.header, manifest, config, built.inputs, force=True)
+    now = refuse_unless_compatible(
+        directory.path, recovered.header, manifest, config, built.inputs, accept_settings=True
+    )
     record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end))
-    simulation: Simulation | None = None
-    for part in parts_of(directory, config, ticks):
-        domain = built.domain if part.config is config else build_domain(part.config).domain
-        simulation = await _run_part(simulation, part, domain, record, on_begin)
+    try:
+        simulation = await run_parts(parts_of(directory, config, ticks), config, built.domain, record, on_begin)
+    except DivergedError as error:
+        raise DivergedError(
+            error.tick, "; ".join([error.difference, *_other_code(manifest, now, error.tick)])
+        ) from None
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
+    return simulation
+
+
+def _other_code(before: Manifest, now: Manifest, tick: int) -> list[str]:
+    """Return the differences of code that may be why this tick has come out differently, in words."""
+    upgrades = [
+        f"the run went on with other code after tick {upgrade.tick:,}, "
+        + ("without a proof" if upgrade.proved is None else f"proved from tick {upgrade.proved[0]:,} on")
+        for upgrade in before.upgrades
+        if upgrade.proved is None or tick < upgrade.proved[0]
+    ]
+    return [*changed_code(before, now), *upgrades]
+
+
+async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
+    parts: Sequence[Part],
+    config: Config,
+    domain: Domain,
+    record: Replay,
+    on_begin: Callable[[Simulation], None],
+    *,
+    start: Checkpoint | None = None,
+    own_oracle: Oracle[Any] | None = None,
+) -> Simulation | None:
+    """Run the parts of a run, one after the other, and return the simulation after the last; None without parts.
+
+    Args:
+        config: the configuration of the last part; `domain`: the domain that it describes.
+        start: the checkpoint from which the first part starts; None for tick 0.
+        own_oracle: an oracle that computes its answers, in place of the configured one.
+
+    Raises:
+        DivergedError: a tick has another result.
+        ForeignCheckpointError: the checkpoint holds the world of another version.
+    """
+    simulation: Simulation | None = None
+    for part in parts:
+        oracle = own_oracle
+        if oracle is None and part.config.oracle.backend != "choice":
+            oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")
+        before = simulation
+        simulation = Simulation(
+            part.config, domain if part.config is config else build_domain(part.config).domain, oracle, record
+        )
+        simulation.ticks = part.until
+        if before is not None:
+            await copy_state(before, simulation)
+        else:
+            restore(simulation, start)
+        on_begin(simulation)
+        await _run(simulation)
     return simulation
 
 
@@ -137,25 +199,14 @@ def parts_of(directory: RunDirectory, config: Config, ticks: int) -> list[Part]:
     ]
 
 
-async def _run_part(
-    before: Simulation | None, part: Part, domain: Domain, record: Replay, on_begin: Callable[[Simulation], None]
-) -> Simulation:
-    """Run a part from the state that the part before it ended in, and return its simulation."""
-    oracle = None
-    if part.config.oracle.backend != "choice":
-        oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")
-    simulation = Simulation(part.config, domain, oracle, record)
-    simulation.ticks = part.until
-    if before is not None:
-        await copy_state(before, simulation)
-    on_begin(simulation)
+async def _run(simulation: Simulation) -> None:
+    """Run a simulation to its end; raise the error of PRISM that ends it without the group around it."""
     try:
         await simulation.run()
     except BaseExceptionGroup as group:
         if (error := first_error(group, PrismError)) is not None:
             raise error from None
         raise
-    return simulation
 
 
 async def copy_state(before: Simulation, after: Simulation) -> None:

@@ -3,28 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from actors.core.errors import ResumeRefusedError, RunDirectoryError
+from actors.core.errors import DamagedError, ForeignCheckpointError, ResumeRefusedError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.factory.domains import build_domain
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
-from actors.persistence.recovery import recover
-from actors.runs.compatibility import refuse_unless_compatible
+from actors.persistence.recovery import Recovered, recover
+from actors.runs.checkpointing import restore
+from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible, upgrade_of
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.execute import Run
 from actors.runs.manifest import SPEND_CAP, Manifest
 from actors.runs.rounds_csv import ROUNDS, covered_ticks
+from actors.runtime.simulation import Simulation
 from prism.config import LENGTH_MAX, Config, load_config
+from prism.domain import Domain
 from prism.errors import ConfigError
 
 RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
 """The longest resolved configuration. With all defaults, and a line for each item, it is several times longer."""
+
+
+class Accepted(NamedTuple):
+    """The differences despite which a run is to be resumed.
+
+    Args:
+        code: other code, without the proof that it gives the same ticks.
+        settings: settings that cannot change the past.
+        damage: damage that no crash explains: it is cut off.
+    """
+
+    code: bool = False
+    settings: bool = False
+    damage: bool = False
+
+
+NOTHING = Accepted()
+
+
+class ResumePlan(NamedTuple):
+    """A resume that may begin once its code is proved, if it must be. Nothing on disk has changed so far.
+
+    Args:
+        before: its manifest on disk; `manifest`: the one of the resumed run.
+        covered: the latest tick from which it may start; None for any.
+        cut_damage: cut off damage that no crash explains.
+        changes: the differences of code, in words.
+        must_be_proved: whether the ticks of the journal must come out the same under this code first.
+        notes: on what the resume does otherwise than usual, a sentence each.
+    """
+
+    directory: RunDirectory
+    config: Config
+    domain: Domain
+    before: Manifest
+    manifest: Manifest
+    covered: int | None
+    cut_damage: bool
+    changes: tuple[str, ...] = ()
+    must_be_proved: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Proof(NamedTuple):
+    """The ticks that came out under this code as they are in the journal: from `first` up to, but without, `end`."""
+
+    first: int
+    end: int
 
 
 class ResumedRun(NamedTuple):
@@ -34,57 +86,128 @@ class ResumedRun(NamedTuple):
     notes: list[str]
 
 
-def resume_run(
-    path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), force: bool = False
-) -> ResumedRun:
-    """Return a run that continues where its files end. The caller holds its lock.
+def plan_resume(
+    path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), accepted: Accepted = NOTHING
+) -> ResumePlan:
+    """Return the plan of a resume from where the run's files end, and change nothing. The caller holds its lock.
 
     Args:
         ticks: its length from now on; None keeps it.
         overrides: `a.b=value` each: settings from now on.
-        force: resume despite changes that cannot change the past, and despite damage.
+        accepted: the differences despite which it is resumed.
 
     Raises:
-        RunDirectoryError: it is no run, or may not be resumed.
+        RunDirectoryError: it is no run, or may not be resumed, or nothing needs to be accepted.
         JournalError: its journal cannot be used.
         ConfigError: its configuration cannot be used.
     """
     directory = RunDirectory(path)
-    manifest = directory.manifest()
+    before = directory.manifest()
     _refuse_without_journal(directory)
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
     config = read_resolved(path / CONFIG, [*overrides, *length])
     disk = RealDisk(path, syncs=config.run.sync)
     domain, inputs = build_domain(config)
-    manifest = refuse_unless_compatible(path, read_header(disk)[0], manifest, config, inputs, force=force)
+    header, _ = read_header(disk)
+    manifest = refuse_unless_compatible(path, header, before, config, inputs, accept_settings=accepted.settings)
+    if accepted.settings:
+        refuse_needless_settings(path, header, before, config)
+    if accepted.damage:
+        _refuse_cutting_nothing(path, disk)
     # A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
     covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
-    recovered = recover(disk, before=covered, force=force)
-    recorded, checkpoint, notes = recovered.recorded, recovered.checkpoint, recovered.notes
+    changes = tuple(changed_code(before, manifest))
+    if accepted.code and not changes:
+        raise RunDirectoryError(f"{path}: --accept-code is not needed: the code is that of the run")
+    plan = ResumePlan(directory, config, domain, before, manifest, covered, accepted.damage, changes)
+    return _plan_upgrade(plan, disk, is_accepted=accepted.code) if changes else plan
+
+
+def _plan_upgrade(plan: ResumePlan, disk: RealDisk, *, is_accepted: bool) -> ResumePlan:
+    """Return the plan of a resume with other code: all that would refuse it is checked before a long proof begins."""
+    recovered = recover(disk, repair=False, before=plan.covered, cut_damage=plan.cut_damage)
+    run = _run_of(plan, recovered)
+    if run.is_done or not run.recorded.ticks:
+        return plan
+    if (problem := loading_problem(plan.config, run.checkpoint)) is not None:
+        _refuse_without_fork(plan.directory.path, plan.manifest, None)
+        plan = plan._replace(covered=0, notes=(f"{problem}; begun again at tick 0",))
+    return plan._replace(must_be_proved=not is_accepted)
+
+
+def loading_problem(config: Config, checkpoint: Checkpoint | None) -> str | None:
+    """Return why this code cannot start from a checkpoint, in words; None if it can."""
+    if checkpoint is None:
+        return None
+    try:
+        # In a world of its own, which may be left half restored.
+        restore(Simulation(config, build_domain(config).domain), checkpoint)
+    except ForeignCheckpointError as error:
+        return f"{error.name}: holds the world of another version, which {error.problem}"
+    return None
+
+
+def resume_run(plan: ResumePlan, proof: Proof | None = None) -> ResumedRun:
+    """Repair the files of a run, and return it ready to continue.
+
+    Args:
+        proof: of its code, if that must be proved.
+
+    Raises:
+        RunDirectoryError: it may not be resumed.
+        JournalError: its files cannot be used or repaired.
+    """
+    if plan.must_be_proved and proof is None:
+        raise ValueError("the code of this resume must be proved first")
+    disk = RealDisk(plan.directory.path, syncs=plan.config.run.sync)
+    recovered = recover(disk, before=plan.covered, cut_damage=plan.cut_damage)
     disk.close()
-    if recovered.skipped:
-        at = 0 if checkpoint is None else checkpoint.position.tick
+    run, notes = _run_of(plan, recovered), [*plan.notes, *recovered.notes]
+    if recovered.skipped and not plan.notes:
+        at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
         notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
+    if plan.changes:
+        proved = proof if run.recorded.ticks else Proof(0, 0)
+        upgrade = upgrade_of(plan.before, plan.manifest, run.recorded.ticks, proved)
+        manifest = msgspec.structs.replace(run.manifest, upgrades=(*plan.manifest.upgrades, upgrade))
+        run = msgspec.structs.replace(run, manifest=manifest)
+    return ResumedRun(run, notes)
+
+
+def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
+    """Return the run that continues where its files end.
+
+    Raises:
+        ResumeRefusedError: it would end before its journal does, stop again at once, or is a fork without a checkpoint.
+    """
+    path, config, manifest, recorded = plan.directory.path, plan.config, plan.manifest, recovered.recorded
     if recorded.ticks > config.simulation.length:
         raise ResumeRefusedError(
             path,
             [f"it has {recorded.ticks:,} ticks already, and was to end after {config.simulation.length:,}"],
             f"Ask for --ticks {recorded.ticks} or more.",
         )
-    _refuse_without_fork(path, manifest, checkpoint)
-    _refuse_spent(directory, config, recorded.ticks)
-    run = Run(
-        directory=directory,
+    _refuse_without_fork(path, manifest, recovered.checkpoint)
+    _refuse_spent(plan.directory, config, recorded.ticks)
+    return Run(
+        directory=plan.directory,
         config=config,
         manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, recorded.ticks), stopped=None),
-        domain=domain,
+        domain=plan.domain,
         recorded=recorded,
         digest=recovered.digest,
-        checkpoint=checkpoint,
-        lacks_rows=covered is not None and covered < recorded.ticks,
-        lookahead_ticks=longest_lookahead(directory, config),
+        checkpoint=recovered.checkpoint,
+        lacks_rows=plan.covered is not None and plan.covered < recorded.ticks,
+        lookahead_ticks=longest_lookahead(plan.directory, config),
     )
-    return ResumedRun(run, notes)
+
+
+def _refuse_cutting_nothing(path: Path, disk: RealDisk) -> None:
+    with suppress(DamagedError):
+        recover(disk, repair=False)
+        raise RunDirectoryError(
+            f"{path}: --cut-damage is not needed: it has no damage that a resume does not repair without it"
+        )
 
 
 def _refuse_without_journal(directory: RunDirectory) -> None:
@@ -121,7 +244,7 @@ def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
         raise ResumeRefusedError(
             directory.path,
             ["its spend cap is reached"],
-            "Raise it with --force --set oracle.max_calls=..., or max_tokens, or max_usd.",
+            "Raise it with --accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd.",
         )
 
 

@@ -90,7 +90,7 @@ def verify_run(directory: RunDirectory) -> Verification:
 
 
 def _configuration(directory: RunDirectory, manifest: Manifest, checked: Verification) -> Iterator[Finding]:
-    """Check that the settings are those of the journal's header, or were changed with --force."""
+    """Check that the settings are those of the journal's header, or were changed with --accept-settings."""
     for fork in manifest.forks:
         try:
             read_resolved(directory.path / fork.config)
@@ -110,7 +110,7 @@ def _configuration(directory: RunDirectory, manifest: Manifest, checked: Verific
     if changes := [change for _, change in unaccepted(checked.header, manifest, config)]:
         yield Finding(CONFIG, False, "; ".join(changes))
         return
-    forced = f", but for {', '.join(manifest.accepted)}, changed with --force" if manifest.accepted else ""
+    forced = f", but for {', '.join(manifest.accepted)}, changed with --accept-settings" if manifest.accepted else ""
     yield Finding(CONFIG, True, f"the settings of the journal's header{forced}")
 
 
@@ -124,7 +124,8 @@ def _manifest(manifest: Manifest, header: Header | None) -> Iterator[Finding]:
     if header is None:
         return
     if (manifest.seed, manifest.inputs) == (header.seed, header.inputs):
-        yield Finding(MANIFEST, True, "seed and input files of the journal's header")
+        upgrades = "".join(f"; {upgrade}" for upgrade in manifest.upgrades)
+        yield Finding(MANIFEST, True, f"seed and input files of the journal's header{upgrades}")
     else:
         yield Finding(MANIFEST, False, "names another seed or other input files than the journal's header")
 

@@ -59,13 +59,13 @@ def test_a_length_that_points_past_the_end_is_damage_and_no_torn_tail(crashed_em
     assert found.offset == first
 
 
-def test_damage_that_no_crash_explains_is_cut_off_with_force_and_run_again(
+def test_damage_that_no_crash_explains_is_cut_off_when_asked_and_run_again(
     crashed_embedded: Crashed, embedded: Path, prism: Prism
 ) -> None:
     good = crashed_embedded.read(JOURNAL)
     (embedded / JOURNAL).write_bytes(flip(good, 4000))
     assert resumed(prism).code == 1
-    ended = resumed(prism, "--force")
+    ended = resumed(prism, "--cut-damage")
     assert ended.code == 0
     assert "prism: journal.prism: cut at byte " in ended.err
     assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole

@@ -138,7 +138,7 @@ def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(
     listed = prism("runs", "run").out
     assert "crashed" in listed
     assert "process" not in listed
-    assert prism("resume", "run", "--quiet", "--set", "run.tick_s=0", "--force").code == 0
+    assert prism("resume", "run", "--quiet", "--set", "run.tick_s=0", "--accept-settings").code == 0
 
 
 @pytest.mark.process

@@ -29,6 +29,6 @@ def test_a_resume_that_cannot_begin_changes_nothing(
         (begun / name).write_text(text.replace(before, after))
     (begun / "run.lock").unlink()
     files = {path.name: path.read_bytes() for path in begun.iterdir()}
-    changes = ("--ticks", "72", "--set", "llm.host=http://127.0.0.1:9", "--force")
+    changes = ("--ticks", "72", "--set", "llm.host=http://127.0.0.1:9", "--accept-settings")
     assert run_prism(monkeypatch, capsys, "resume", "begun", *changes).code == 5
     assert {name: (begun / name).read_bytes() for name in files} == files

@@ -134,7 +134,7 @@ def test_a_cap_on_calls_ends_the_run_with_the_turn_before_it(prism: Prism, tmp_p
         whole = len(turns("capped"))
         assert (ended.code, whole) == (4, 2)
         assert f"in tick {whole}: spent" in ended.err
-        more = ("--force", "--set", "oracle.max_calls=1000")
+        more = ("--accept-settings", "--set", "oracle.max_calls=1000")
         assert prism("resume", "capped", *more, "--ticks", "4").code == 0
     assert summary("capped")["ticks"] == 4
 

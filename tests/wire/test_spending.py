@@ -76,7 +76,7 @@ def test_calls_tokens_and_cost_are_those_of_all_lives_of_a_run(is_killed: bool, 
         if is_killed:  # without a checkpoint, all is known from the answers in oracle.log
             for checkpoint in (tmp_path / "run").glob("checkpoint-*"):
                 checkpoint.unlink()
-        assert prism("resume", "run", "--quiet", "--force", "--set", "oracle.max_calls=100000").code == 0
+        assert prism("resume", "run", "--quiet", "--accept-settings", "--set", "oracle.max_calls=100000").code == 0
         calls = server.statistics().calls
     whole = llm_of(tmp_path)
     known = calls - 2 * CHECKS - sum(whole["calls"].values())
@@ -97,14 +97,14 @@ def test_a_cap_in_dollars_stops_the_run_with_a_checkpoint_and_holds_after_a_resu
         stopped = prism("run", name, "--out", "run")
         summary = json.loads((tmp_path / "run" / "summary.json").read_text())
         assert (stopped.code, summary["status"], summary["stopped_by"]) == (4, "stopped", "spend_cap")
-        assert "prism resume run --force --set oracle.max_usd=..." in stopped.err
+        assert "prism resume run --accept-settings --set oracle.max_usd=..." in stopped.err
         assert re.search(r"cost: \$0\.[23]\d", stopped.out)
         per_call = summary["llm"]["cost_usd"] / sum(summary["llm"]["calls"].values())
         assert 0.2 <= summary["llm"]["cost_usd"] < 0.2 + 4 * 2 * per_call  # the calls under way end, too
         assert prism("verify", "run").code == 0
         refused = prism("resume", "run", "--quiet")
         assert (refused.code, "its spend cap is reached" in refused.err) == (2, True)
-        assert prism("resume", "run", "--quiet", "--force", "--set", "oracle.max_usd=0.4").code == 4
+        assert prism("resume", "run", "--quiet", "--accept-settings", "--set", "oracle.max_usd=0.4").code == 4
         assert 0.4 <= llm_of(tmp_path)["cost_usd"] < 0.4 + 4 * 2 * per_call
 
 

@@ -58,7 +58,7 @@ def test_answers_copied_from_the_parent_are_as_safe_from_damage_as_its_own(
         ended = prism("resume", "child", "-q")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith("prism: oracle.log: damaged at byte ")
-    assert ended.err.endswith("`prism resume --force` cuts the log there and asks again\n")
+    assert ended.err.endswith("`prism resume --cut-damage` cuts the log there and asks again\n")
 
 
 def test_a_fork_that_changes_nothing_is_the_parent_again(parent: Path, prism: Prism) -> None:

@@ -129,9 +129,10 @@ def test_a_run_stopped_at_its_cap_with_the_embedded_oracle_goes_on_and_replays(p
     cap = ("--set", "oracle.max_calls=5", "--set", "oracle.when_spent=stop")
     assert prism("run", "small.yaml", "-q", "--out", "capped", *cap).code == 4
     refused = prism("resume", "capped")
-    told = "its spend cap is reached. Raise it with --force --set oracle.max_calls=..., or max_tokens, or max_usd."
+    raised = "--accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd"
+    told = f"its spend cap is reached. Raise it with {raised}."
     assert (refused.code, refused.err) == (2, f"prism: capped: cannot continue: {told}\n")
-    assert prism("resume", "capped", "-q", "--force", "--set", "oracle.max_calls=9000").code == 0
+    assert prism("resume", "capped", "-q", "--accept-settings", "--set", "oracle.max_calls=9000").code == 0
     assert prism("replay", "capped", "-q").code == 0
 
 

@@ -110,11 +110,11 @@ def test_more_ticks_than_the_calendar_has_are_refused(begun: Path, prism: Prism)
 
 @pytest.mark.parametrize("how", ["--set", "edit"])
 def test_a_setting_that_made_the_past_cannot_be_another(how: str, begun: Path, prism: Prism) -> None:
-    options: tuple[str, ...] = ("--force",)
+    options: tuple[str, ...] = ("--accept-settings",)
     if how == "edit":
         edit(begun / CONFIG, "algorithm: interest", "algorithm: hot")
     else:
-        options = ("--set", "feed.algorithm=hot", "--force")
+        options = ("--set", "feed.algorithm=hot", "--accept-settings")
     journal, summary = (begun / JOURNAL).read_bytes(), (begun / SUMMARY).read_bytes()
     ended = prism("resume", "begun", *options)
     told = (
@@ -125,22 +125,21 @@ def test_a_setting_that_made_the_past_cannot_be_another(how: str, begun: Path, p
     assert ((begun / JOURNAL).read_bytes(), (begun / SUMMARY).read_bytes()) == (journal, summary)
 
 
-def test_a_setting_that_cannot_change_the_past_needs_force(begun: Path, prism: Prism, tmp_path: Path) -> None:
+def test_a_setting_that_cannot_change_the_past_must_be_accepted(begun: Path, prism: Prism, tmp_path: Path) -> None:
     options = ("resume", "begun", "-q", "--ticks", "72", "--set", "run.checkpoint_every_ticks=3")
     refused = prism(*options)
     told = (
         "prism: begun: cannot continue: run.checkpoint_every_ticks is 3, was null when the run began."
-        " Put it back, or continue anyway with --force.\n"
+        " Put it back, or continue anyway with --accept-settings.\n"
     )
     assert (refused.code, refused.err) == (2, told)
-    assert prism(*options, "--force").code == 0
+    assert prism(*options, "--accept-settings").code == 0
     assert same(begun, tmp_path / "whole")
 
 
-def test_what_was_accepted_once_needs_no_force_again_and_going_back_does(begun: Path, prism: Prism) -> None:
+def test_what_was_accepted_once_is_accepted_and_going_back_is_not(begun: Path, prism: Prism) -> None:
     changed = ("--set", "run.checkpoint_every_ticks=3")
-    edit(begun / MANIFEST, '"code": "', '"code": "0')
-    assert prism("resume", "begun", "-q", "--ticks", "62", *changed, "--force").code == 0
+    assert prism("resume", "begun", "-q", "--ticks", "62", *changed, "--accept-settings").code == 0
     assert prism("resume", "begun", "-q", "--ticks", "66").code == 0
     refused = prism("resume", "begun", "-q", "--ticks", "72", "--set", "run.checkpoint_every_ticks=4")
     assert "run.checkpoint_every_ticks is 4" in refused.err
@@ -160,33 +159,13 @@ def test_a_changed_input_file_is_named_with_both_checksums(prism: Prism, tmp_pat
     options = ("--set", "population.graph.path=ties.txt", "-q", "--out", "o")
     assert prism("run", "small.yaml", *options).code == 0
     (tmp_path / "ties.txt").write_text("1 2\n2 3\n3 1\n1 3\n")
-    ended = prism("resume", "o", "--ticks", "80", "--force")
+    ended = prism("resume", "o", "--ticks", "80")
     assert ended.code == 2
     assert ended.err.startswith("prism: o: cannot continue: ties.txt: has changed since the run began (sha256 ")
     assert ended.err.endswith(
         "). Leave out its --set, or put it back in config.yaml or its own file: people, "
         "time and input files are what made the past.\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "told"),
-    [
-        ('"code": "', '"code": "0', "PRISM's code has changed (sha256 "),
-        ('"msgspec": "', '"msgspec": "0.', "msgspec is "),
-        ('"numpy"', '"nunpy"', "nunpy is unknown to this version, was "),
-    ],
-)
-def test_changed_code_needs_force(
-    before: str, after: str, told: str, begun: Path, prism: Prism, tmp_path: Path
-) -> None:
-    edit(begun / MANIFEST, before, after)
-    refused = prism("resume", "begun", "-q", "--ticks", "72")
-    assert refused.code == 2
-    assert refused.err.startswith(f"prism: begun: cannot continue: {told}")
-    assert refused.err.endswith(". Put it back, or continue anyway with --force.\n")
-    assert prism("resume", "begun", "-q", "--ticks", "72", "--force").code == 0
-    assert same(begun, tmp_path / "whole")
 
 
 def test_a_directory_that_is_no_run_is_refused_and_left_as_it_is(prism: Prism, tmp_path: Path) -> None:
@@ -201,14 +180,12 @@ def test_a_run_stopped_at_its_spend_cap_goes_on_with_a_higher_one(begun: Path, p
     cap = ("--set", "oracle.max_calls=10", "--set", "oracle.when_spent=stop")
     stopped = prism("run", "small.yaml", *cap, "--out", "capped")
     assert stopped.code == 4
-    assert (
-        "prism: stopped with a checkpoint; continue with: prism resume capped --force --set oracle.max_calls=..."
-        in (stopped.err)
-    )
-    higher = prism("resume", "capped", "-q", "--force", "--set", "oracle.max_calls=20")
+    command = "prism resume capped --accept-settings --set oracle.max_calls=..."
+    assert f"prism: stopped with a checkpoint; continue with: {command}" in stopped.err
+    higher = prism("resume", "capped", "-q", "--accept-settings", "--set", "oracle.max_calls=20")
     assert higher.code == 4
     assert json.loads((tmp_path / "capped" / SUMMARY).read_text())["oracle_calls"] == 20
-    assert prism("resume", "capped", "-q", "--force", "--set", "oracle.max_calls=100000").code == 0
+    assert prism("resume", "capped", "-q", "--accept-settings", "--set", "oracle.max_calls=100000").code == 0
     summary = json.loads((tmp_path / "capped" / SUMMARY).read_text())
     assert (summary["status"], summary["ticks"]) == ("done", 72)
     assert summary["oracle_calls"] > 20

@@ -84,7 +84,7 @@ def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
         assert (state, resumable, note[-2:]) == ("stopped", "yes", ["by", "spend_cap"])
         assert 0 < int(ticks) < 6
         assert prism("verify", "runs/economy").code == 0
-        more = ("--force", "--set", "oracle.max_calls=1000", "--set", "oracle.max_tokens=1000000")
+        more = ("--accept-settings", "--set", "oracle.max_calls=1000", "--set", "oracle.max_tokens=1000000")
         assert prism("resume", "runs/economy", "-q", *more, "--ticks", "6").code == 0
     assert rows(prism("runs").out)["runs/economy"][:3] == ["done", "no", "6"]
 
@@ -100,7 +100,7 @@ def test_an_economy_that_ends_for_want_of_an_answer_is_stopped_by_that_also_wher
     with ModelServer(failing) as broken:
         # Asked once: several questions that fail again and again would be an outage, and the run would wait.
         once = ("--set", "oracle.max_attempts=1")
-        host = ("--set", f"llm.host={broken.url}", "--set", "oracle.max_calls=1000", *once, "--force")
+        host = ("--set", f"llm.host={broken.url}", "--set", "oracle.max_calls=1000", *once, "--accept-settings")
         ended = prism("resume", "runs/economy", "-q", *host)
     assert (ended.code, "server_error" in ended.err, "goes on from there" in ended.err) == (5, True, True)
     told = rows(prism("runs").out)["runs/economy"]

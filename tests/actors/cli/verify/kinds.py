@@ -39,7 +39,7 @@ def crashed_while_extended(prism: Prism) -> None:
 
 def forced(prism: Prism) -> None:
     assert prism("run", "small.yaml", "-q", "--ticks", "60", "--out", "made").code == 0
-    assert prism("resume", "made", "-q", "--ticks", "72", "--set", "llm.model=other", "--force").code == 0
+    assert prism("resume", "made", "-q", "--ticks", "72", "--set", "llm.model=other", "--accept-settings").code == 0
 
 
 def forked(prism: Prism) -> None:

@@ -14,9 +14,9 @@ from tests.command import Prism
 pytestmark = pytest.mark.long
 
 
-def test_what_force_has_changed_is_named_and_no_damage(prism: Prism) -> None:
+def test_an_accepted_setting_is_named_and_no_damage(prism: Prism) -> None:
     forced(prism)
-    told = "ok: the settings of the journal's header, but for llm.model, changed with --force"
+    told = "ok: the settings of the journal's header, but for llm.model, changed with --accept-settings"
     assert f"made/{CONFIG}: {told}\n" in prism("verify", "made").out
 
 

@@ -1,0 +1,146 @@
+"""The code that decides a run, as one hash, which comments, docstrings, layout and Python's version do not change."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.util import cache_from_source
+from pathlib import Path
+
+import prism
+
+ROOMS = ("core", "factory", "oracle", "runtime")
+"""The rooms of `actors` that decide, with `prism`, what a tick is. The others keep it or show it."""
+
+READ_BY_MODELS = frozenset({"prism/models.py"})
+"""Modules whose docstrings are data: they stand in the JSON schemas that a model reads."""
+
+_UNREAD = frozenset({"ctx", "kind", "type_comment"})
+"""Fields of syntax trees without a meaning of their own: `ctx` follows from the place, `kind` is the u of u"text"."""
+
+_KEPT = "code.sha256"
+
+
+@cache
+def code_sha256() -> str:
+    """Return the SHA-256 over the syntax trees of `prism` and of the `ROOMS` of `actors`.
+
+    Parsing takes about 0.35 s, and reading 10 ms. So the result is kept where Python keeps compiled files, with the
+    hash of the sources that it is of. Where that directory cannot be written, every process computes it again.
+    """
+    sources = dict(_sources())
+    of = _sha256_of(sources)
+    kept = Path(cache_from_source(__file__)).with_name(_KEPT)
+    if (known := _read(kept, of)) is not None:
+        return known
+    found = tree_sha256(sources)
+    _keep(kept, of, found)
+    return found
+
+
+def source_sha256() -> str:
+    """Return the SHA-256 over the source of `prism`, byte by byte, as the manifests of earlier versions have it."""
+    root = Path(prism.__path__[0])
+    return _sha256_of({path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.py"))})
+
+
+def tree_sha256(sources: Mapping[str, bytes]) -> str:
+    """Return the SHA-256 over the syntax trees of `{file name: source}`, in the order given."""
+    digest = sha256()
+    for name, source in sources.items():
+        tree = canonical(ast.parse(source), has_docstrings=name in READ_BY_MODELS)
+        digest.update(f"{name}\0{tree}\0".encode("ascii"))
+    return digest.hexdigest()
+
+
+def canonical(tree: ast.AST, *, has_docstrings: bool = False) -> str:
+    """Return a syntax tree as a text in ASCII that is the same in every version of Python.
+
+    `ast.dump` is not: the nodes of later versions have more fields, which are empty in code that an earlier version
+    reads, and it writes empty fields in some versions only. Constants of an f-string may come in several pieces.
+
+    Args:
+        has_docstrings: keep statements that are nothing but a text.
+    """
+    pieces: list[str] = []
+    _write(tree, pieces.append, has_docstrings=has_docstrings)
+    return "".join(pieces)
+
+
+def _write(node: object, add: Callable[[str], None], *, has_docstrings: bool) -> None:
+    if isinstance(node, ast.AST):
+        add(f"{type(node).__name__}(")
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if value is None or field in _UNREAD or (isinstance(value, list) and not value):
+                continue
+            add(f"{field}=")
+            _write(_joined(value) if isinstance(node, ast.JoinedStr) else value, add, has_docstrings=has_docstrings)
+        add(")")
+    elif isinstance(node, list):
+        add("[")
+        for item in node:
+            if has_docstrings or not _is_docstring(item):
+                _write(item, add, has_docstrings=has_docstrings)
+        add("]")
+    else:
+        add(f"{node!a},")  # `repr` escapes the characters that a version of Python does not know
+
+
+def _is_docstring(node: object) -> bool:
+    """Return whether a statement is nothing but a text: the docstring of something, or of an attribute."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _joined(values: Sequence[ast.expr]) -> list[ast.expr]:
+    """Return the parts of an f-string, with neighbouring constants made one and empty ones left out."""
+    joined: list[ast.expr] = []
+    for value in values:
+        if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
+            joined.append(value)
+        elif joined and isinstance(before := joined[-1], ast.Constant):
+            joined[-1] = ast.Constant(str(before.value) + value.value)
+        elif value.value:
+            joined.append(value)
+    return joined
+
+
+def _sources() -> Iterator[tuple[str, bytes]]:
+    """Yield `(file name, source)` of the code that decides a run, in order of name within each part."""
+    package, rooms = Path(prism.__path__[0]), Path(__file__).parents[1]
+    yield from _below(package, package.parent)
+    for room in ROOMS:
+        yield from _below(rooms / room, rooms.parent)
+
+
+def _below(directory: Path, root: Path) -> Iterable[tuple[str, bytes]]:
+    return ((path.relative_to(root).as_posix(), path.read_bytes()) for path in sorted(directory.rglob("*.py")))
+
+
+def _sha256_of(sources: Mapping[str, bytes]) -> str:
+    digest = sha256()
+    for name, source in sources.items():
+        digest.update(name.encode() + b"\0" + source + b"\0")
+    return digest.hexdigest()
+
+
+def _read(kept: Path, of: str) -> str | None:
+    """Return the hash that was kept for these sources; None if there is none."""
+    try:
+        sources, found = kept.read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return None
+    return found if sources == of else None
+
+
+def _keep(kept: Path, of: str, found: str) -> None:
+    """Keep a hash for the next process. What cannot be written is only computed again."""
+    draft = kept.with_name(f"{_KEPT}.{os.getpid()}")
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(f"{of} {found}\n", encoding="ascii")
+        draft.replace(kept)

@@ -1,0 +1,167 @@
+"""The hash of the code: what changes it and what does not."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from actors.runs import code
+from actors.runs.code import READ_BY_MODELS, canonical, code_sha256, source_sha256, tree_sha256
+
+PLAIN = """
+def total(values):
+    return sum(values) + 1
+"""
+
+EVERY_KIND = '''
+"""A module."""
+import x.y as z
+from . import a
+
+
+@cached
+async def f(a, /, b: int = 1, *rest, c=None, **more) -> str:
+    """A function."""
+    x: float
+    "below an attribute"
+    async with a as (b, c): pass
+    del x[1:2, ...]
+    return f"{a!r:>{width}.2f} {{and}} {b=}" "é" u"\\U0001fae9"
+
+
+class C(B, k=1):
+    """A class."""
+
+
+match f:
+    case {"a": [1, *_], **rest} | C(x=None) if not a: lambda *, k: (yield {**rest, "b": 1j, b"c": -1.0})
+try: ...
+except* E as e: raise
+'''
+
+EXPECTED = (
+    r"Module(body=[Import(names=[alias(name='x.y',asname='z',)])ImportFrom(names=[alias(name='a',)]level=1,)"
+    r"AsyncFunctionDef(name='f',args=arguments(posonlyargs=[arg(arg='a',)]args=[arg(arg='b',annotation=Name("
+    r"id='int',))]vararg=arg(arg='rest',)kwonlyargs=[arg(arg='c',)]kw_defaults=[Constant()]kwarg=arg("
+    r"arg='more',)defaults=[Constant(value=1,)])body=[AnnAssign(target=Name(id='x',)annotation=Name("
+    r"id='float',)simple=1,)AsyncWith(items=[withitem(context_expr=Name(id='a',)optional_vars=Tuple("
+    r"elts=[Name(id='b',)Name(id='c',)]))]body=[Pass()])Delete(targets=[Subscript(value=Name(id='x',)"
+    r"slice=Tuple(elts=[Slice(lower=Constant(value=1,)upper=Constant(value=2,))Constant(value=Ellipsis,)]))])"
+    r"Return(value=JoinedStr(values=[FormattedValue(value=Name(id='a',)conversion=114,format_spec=JoinedStr("
+    r"values=[Constant(value='>',)FormattedValue(value=Name(id='width',)conversion=-1,)Constant(value='.2f',)]"
+    r"))Constant(value=' {and} b=',)FormattedValue(value=Name(id='b',)conversion=114,)Constant("
+    r"value='\xe9\U0001fae9',)]))]decorator_list=[Name(id='cached',)]returns=Name(id='str',))ClassDef("
+    r"name='C',bases=[Name(id='B',)]keywords=[keyword(arg='k',value=Constant(value=1,))]body=[])Match("
+    r"subject=Name(id='f',)cases=[match_case(pattern=MatchOr(patterns=[MatchMapping(keys=[Constant(value='a',)"
+    r"]patterns=[MatchSequence(patterns=[MatchValue(value=Constant(value=1,))MatchStar()])]rest='rest',)"
+    r"MatchClass(cls=Name(id='C',)kwd_attrs=['x',]kwd_patterns=[MatchSingleton()])])guard=UnaryOp(op=Not()"
+    r"operand=Name(id='a',))body=[Expr(value=Lambda(args=arguments(kwonlyargs=[arg(arg='k',)]"
+    r"kw_defaults=[None,])body=Yield(value=Dict(keys=[None,Constant(value='b',)Constant(value=b'c',)]"
+    r"values=[Name(id='rest',)Constant(value=1j,)UnaryOp(op=USub()operand=Constant(value=1.0,))]))))])])"
+    r"TryStar(body=[Expr(value=Constant(value=Ellipsis,))]handlers=[ExceptHandler(type=Name(id='E',)name='e',"
+    r"body=[Raise()])])])"
+)
+
+
+def sha256(source: str, name: str = "prism/rng.py") -> str:
+    return tree_sha256({name: source.encode()})
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "# a comment\n" + PLAIN,
+        PLAIN.replace("\n    return", "  # why\n    # and why\n\n    return"),
+        '"""A module."""\n' + PLAIN,
+        PLAIN.replace("    return", '    """Return the total."""\n    return'),
+        PLAIN.replace("sum(values) + 1", "(\n        sum(values)\n        + 1\n    )"),
+    ],
+)
+def test_comments_docstrings_and_layout_do_not_count(same: str) -> None:
+    assert same != PLAIN
+    assert sha256(same) == sha256(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("1", "2"),
+        ("1", "1.0"),
+        ("1", "True"),
+        ("1", "'1'"),
+        ("values", "numbers"),
+        ("total", "count"),
+        (" + ", " - "),
+        ("def", "async def"),
+        ("sum(values) + 1", "sum(values + 1)"),
+        ("return", "pass; return"),
+    ],
+)
+def test_everything_else_counts(before: str, after: str) -> None:
+    assert sha256(PLAIN.replace(before, after)) != sha256(PLAIN)
+
+
+def test_the_name_of_a_file_counts() -> None:
+    assert sha256(PLAIN, "prism/rng.py") != sha256(PLAIN, "prism/clock.py")
+
+
+def test_a_docstring_that_models_read_counts() -> None:
+    (name,) = READ_BY_MODELS
+    assert (Path(code.__file__).parents[2] / name).is_file()
+    documented = PLAIN.replace("    return", '    """Return the total."""\n    return')
+    assert sha256(documented, name) != sha256(PLAIN, name)
+    assert sha256("# a comment\n" + PLAIN, name) == sha256(PLAIN, name)
+
+
+def test_a_tree_is_written_the_same_by_every_version_of_python() -> None:
+    tree = ast.parse(EVERY_KIND)
+    assert canonical(tree) == EXPECTED
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):  # as Python 3.12 has them
+            node.__dict__["type_params"] = []
+            node.__dict__["_fields"] = (*dict.fromkeys((*node._fields, "type_params")),)
+        if isinstance(node, ast.JoinedStr):  # as some versions cut its constants
+            node.values = [
+                ast.Constant(letter) if letter else part
+                for part in node.values
+                for letter in (str(part.value) if isinstance(part, ast.Constant) else [""])
+            ]
+    assert canonical(tree) == EXPECTED
+
+
+def test_the_hash_is_kept_and_is_of_the_sources_that_it_was_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code, "cache_from_source", lambda _: str(tmp_path / "kept" / "code.pyc"))
+    monkeypatch.setattr(code, "_sources", lambda: [("prism/rng.py", PLAIN.encode())])
+    code_of = code_sha256.__wrapped__  # a process asks once
+    assert code_of() == sha256(PLAIN)
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert kept.read_text().split()[1] == sha256(PLAIN)
+    kept.write_text(f"{kept.read_text().split()[0]} {'0' * 64}\n")
+    assert code_of() == "0" * 64
+    monkeypatch.setattr(code, "_sources", lambda: [("prism/rng.py", PLAIN.replace("1", "2").encode())])
+    assert code_of() == sha256(PLAIN.replace("1", "2"))
+
+
+@pytest.mark.parametrize("content", ["", "zz", "a b c", "\udcff"])
+def test_a_hash_that_cannot_be_read_or_kept_is_computed(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code, "cache_from_source", lambda _: str(tmp_path / "kept" / "code.pyc"))
+    monkeypatch.setattr(code, "_sources", lambda: [("prism/rng.py", PLAIN.encode())])
+    if content:
+        (tmp_path / "kept").mkdir()
+        (tmp_path / "kept" / "code.sha256").write_bytes(content.encode(errors="surrogateescape"))
+    else:
+        (tmp_path / "kept").write_text("a file where the directory should be")
+    assert code_sha256.__wrapped__() == sha256(PLAIN)
+
+
+def test_both_packages_are_hashed_and_what_only_shows_a_run_is_not() -> None:
+    names = {name for name, _ in code._sources()}
+    assert {"prism/rng.py", "prism/social/feed.py", "actors/runtime/engine.py", "actors/core/frames.py"} <= names
+    assert not any(name.startswith(("actors/cli/", "actors/metrics/")) for name in names)
+    assert len(source_sha256()) == 64
