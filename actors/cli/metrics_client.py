@@ -19,10 +19,11 @@ from actors.cli.scrape import Interval, Scrape
 from actors.core.errors import RunDirectoryError, WatchError
 from actors.core.files import read_regular
 from actors.core.ports import Address
-from actors.metrics.http_server import PASSWORD
+from actors.metrics.http_server import OWN_CLIENT, PASSWORD
 from actors.runs.directory import ADDRESS, MANIFEST, RECORD_BYTES_MAX, RunDirectory
 from actors.runs.lock import LOCK, holder_of
 
+HEADERS = {"Accept": "text/plain", "User-Agent": f"{OWN_CLIENT}-watch"}
 TIMEOUT_S = 5.0
 ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
@@ -58,7 +59,7 @@ class MetricsClient:
         try:
             with httpx.Client(trust_env=False, timeout=TIMEOUT_S, verify=self._trust(address)) as client:
                 auth = (user, os.environ.get(PASSWORD, "")) if user else None
-                answer = client.get(url, auth=auth, headers={"Accept": "text/plain"})
+                answer = client.get(url, auth=auth, headers=HEADERS)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise WatchError(url, ERRNO.sub("", str(error)) or type(error).__name__) from None
         if answer.status_code == httpx.codes.UNAUTHORIZED:

@@ -104,6 +104,10 @@ class Recorder(Protocol):
         """Return whether this tick was run before, so that it is now compared with its record."""
         return False
 
+    def stands_since(self) -> float | None:
+        """Return the time since which one write has been under way; None while there is none."""
+        return None
+
     async def commit(self, tick: int, frame: bytes) -> None:
         """Record a tick's frame, before the next tick begins.
 

@@ -19,6 +19,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from actors.core.events import FILE_ONLY
 from actors.core.notebook import in_notebook
 from actors.core.threads import in_threads
 from actors.logs.line_file import LineFile
@@ -49,6 +50,13 @@ class _JsonLines:
         return event
 
 
+def _drop_file_only(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Return the event, unless only the file has events like it."""
+    if event.get("event") in FILE_ONLY:
+        raise structlog.DropEvent
+    return event
+
+
 class _Forwarding(logging.Handler):
     """A handler that passes the standard library's log records, of libraries and of `prism`, to structlog."""
 
@@ -63,9 +71,13 @@ class LogContext:
     def __init__(self) -> None:
         self.tick: Callable[[], int] | None = None
         """Returns the tick that the run is in; None while there is no run."""
+        self.run_id: str | None = None
+        """The run's name; None for a run without one."""
 
     def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        """Return the event with its tick and its actor."""
+        """Return the event with its run, its tick and its actor."""
+        if self.run_id is not None:
+            event.setdefault("run_id", self.run_id)
         if self.tick is not None:
             event.setdefault("tick", self.tick())
         event.setdefault("actor", "run")
@@ -96,6 +108,7 @@ class RunLog:
             structlog.processors.format_exc_info,
             Redaction(os.environ),
             *([_JsonLines(self._file)] if self._file is not None else []),
+            _drop_file_only,
             self._terminal or structlog.processors.JSONRenderer(),
         ]
 

@@ -1,6 +1,7 @@
-"""The HTTP endpoint of a run and its pages: `/metrics`, `/healthz` (is it alive?) and `/readyz` (is it ready?).
+"""The HTTP endpoint of a run: `/metrics`, `/healthz` (is it alive?), `/readyz` (is it ready?), `/events` (the latest).
 
-The port is taken before anything is written, so a port in use ends a run before it has begun.
+The port is taken before anything is written, so a port in use ends a run before it has begun. From then on the page has
+the phase of the run. After the end it is served until the scraper has seen the end twice.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from actors.core.events import Event
+from actors.core.phase import UNDER_WAY
 from actors.core.ports import Address
 from actors.metrics.exposition import Exposition
-from actors.metrics.http_server import MetricsServer, Page, plain
+from actors.metrics.http_server import OWN_CLIENT, Headers, MetricsServer, Page, plain
+from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
+from actors.metrics.scrapes import Scrapes
 from actors.metrics.snapshot import Labels
 from prism.config import Config
 
@@ -35,9 +40,16 @@ class Endpoint:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._exposition = Exposition(CollectorRegistry())
+        self._lifecycle = Lifecycle()
+        self._scrapes = Scrapes()
+        self._exposition = Exposition(CollectorRegistry(), self._lifecycle)
         self._metrics: Metrics | None = None
-        pages = {"/metrics": self._scrape, "/healthz": self._health, "/readyz": self._readiness}
+        pages = {
+            "/metrics": self._scrape,
+            "/healthz": self._health,
+            "/readyz": self._readiness,
+            "/events": self._events,
+        }
         with ExitStack() as unless_served:
             unless_served.callback(self._exposition.close)
             self._server = MetricsServer(config.metrics, pages)
@@ -67,16 +79,27 @@ class Endpoint:
         self._metrics = metrics
         yield metrics
 
+    def hear(self, event: Event) -> None:
+        """Note an event of the run."""
+        self._lifecycle.hear(event)
+
     def close(self) -> None:
-        """Stop serving."""
+        """Stop serving, once the scraper has seen the end of the run."""
+        if self._lifecycle.now.ended:
+            self._scrapes.wait_for(self._config.metrics.linger_s)
         self._server.close()
         self._exposition.close()
 
-    def _scrape(self, accept: str) -> Page:
-        kind, body = self._exposition.render(accept)
+    def _scrape(self, headers: Headers) -> Page:
+        kind, body = self._exposition.render(headers.get("Accept", ""))
+        if not headers.get("User-Agent", "").startswith(OWN_CLIENT):
+            self._scrapes.add()
         return Page(HTTPStatus.OK, body, kind)
 
-    def _health(self, _: str) -> Page:
+    def _events(self, _: Headers) -> Page:
+        return Page(HTTPStatus.OK, self._lifecycle.latest(), "application/x-ndjson")
+
+    def _health(self, _: Headers) -> Page:
         metrics, limit_s = self._metrics, self._config.metrics.heartbeat_limit_s
         age_s = metrics.lag.age_s if metrics is not None and metrics.is_under_way else None
         if age_s is None:
@@ -88,10 +111,10 @@ class Endpoint:
             f"the event loop has been stuck for {age_s:.1f} s; metrics.heartbeat_limit_s is {limit_s:g}",
         )
 
-    def _readiness(self, _: str) -> Page:
-        if self._metrics is not None and self._metrics.is_under_way:
-            return plain(HTTPStatus.OK, "ready")
-        return plain(HTTPStatus.SERVICE_UNAVAILABLE, "the run is not under way")
+    def _readiness(self, _: Headers) -> Page:
+        now = self._lifecycle.now
+        text = f"{now.phase} ({now.reason})" if now.reason else now.phase.value
+        return plain(HTTPStatus.OK if now.phase in UNDER_WAY else HTTPStatus.SERVICE_UNAVAILABLE, text)
 
 
 def _labels(config: Config, run_id: str) -> Labels:

@@ -11,8 +11,11 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Exemplar
 
+from actors.core.events import ENDS
+from actors.core.phase import Phase
 from actors.metrics.histogram import Counts
-from actors.metrics.instruments import INSTRUMENTS, TIMINGS
+from actors.metrics.instruments import INSTRUMENTS, TIMINGS, Series
+from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.metrics.process import ProcessMetrics
 from prism.measure import Measure
@@ -25,14 +28,16 @@ class Exposition:
 
     Args:
         registry: a registry of its own, not the client's global one.
+        lifecycle: has the phase of the run.
     """
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, lifecycle: Lifecycle) -> None:
         self._registry = registry
         self._process = ProcessMetrics()
         registry.register(self._process)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
+        registry.register(_LifecycleCollector(lifecycle))
 
     def add_run(self, metrics: Metrics) -> None:
         """Add the metrics of a run."""
@@ -53,6 +58,28 @@ class Exposition:
     def close(self) -> None:
         """Close the files of the process metrics."""
         self._process.close()
+
+
+class _LifecycleCollector(Collector):
+    """A collector of the phase and the events of a run, which are there before the run is built and after its end."""
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._lifecycle = lifecycle
+
+    def describe(self) -> Sequence[Metric]:
+        """Return nothing, as `_RunCollector` does."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics."""
+        now = self._lifecycle.now
+        phases: Series = {(phase.value,): phase is now.phase for phase in Phase}
+        yield _family("prism_run_phase", "gauge", "1 for the phase that the run is in.", ["phase"], phases)
+        yield GaugeMetricFamily("prism_run_phase_since_timestamp_seconds", "Start of the phase, Unix time.", now.since)
+        ended: Series = {(reason,): reason == now.ended for reason in ENDS}
+        yield _family("prism_run_ended", "gauge", "1 for why the run has ended.", ["reason"], ended)
+        events: Series = {(name,): count for name, count in now.events.items()}
+        yield _family("prism_events_total", "counter", "Events of the run.", ["event"], events)
 
 
 class _RunCollector(Collector):
@@ -85,7 +112,7 @@ class _RunCollector(Collector):
         yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
 
 
-def _family(name: str, kind: str, text: str, labels: Sequence[str], series: Mapping[tuple[str, ...], float]) -> Metric:
+def _family(name: str, kind: str, text: str, labels: Sequence[str], series: Series) -> Metric:
     make = CounterMetricFamily if kind == "counter" else GaugeMetricFamily
     family = make(name, text, labels=labels)
     for values, number in series.items():

@@ -38,8 +38,12 @@ class Page(NamedTuple):
     kind: str = TEXT
 
 
-Render = Callable[[str], Page]
-"""A function that returns a page, given the `Accept` header."""
+OWN_CLIENT = "prism"
+"""The beginning of the `User-Agent` of this project's own clients, which are no scrapers."""
+
+Headers = Mapping[str, str]
+Render = Callable[[Headers], Page]
+"""A function that returns a page, given the headers of the request, named as in `User-Agent`."""
 
 
 def plain(status: HTTPStatus, line: str) -> Page:
@@ -50,6 +54,8 @@ def plain(status: HTTPStatus, line: str) -> Page:
 log = structlog.get_logger(__name__)
 
 PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not its value
+PROTECTED = frozenset({"/metrics", "/events"})
+"""The pages that need the password."""
 CONNECTIONS_MAX = 32
 SILENCE_MAX_S = 10.0
 """The time after which a connection that sends nothing is closed."""
@@ -63,7 +69,8 @@ class MetricsServer:
 
     Args:
         config: the address, TLS and the user.
-        pages: `{path: function that returns the page}`, called from any thread; a password protects only `/metrics`.
+        pages: `{path: function that returns the page}`, called from any thread; a password protects
+            those of `PROTECTED`.
         environment: the variables with the password.
 
     Raises:
@@ -228,10 +235,10 @@ class _Handler(BaseHTTPRequestHandler):
         render = pages.get(path)
         if render is None:
             return plain(HTTPStatus.NOT_FOUND, f"there are only {', '.join(pages)}")
-        if path == "/metrics" and not self._may_read():
+        if path in PROTECTED and not self._may_read():
             return plain(HTTPStatus.UNAUTHORIZED, "a user name and a password are needed")
         try:
-            return render(self.headers.get("Accept", ""))
+            return render({name.title(): value for name, value in self.headers.items()})
         except Exception as error:  # noqa: BLE001  # whatever the error is, the reader gets one line
             _log_failure("metrics_page_failed", error)
             return plain(HTTPStatus.INTERNAL_SERVER_ERROR, "this page cannot be made; the run's log says why")

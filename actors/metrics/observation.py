@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Protocol
 
+from actors.core.events import Event
 from actors.core.ports import Address, Observer
 from prism.config import Config
 
@@ -20,6 +21,9 @@ class Observation(Protocol):
     def observing(self, run_id: str) -> AbstractContextManager[Observer]:
         """Provide the observer of a run while it is under way."""
 
+    def hear(self, event: Event) -> None:
+        """Note an event of the run."""
+
 
 class Unobserved:
     """The observation of a run without metrics."""
@@ -29,6 +33,9 @@ class Unobserved:
     def observing(self, _: str) -> AbstractContextManager[Observer]:
         """Provide an observer that keeps nothing."""
         return nullcontext(Observer())
+
+    def hear(self, event: Event) -> None:
+        """Ignore the event."""
 
 
 @contextmanager

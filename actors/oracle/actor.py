@@ -23,8 +23,9 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
-from actors.oracle.admission import Admission, Call, Used
+from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, call_oracle
+from actors.oracle.events import Used
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent

@@ -16,6 +16,7 @@ from actors.oracle import retry
 from actors.oracle.call import Answer, fallback
 from actors.oracle.circuit_breaker import WAITED, CircuitBreaker
 from actors.oracle.concurrency_limit import limit_of
+from actors.oracle.events import AdmissionEvents, Used
 from actors.oracle.outage import Outages
 from actors.oracle.queue import WaitingQuestion
 from actors.oracle.rate_limit import LearnedRate, TokenBucket
@@ -47,14 +48,6 @@ class Call(NamedTuple):
     within_s: float
     under_way: int
     is_probe: bool = False
-
-
-class Used(NamedTuple):
-    """The use that a run has made of its spend caps: calls, tokens, and US dollars, which are None without prices."""
-
-    calls: int
-    tokens: int
-    usd: float | None = None
 
 
 class Admission:
@@ -96,6 +89,7 @@ class Admission:
         self.learned_rate = LearnedRate()
         self._has_waited = False
         """True if the next call has waited for the rate, and for nothing else."""
+        self._events = AdmissionEvents(config, self.limit.limit)
 
     def refusal(self, waiting: WaitingQuestion, now: float) -> Answer | None:
         """Return the fallback of a question that is refused: deadline, breaker or spend cap; None if it is admitted."""
@@ -104,6 +98,7 @@ class Admission:
         if not self.holds and not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
         used = self._used()
+        self._events.spent(used)
         if not self._has_reached_cap(used):
             return None
         if not self._is_spent and (self._config.when_spent == "stop" or self._has_reached_usd(used)):
@@ -197,6 +192,8 @@ class Admission:
             failure = WAITED
         self.breaker.ended(failure, now, is_probe=call.is_probe)
         self.limit.ended(failure, call.under_way, now)
+        self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
+        self._events.limit(self.limit.limit)
         if self.holds and failure != WAITED:
             self._note(call, answer, now)
 

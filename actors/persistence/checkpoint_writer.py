@@ -40,6 +40,8 @@ class CheckpointWriter:
         """True once no more columns will be added."""
         self.is_whole = False
         """True once every column was added."""
+        self.size = 0
+        """Bytes written so far."""
         self._name = checkpoint_name(position.tick)
         self._draft = f".{self._name}.tmp"
         self._waiting: deque[Head | list[Column] | int] = deque([Head(position=position, state=state)])
@@ -87,10 +89,13 @@ class CheckpointWriter:
             self._is_begun = True
             self.remove(disk)
             disk.append(self._draft, MAGIC)
+            self.size = len(MAGIC)
         while self._waiting:
             payload = _encode(self._waiting.popleft())
             self._link = link_of(self._link, payload)
-            disk.append(self._draft, encode_frame(self._link, payload))
+            frame = encode_frame(self._link, payload)
+            disk.append(self._draft, frame)
+            self.size += len(frame)
 
     def put_in_place(self, disk: Disk, keep: int) -> None:
         """Give it its name; remove all but the latest `keep` checkpoints, and drafts that crashes left. Blocks."""

@@ -20,6 +20,7 @@ from typing import Any
 import anyio
 
 from actors.core.errors import JournalError
+from actors.core.events import CheckpointWritten, emit
 from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
 from actors.persistence.batch_writer import Batch, Execute, RunWriter, StoreCounters, in_thread
@@ -84,6 +85,8 @@ class RunStore(Record):
         self._changed, self._written = anyio.Event(), anyio.Event()
         self._is_closing = self._is_closed = False
         self._error: OSError | None = None
+        self._writes: dict[object, float] = {}
+        """`{write under way: time of its start}`: one of the journal, and one of a checkpoint."""
 
     async def run(self) -> None:
         """Write batches until the store is closed, or the disk fails."""
@@ -128,6 +131,7 @@ class RunStore(Record):
 
     async def _write_checkpoint(self, draft: CheckpointWriter) -> None:
         """Write a checkpoint while it is being copied; put it in place once everything before it is on the medium."""
+        begun = anyio.current_time()
         while await draft.has_more() and self._error is None:
             await self._attempt(partial(draft.write, self._disk))
         if draft.is_whole:
@@ -136,6 +140,13 @@ class RunStore(Record):
             await self._attempt(partial(self._writer.finish_checkpoint, draft))
             if draft.is_whole and self._error is None:
                 self._observer.checkpointed()
+                emit(
+                    CheckpointWritten(
+                        at_tick=draft.position.tick,
+                        size=draft.size,
+                        duration_s=round(anyio.current_time() - begun, 3),
+                    )
+                )
         if self._error is not None:
             with suppress(OSError):  # on a full disk the space of a partial checkpoint is needed
                 await self._execute(partial(draft.remove, self._disk))
@@ -231,11 +242,18 @@ class RunStore(Record):
         self._changed.set()
         await self._wait_until(lambda: self._is_closed)
 
+    def stands_since(self) -> float | None:
+        """Return the start of the longest write under way; None while there is none."""
+        return min(self._writes.values(), default=None)
+
     async def _attempt(self, function: Callable[[], None]) -> None:
+        self._writes[function] = anyio.current_time()
         try:
             await self._execute(function)
         except OSError as error:
             self._error = error
+        finally:
+            del self._writes[function]
 
     def _wake_waiters(self) -> None:
         self._written.set()

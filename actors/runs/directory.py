@@ -20,6 +20,7 @@ from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
 from actors.runs.lock import LOCK
 from actors.runs.manifest import Manifest, Stop
+from actors.runs.phase_file import PHASE
 from actors.runs.rounds_csv import ROUNDS
 from prism.config import Config
 
@@ -32,6 +33,7 @@ WRITTEN_BEFORE_FIRST_TICK = (
     "log.jsonl",
     "tape.sqlite",
     ADDRESS,
+    PHASE,
     ROUNDS,
     JOURNAL,
     ANSWERS,
@@ -41,7 +43,10 @@ RECORD_BYTES_MAX = 1 << 26
 """The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 
-UNSTARTED_FILES = {LOCK, CONFIG, MANIFEST, ANSWERS, *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL))}
+UNSTARTED_FILES = {
+    *(LOCK, CONFIG, MANIFEST, ANSWERS, PHASE),
+    *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL, PHASE)),
+}
 """The files of a run whose journal does not exist yet. Its lock is created first."""
 
 
@@ -133,14 +138,19 @@ class RunDirectory:
         return decoded if isinstance(decoded, dict) else None
 
     def discard_unless_begun(self) -> None:
-        """Remove the files of a run without a tick, and the directory if it is then empty; a log with lines stays."""
-        if self._has_begun() or (self.log.exists() and self.log.stat().st_size):
+        """Remove the files of a run without a tick, and the directory if it is then empty; a log of warnings stays."""
+        if self._has_begun() or self._has_warnings():
             return
         for name in WRITTEN_BEFORE_FIRST_TICK:
             (self.path / name).unlink(missing_ok=True)
             (self.path / f".{name}.tmp").unlink(missing_ok=True)
         with suppress(OSError):  # another file is in it, or it is the working directory
             self.path.rmdir()
+
+    def _has_warnings(self) -> bool:
+        """Return whether the log has more than the usual events of a run."""
+        lines = self.log.read_bytes().splitlines() if self.log.exists() else []
+        return any(b'"level": "info"' not in line for line in lines)
 
     def _has_begun(self) -> bool:
         """Return whether the journal has a tick."""

@@ -13,6 +13,8 @@ import structlog
 from anyio import to_thread
 
 from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
+from actors.core.events import Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by
+from actors.core.phase import Phase
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
 from actors.factory.oracle_backends import OpenOracle, open_oracle
@@ -26,6 +28,7 @@ from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
 from actors.runs.directory import SUMMARY, RunDirectory
 from actors.runs.manifest import (
+    ERROR,
     FALLBACK_SHARE,
     NO_ANSWER,
     OUTAGE,
@@ -35,11 +38,13 @@ from actors.runs.manifest import (
     Manifest,
     Stop,
 )
+from actors.runs.phase_file import PhaseFile
 from actors.runs.rounds_csv import RoundsWriter, cut_series
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
 from actors.runtime.engine import do_nothing
 from actors.runtime.gc_pause import collector_paused
+from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import Config, OracleConfig
 from prism.domain import Domain
@@ -132,17 +137,42 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
     Raises:
         PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
-    directory = run.directory
+    directory, phases = run.directory, PhaseWatch()
     async with open_log(directory.log) as logs, in_threads(_observing(directory, observed)) as observer:
-        with ungrouped():
-            summary = await _run(run, host._replace(observer=host.observer or observer), logs)
+        logs.run_id = directory.name
+        logs.tick = lambda: run.recorded.ticks
+        async with in_threads(PhaseFile(directory.path)) as file:
+            with heard_by(observed.hear, file.hear), ungrouped(), _telling_end(logs, phases):
+                summary = await _run(run, host._replace(observer=host.observer or observer), logs, phases)
+                await _write_summary(run, summary)
+                phases.enter(Phase.ENDED)
+                reason = summary.stopped_by or summary.status
+                emit(RunEnded(reason=reason, ticks=summary.ticks, digest=summary.digest))
+    return summary
+
+
+@contextmanager
+def _telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
+    """Tell that the run has ended where the block raises."""
+    try:
+        yield
+    except BaseException as error:
+        ticks = logs.tick() if logs.tick is not None else 0
+        stop = _stop_of(BaseExceptionGroup("", [error]), ticks)
+        reason = ERROR if stop is None else stop.reason
+        detail = type(error).__name__ if stop is None else stop.detail
+        phases.enter(Phase.ENDED, reason)
+        emit(RunEnded(reason=reason, ticks=ticks, detail=detail))
+        raise
+
+
+async def _write_summary(run: Run, summary: Summary) -> None:
     if summary.stopped_by is not None:
         await _record_stop(run, Stop(tick=summary.ticks, reason=summary.stopped_by))
     try:
-        await to_thread.run_sync(directory.write, SUMMARY, summary.to_json())
+        await to_thread.run_sync(run.directory.write, SUMMARY, summary.to_json())
     except ActorError as error:
         raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
-    return summary
 
 
 @contextmanager
@@ -151,14 +181,28 @@ def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Obser
         yield observer
 
 
-async def _run(run: Run, host: Host, logs: LogContext) -> Summary:
+async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
     async with open_oracle(run.config, run.domain, run.directory.path, host.oracle) as opened:
         await to_thread.run_sync(_write_config, run, opened)
         warning = _changed_capabilities(run.manifest, opened.capabilities)
         if warning:
             log.warning("llm_capabilities_changed", change=warning)
         host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
-        return await _run_on_disk(run, opened.oracle, host, logs)
+        emit(_beginning(run, opened.description))
+        return await _run_on_disk(run, opened.oracle, host, logs, phases)
+
+
+def _beginning(run: Run, oracle: str) -> Event:
+    """Return the event with which a process takes up a run."""
+    ticks, release, length = run.recorded.ticks, run.manifest.packages["prism-sim"], run.config.simulation.length
+    forks, resumed = run.manifest.forks, run.manifest.resumed
+    if forks and resumed == (ticks,) and forks[-1].tick == ticks:
+        return RunForked(parent=forks[-1].parent, from_tick=ticks, ticks=length, oracle=oracle, version=release)
+    if resumed:
+        recovered = ticks - run.recorded.tick
+        return RunResumed(from_tick=ticks, recovered=recovered, ticks=length, oracle=oracle, version=release)
+    seed = run.config.simulation.seed
+    return RunStarted(agents=run.domain.size, ticks=length, seed=seed, oracle=oracle, version=release)
 
 
 def _write_config(run: Run, opened: OpenOracle) -> None:
@@ -179,11 +223,12 @@ def _changed_capabilities(before: Manifest, now: Mapping[str, str]) -> str:
     return f"asked otherwise than before the resume: {'; '.join(changes)}" if changes else ""
 
 
-async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogContext) -> Summary:
+async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
     async def drive(
         simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
     ) -> str | None:
         logs.tick = lambda: simulation.engine.tick
+        tasks.start_soon(phases.run, simulation.standing, logs.tick)
         try:
             return await simulate(simulation, host, on_tick, between)
         except BaseExceptionGroup as group:
@@ -198,7 +243,11 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
             has_rows = await to_thread.run_sync(
                 cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round
             )
-        simulation, stopped_by = await run_recorded(run, oracle, disk, drive, has_rows=has_rows, observer=host.observer)
+        async with anyio.create_task_group() as tasks:
+            simulation, stopped_by = await run_recorded(
+                run, oracle, disk, drive, has_rows=has_rows, observer=host.observer
+            )
+            tasks.cancel_scope.cancel()
     finally:
         disk.close()
     return summarise(simulation, perf_counter() - begun, stopped_by)

@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from actors.core.errors import ungrouped
+from actors.core.events import heard_by
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import open_log
 from actors.metrics.observation import Observation
@@ -35,7 +36,8 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
         ConfigError: the configuration asks for a file that only a directory has room for.
     """
     async with open_log(None) as logs:
-        with observed.observing(RUN_ID) as observer, ungrouped():
+        logs.run_id = RUN_ID
+        with observed.observing(RUN_ID) as observer, heard_by(observed.hear), ungrouped():
             async with open_oracle(config, domain, None, host.oracle) as opened:
                 with collector_paused():
                     simulation = Simulation(config, domain, opened.oracle, None, host.observer or observer, RUN_ID)

@@ -15,6 +15,9 @@ SPEND_CAP, FALLBACK_SHARE = "spend_cap", "fallback_share"
 OUTAGE, REFUSED, NO_ANSWER, UNAVAILABLE = "outage", "refused", "no_answer", "unavailable"
 """The reasons, besides signals, for which a run stops before its last tick: its settings, or its oracle."""
 
+ERROR = "error"
+"""The end of a run by anything else. It is in no manifest: the run is as after a crash."""
+
 OWN_PACKAGE = "prism-sim"
 PACKAGES = (OWN_PACKAGE, "anyio", "igraph", "msgspec", "numpy", "xxhash")
 """The packages whose versions could change a result."""

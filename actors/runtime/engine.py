@@ -117,12 +117,13 @@ class EngineActor:
         self._pace = Pace(config.run)
         self.unanswered = 0
         """Triggers sent whose answer has not been read."""
-        self.is_waiting = False
-        """True while the tick waits for the oracle."""
+        self.waits_since: float | None = None
+        """The time since which the tick has waited for the oracle; None while it does not."""
         self._frame: list[bytes] = []
         """The answers that this tick has committed so far, as the agents encoded them."""
         self._end = 0
-        self._stopping = False
+        self.is_stopping = False
+        """True once no further tick is to be run."""
 
     async def run(
         self,
@@ -141,7 +142,7 @@ class EngineActor:
         """
         self._end = ticks
         self.open_questions.ask_again(ticks)
-        while self.tick < ticks and (not self._stopping or self._recorder.is_recorded(self.tick)):
+        while self.tick < ticks and (not self.is_stopping or self._recorder.is_recorded(self.tick)):
             started = perf_counter()
             self._pace.begin_tick()
             frame = await self._step(self.tick)
@@ -155,7 +156,7 @@ class EngineActor:
 
     def stop(self) -> None:
         """Finish the tick, and run no further one."""
-        self._stopping = True
+        self.is_stopping = True
 
     def state(self) -> EngineState:
         """Return its state, between two ticks."""
@@ -202,10 +203,10 @@ class EngineActor:
         if late is None and not self._waits:
             return
         awaited = [agent for agent in agents if late is None or agent not in late]
-        self.is_waiting = True
+        self.waits_since = anyio.current_time()
         while self.open_questions.any_unanswered(awaited):
             self.open_questions.add_answers(await self.decisions.receive_all())
-        self.is_waiting = False
+        self.waits_since = None
         self.open_questions.discard_answers(late or ())
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:

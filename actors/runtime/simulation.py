@@ -18,13 +18,15 @@ import structlog
 
 from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Codec
-from actors.core.ports import Observer, Record
+from actors.core.phase import Phase
+from actors.core.ports import Observer, Record, Unrecorded
 from actors.core.snapshot import RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
+from actors.runtime.phase import Standing, standing_of
 from actors.runtime.snapshot import by_failure, fallbacks_by_reason, hosts_of, tokens_of, transitions_by_pair
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
@@ -50,6 +52,9 @@ class Progress(msgspec.Struct, frozen=True):
     oracle_latency_s_p95: float
     fallbacks: int
     quarantined: int
+    phase: Phase = Phase.RUNNING
+    phase_reason: str = ""
+    """The reason why the run waits; empty if it does not."""
     waiting_for_oracle_s: float | None = None
     """The seconds for which questions have been held, because the server is away; None if it is not."""
     outage_reason: str = ""
@@ -81,42 +86,19 @@ class Simulation:
         self.config = config
         self.domain = domain
         self.ticks = config.simulation.length
-        codec = Codec(domain.context_type, domain.effect_type)
-        capacity = config.run.mailbox_capacity
+        self._codec = Codec(domain.context_type, domain.effect_type)
+        self._record = record or Unrecorded()
         self._observer = observer or Observer()
+        capacity = config.run.mailbox_capacity
         self.mailboxes: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
         """The agents' mailboxes, by agent id."""
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)
-        self.engine = EngineActor(
-            domain.world,
-            codec,
-            self.mailboxes,
-            self._questions,
-            config=config,
-            counters=self.counters,
-            recorder=record,
-            observer=self._observer,
-        )
+        self.engine = self._make_engine()
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         ask = config.statechart.oracle_enabled
-        self.supervisor = Supervisor(domain, codec, self.engine.inbox, intensity, ask=ask)
-        self.oracle = OracleActor(
-            oracle or domain.oracle(),
-            domain.asker,
-            codec,
-            self.engine.decisions,
-            _limits(config),
-            answers=record,
-            priority=domain.priority,
-            on_spent=self._stop_spent,
-            on_spoilt=self._stop_spoilt,
-            prices=config.llm.prices,
-            ticks=lambda: self.engine.tick,
-            is_awaited=lambda: self.engine.is_waiting,
-            observer=self._observer,
-            ids=TraceIds(seed=config.simulation.seed, run=name),
-        )
+        self.supervisor = Supervisor(domain, self._codec, self.engine.inbox, intensity, ask=ask)
+        self.oracle = self._make_oracle(oracle or domain.oracle(), TraceIds(seed=config.simulation.seed, run=name))
         self.is_spent = False
         """True if the spend cap has ended the run."""
         self.is_spoilt = False
@@ -126,6 +108,36 @@ class Simulation:
         self._guards_logged: set[str] = set()
         self._guards_before: dict[str, int] = {}
         self._observer.run_built(self)
+
+    def _make_engine(self) -> EngineActor:
+        return EngineActor(
+            self.domain.world,
+            self._codec,
+            self.mailboxes,
+            self._questions,
+            config=self.config,
+            counters=self.counters,
+            recorder=self._record,
+            observer=self._observer,
+        )
+
+    def _make_oracle(self, oracle: Oracle[Any], ids: TraceIds) -> OracleActor:
+        return OracleActor(
+            oracle,
+            self.domain.asker,
+            self._codec,
+            self.engine.decisions,
+            _limits(self.config),
+            answers=self._record,
+            priority=self.domain.priority,
+            on_spent=self._stop_spent,
+            on_spoilt=self._stop_spoilt,
+            prices=self.config.llm.prices,
+            ticks=lambda: self.engine.tick,
+            is_awaited=lambda: self.engine.waits_since is not None,
+            observer=self._observer,
+            ids=ids,
+        )
 
     def restore(self, state: RunState, columns: Columns) -> None:
         """Continue from a checkpoint instead of tick 0. Called before `run`."""
@@ -223,6 +235,7 @@ class Simulation:
                     await anyio.lowlevel.checkpoint()
                 with agents_frozen(len(self.mailboxes)), structlog.contextvars.bound_contextvars(actor="engine"):
                     await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
+                self.engine.stop()
                 for mailbox in self.mailboxes:
                     mailbox.close()
             services.cancel_scope.cancel()
@@ -240,10 +253,25 @@ class Simulation:
         self.is_spoilt = True
         self.stop()
 
+    def standing(self) -> Standing:
+        """Return the phase now, on the loop's clock."""
+        outage = self.oracle.outage
+        return standing_of(
+            anyio.current_time(),
+            is_recovering=self._record.is_recorded(self.engine.tick),
+            is_stopping=self.engine.is_stopping,
+            outage=None if outage is None else outage[0],
+            asks_since=self.engine.waits_since,
+            writes_since=self._record.stands_since(),
+        )
+
     def progress(self) -> Progress:
         """Return the progress now."""
         latencies, outage = self.oracle.statistics.latencies, self.oracle.outage
+        phase, reason = self.standing()
         return Progress(
+            phase=phase,
+            phase_reason=reason,
             tick=self.engine.tick,
             ticks=self.ticks,
             agents_by_state=self.counters.agents_by_state(),

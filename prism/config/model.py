@@ -539,3 +539,7 @@ class MetricsConfig(Section, frozen=True, kw_only=True):
         float,
         Meta(ge=1.0, le=3600.0, description="/healthz answers 503 once the event loop has been blocked for this long"),
     ] = 10.0
+    linger_s: Annotated[
+        float,
+        Meta(ge=0.0, le=3600.0, description="longest time for which the endpoint stays after the end, for two scrapes"),
+    ] = 60.0

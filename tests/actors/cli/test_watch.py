@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from actors.cli.metrics_client import MetricsClient
-from actors.metrics.http_server import MetricsServer, Page, plain
+from actors.metrics.http_server import Headers, MetricsServer, Page, plain
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
 from actors.runs.manifest import Stop
@@ -120,7 +120,7 @@ def test_a_watch_goes_on_until_it_is_interrupted_and_says_what_is_wrong_meanwhil
 
 
 def test_a_reader_goes_on_when_a_run_comes_back_at_another_address(tmp_path: Path) -> None:
-    def page(_: str) -> Page:
+    def page(_: Headers) -> Page:
         return plain(HTTPStatus.OK, PAGE)
 
     def come_back() -> MetricsServer:

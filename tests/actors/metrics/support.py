@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from actors.cli.scrape import Scrape
 from actors.metrics.exposition import Exposition
+from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.metrics.snapshot import Labels
 from actors.runtime.simulation import Simulation
@@ -39,7 +40,7 @@ class Watched:
         if domain is None:
             domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
         self.simulation = Simulation(config, domain, oracle, observer=self.metrics)
-        self.exposition = Exposition(CollectorRegistry())
+        self.exposition = Exposition(CollectorRegistry(), Lifecycle())
         self.exposition.add_run(self.metrics)
 
     def text(self, accept: str = "") -> str:

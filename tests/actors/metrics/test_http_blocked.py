@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 from actors.cli.scrape import Scrape
+from actors.core.events import PhaseChanged
+from actors.core.phase import Phase
 from actors.metrics.endpoint import Endpoint
 from actors.runtime.simulation import Simulation
 from prism.config import Config, MetricsConfig
@@ -80,6 +82,7 @@ def test_a_blocked_event_loop_blocks_no_scrape_and_shows(tmp_path: Path) -> None
 
     assert visitor.get("/readyz")[0] == 503
     assert visitor.get("/healthz") == (200, "starting\n")
+    endpoint.hear(PhaseChanged(phase=Phase.RUNNING, before=Phase.STARTING, after_s=0.0))
     with endpoint.observing("run") as metrics:
         domain = SocialDomain(config, build_population(SMALL.population, SMALL.simulation.seed))
         simulation = Simulation(config, domain, observer=metrics)

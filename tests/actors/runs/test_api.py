@@ -197,7 +197,9 @@ async def test_runs_that_are_awaited_together_are_as_each_by_itself(whole: RunRe
     assert failing.summary.fallback_share == 1.0
     assert other.summary.fallback_share == 0.0
     assert "not today" in (tmp_path / "a" / "log.jsonl").read_text()
-    assert (tmp_path / "b" / "log.jsonl").read_text() == ""
+    lines = (tmp_path / "b" / "log.jsonl").read_text().splitlines()
+    assert {json.loads(line)["run_id"] for line in lines} == {"b"}
+    assert not [line for line in lines if json.loads(line)["level"] != "info"]
 
 
 async def test_a_run_that_is_cancelled_leaves_a_directory_that_goes_on(whole: RunResult, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from actors.metrics.http_server import MetricsServer, Page, Render, plain
+from actors.metrics.http_server import Headers, MetricsServer, Page, Render, plain
 from prism.config import MetricsConfig
 from tests.patience import HANG_S
 
@@ -19,18 +19,18 @@ ANY = MetricsConfig(port=0)
 Serve = Callable[..., MetricsServer]
 
 
-def numbers(_: str) -> Page:
+def numbers(_: Headers) -> Page:
     return Page(HTTPStatus.OK, b"up 1\n", "text/plain; version=0.0.4; charset=utf-8")
 
 
-def broken(_: str) -> Page:
+def broken(_: Headers) -> Page:
     raise ValueError("a secret thing")
 
 
 PAGES: Mapping[str, Render] = {
     "/metrics": numbers,
     "/healthz": lambda _: plain(HTTPStatus.SERVICE_UNAVAILABLE, "stuck"),
-    "/accept": lambda accept: plain(HTTPStatus.OK, accept),
+    "/accept": lambda headers: plain(HTTPStatus.OK, headers.get("Accept", "")),
     "/broken": broken,
 }
 

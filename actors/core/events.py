@@ -1,0 +1,246 @@
+"""The events of a run: what happens to it as a whole, each of a type of its own. `docs/events.md` explains them.
+
+An event goes to the run's log, and to every listener of the run: its metrics, its display, its phase file. Decisions of
+agents are no events: they are in the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import ClassVar, Literal, get_args
+
+import msgspec
+import structlog
+
+from actors.core.phase import Phase
+
+Level = Literal["debug", "info", "warning", "error"]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event"):
+    """An event. Its tag is its name in the log."""
+
+    level: ClassVar[Level] = "info"
+    actor: ClassVar[str] = "run"
+
+    @classmethod
+    def name(cls) -> str:
+        """Return its name."""
+        return str(cls.__struct_config__.tag)
+
+
+class RunStarted(Event, frozen=True, kw_only=True, tag="run_started"):
+    """A run begins at tick 0.
+
+    Args:
+        oracle: the oracle in words.
+        version: of PRISM.
+    """
+
+    agents: int
+    ticks: int
+    seed: int
+    oracle: str
+    version: str
+
+
+class RunResumed(Event, frozen=True, kw_only=True, tag="run_resumed"):
+    """A run goes on where its files end.
+
+    Args:
+        from_tick: ticks in its journal.
+        recovered: ticks since its checkpoint, which are done again.
+    """
+
+    from_tick: int
+    recovered: int
+    ticks: int
+    oracle: str
+    version: str
+
+
+class RunForked(Event, frozen=True, kw_only=True, tag="run_forked"):
+    """A run begins that has branched off another.
+
+    Args:
+        parent: the other run's directory.
+        from_tick: ticks in common.
+    """
+
+    parent: str
+    from_tick: int
+    ticks: int
+    oracle: str
+    version: str
+
+
+class PhaseChanged(Event, frozen=True, kw_only=True, tag="phase_changed"):
+    """The run has another phase.
+
+    Args:
+        after_s: the time that the phase before has lasted.
+        reason: why it waits; empty if it does not.
+    """
+
+    phase: Phase
+    before: Phase
+    after_s: float
+    reason: str = ""
+
+
+class StallBegan(Event, frozen=True, kw_only=True, tag="stall_began"):
+    """No tick has ended for a long time.
+
+    Args:
+        since_s: the time since the latest tick.
+    """
+
+    level: ClassVar[Level] = "warning"
+    phase: Phase
+    since_s: float
+
+
+class StallEnded(Event, frozen=True, kw_only=True, tag="stall_ended"):
+    """A tick has ended after a stall.
+
+    Args:
+        lasted_s: the time between the two ticks.
+    """
+
+    lasted_s: float
+
+
+class BreakerOpened(Event, frozen=True, kw_only=True, tag="breaker_opened"):
+    """The circuit breaker has opened: the server answers no more.
+
+    Args:
+        reason: the latest failure; `latest`: its details.
+    """
+
+    actor: ClassVar[str] = "oracle"
+    reason: str
+    latest: str = ""
+
+
+class BreakerClosed(Event, frozen=True, kw_only=True, tag="breaker_closed"):
+    """A probe was answered: the server is back.
+
+    Args:
+        after_s: the time for which the breaker was open.
+    """
+
+    actor: ClassVar[str] = "oracle"
+    after_s: float
+
+
+class LimitChanged(Event, frozen=True, kw_only=True, tag="limit_changed"):
+    """The adaptive limit on calls has changed. An event at its floor of 1 and at its ceiling, and for each doubling."""
+
+    actor: ClassVar[str] = "oracle"
+    limit: int
+    before: int
+    most: int
+
+
+class CheckpointWritten(Event, frozen=True, kw_only=True, tag="checkpoint_written"):
+    """A checkpoint is on the medium.
+
+    Args:
+        at_tick: ticks in it.
+        size: in bytes.
+        duration_s: from its first piece to its place.
+    """
+
+    actor: ClassVar[str] = "store"
+    at_tick: int
+    size: int
+    duration_s: float
+
+
+class SpendWarning(Event, frozen=True, kw_only=True, tag="spend_warning"):
+    """A spend cap comes near.
+
+    Args:
+        cap: the setting.
+        share: used so far, 0 to 1.
+    """
+
+    level: ClassVar[Level] = "warning"
+    actor: ClassVar[str] = "oracle"
+    cap: str
+    share: float
+    used: float
+    most: float
+
+
+ENDS = (
+    *("done", "done_with_fallbacks", "SIGINT", "SIGTERM", "SIGHUP", "spend_cap", "fallback_share"),
+    *("outage", "refused", "no_answer", "unavailable", "error"),
+)
+"""The reasons for which a run ends."""
+
+
+class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
+    """The run has ended, for this process.
+
+    Args:
+        reason: one of `ENDS`.
+        ticks: ticks committed.
+        digest: after them; empty if it ended in an error.
+    """
+
+    reason: str
+    ticks: int
+    digest: str = ""
+    detail: str = ""
+
+
+AnyEvent = (
+    RunStarted
+    | RunResumed
+    | RunForked
+    | PhaseChanged
+    | StallBegan
+    | StallEnded
+    | BreakerOpened
+    | BreakerClosed
+    | LimitChanged
+    | CheckpointWritten
+    | SpendWarning
+    | RunEnded
+)
+EVENTS: tuple[type[Event], ...] = get_args(AnyEvent)
+"""All kinds of events."""
+
+FILE_ONLY = frozenset(event.name() for event in EVENTS if event.level in {"debug", "info"})
+"""The events that are in the run's log, and not on standard error: the display shows what they say."""
+
+Listener = Callable[[Event], None]
+_listeners: ContextVar[tuple[Listener, ...]] = ContextVar("_listeners", default=())
+
+
+def emit(event: Event) -> None:
+    """Tell the listeners of the current run of an event, and log it. The run's task and all that it starts have them.
+
+    A listener must not raise or wait.
+    """
+    for listener in _listeners.get():
+        listener(event)
+    fields = msgspec.to_builtins(event)
+    name = fields.pop("event")
+    structlog.get_logger().log(LEVELS[event.level], name, actor=event.actor, **fields)
+
+
+LEVELS: dict[Level, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+@contextmanager
+def heard_by(*listeners: Listener) -> Iterator[None]:
+    """Tell these listeners, too, of the events of the block, and of the tasks that it starts."""
+    token = _listeners.set((*_listeners.get(), *listeners))
+    try:
+        yield
+    finally:
+        _listeners.reset(token)

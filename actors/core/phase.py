@@ -1,0 +1,29 @@
+"""The phases of a run."""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+
+
+@unique
+class Phase(StrEnum):
+    """A phase of a run: the one thing that it is doing.
+
+    `starting`: it reads its files, builds its agents and greets its oracle. `recovering`: it does recorded ticks again.
+    `running`: it does new ticks. `waiting_for_oracle`: the server is away, or one tick has waited long for an answer.
+    `waiting_for_disk`: the disk does not take what is written. `stopping`: it finishes its tick and writes its files.
+    `ended`: its process does nothing more for it.
+    """
+
+    STARTING = "starting"
+    RECOVERING = "recovering"
+    RUNNING = "running"
+    WAITING_FOR_ORACLE = "waiting_for_oracle"
+    WAITING_FOR_DISK = "waiting_for_disk"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+WAITING = frozenset({Phase.WAITING_FOR_ORACLE, Phase.WAITING_FOR_DISK})
+UNDER_WAY = frozenset({Phase.RUNNING, Phase.STOPPING, *WAITING})
+"""The phases in which a run has done its recorded ticks again and has not ended."""

@@ -1,0 +1,48 @@
+"""The wait for the last scrapes: as long as they should take, and not at all where nobody scrapes."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import pytest
+
+from actors.metrics.scrapes import INTERVALS, MARGIN_S, Scrapes
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def scraped_at(*times: float, ended: float) -> Scrapes:
+    clock = Clock()
+    scrapes = Scrapes(clock)
+    for clock.now in times:
+        scrapes.add()
+    clock.now = ended
+    return scrapes
+
+
+def test_the_patience_follows_from_the_interval_of_the_scrapes() -> None:
+    assert scraped_at(ended=100.0).patience_s(60.0) == 0.0
+    assert scraped_at(0.0, 15.0, 30.0, ended=31.0).patience_s(60.0) == INTERVALS * 15.0 + MARGIN_S
+    assert scraped_at(0.0, 15.0, ended=100.0).patience_s(60.0) == 60.0  # the scraper is gone
+    assert scraped_at(4.0, ended=10.0).patience_s(60.0) == INTERVALS * 6.0 + MARGIN_S
+    assert scraped_at(0.0, 15.0, ended=20.0).patience_s(0.0) == 0.0
+
+
+@pytest.mark.parametrize("scrapes_after", [2, 5])
+def test_the_wait_ends_with_the_second_scrape_after_the_end(scrapes_after: int) -> None:
+    scrapes = scraped_at(0.0, 1000.0, ended=1000.0)
+    waiting = Thread(target=scrapes.wait_for, args=(3600.0,), daemon=True)
+    waiting.start()
+    scrapes.add()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    for _ in range(scrapes_after - 1):
+        scrapes.add()
+    waiting.join(30.0)
+    assert not waiting.is_alive()
