@@ -63,7 +63,8 @@ class RunDirectory:
     @property
     def name(self) -> str:
         """The run's name: that of its directory."""
-        return self.path.absolute().name
+        name = self.path.name
+        return self.path.resolve().name if name in {"", ".."} else name
 
     @classmethod
     def create(cls, out: Path | None, name: str) -> RunDirectory:
