@@ -56,6 +56,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _population_conflicts(population),
             _graph_conflicts(population) if simulation.domain == "social" else (),
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
+            _method_conflicts(simulation, llm),
             _oracle_conflicts(oracle, run),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
@@ -174,6 +175,14 @@ def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig) -> Iterator[Conflict]:
         yield Conflict(
             keys=("oracle.max_usd", "llm.prices.input"),
             problem="a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
+        )
+
+
+def _method_conflicts(simulation: SimulationConfig, llm: LLMConfig) -> Iterator[Conflict]:
+    if simulation.domain == "economy" and llm.method == "probabilities":
+        yield Conflict(
+            keys=("llm.method", "simulation.domain"),
+            problem="the policies of an economy are numbers, not options: expected auto or json, got probabilities",
         )
 
 

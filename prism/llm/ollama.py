@@ -116,7 +116,7 @@ class OllamaChatClient:
 
     async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:
         started_s = perf_counter()
-        limit = way.limit(request.max_tokens or self._config.num_predict)
+        limit = way.limit(request.limit(self._config.num_predict))
         with bounded_call(COMPONENT, deadline_s, self._address.secrets):
             # The package's own `chat` can neither leave a field out nor add one.
             response = await self._client._client.post(way.path, json=self._body(request, way, limit))  # noqa: SLF001
@@ -155,7 +155,7 @@ class OllamaChatClient:
 
     async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
         """Return the tokens of the answer to a lettered question, and those that it lists beside them."""
-        started_s, limit = perf_counter(), request.max_tokens or self._config.num_predict
+        started_s, limit = perf_counter(), request.limit(self._config.num_predict)
         with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
             body = self._body(request, self._way, limit)
             body["options"] = {**body.get("options", {}), "temperature": 1.0}

@@ -122,7 +122,7 @@ class OpenAICompatClient:
 
     async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
         """Return the tokens of the answer to a lettered question, and those that it lists beside them."""
-        started_s, limit = perf_counter(), request.max_tokens or self._config.num_predict
+        started_s, limit = perf_counter(), request.limit(self._config.num_predict)
         body = {**self._body(request, self._way, limit), "logprobs": True, "top_logprobs": LISTED, **fields}
         if "temperature" in body:
             body["temperature"] = 1.0
@@ -140,7 +140,7 @@ class OpenAICompatClient:
 
     async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:
         started_s = perf_counter()
-        limit = way.limit(request.max_tokens or self._config.num_predict)
+        limit = way.limit(request.limit(self._config.num_predict))
         with bounded_call(COMPONENT, deadline_s, self._address.secrets):
             response = await self._client.post(way.path, json=self._body(request, way, limit))
             reply = read_completion(response.content)

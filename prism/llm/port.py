@@ -25,6 +25,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     content: str
 
 
+LONGEST_RETRY = 4096
+"""The most tokens of an answer after one that was cut."""
+
+
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A chat to be completed.
 
@@ -36,8 +40,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         max_tokens: the longest answer; None is the configured one.
         deadline_s: a limit shorter than the configured one; not part of the request's identity.
         asked_by: the asker's name, for messages: "agent 12 in tick 340"; not part of the request's identity.
-        attempt: the number of unusable answers that it has had. It varies the sampling, and is not part of
-            the request's identity: the answer that counts is the only one on a tape.
+        attempt: the number of unusable answers that it has had. It varies the sampling and the limit, and is not part
+            of the request's identity: the answer that counts is the only one on a tape.
     """
 
     messages: tuple[Message, ...]
@@ -53,6 +57,14 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     def sampling_seed(self) -> int:
         """The seed that is sent: another one for each attempt, or the same unusable answer would come again."""
         return (self.seed + self.attempt) % SEEDS
+
+    def limit(self, configured: int) -> int:
+        """Return the longest answer in tokens: four times as long after each unusable one, which may have been cut.
+
+        Args:
+            configured: the longest answer by `llm.num_predict`.
+        """
+        return self.max_tokens or min(configured * 4**self.attempt, max(configured, LONGEST_RETRY))
 
 
 class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):

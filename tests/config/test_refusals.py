@@ -36,6 +36,10 @@ VALUES = {
         "feed: {algorithm: hottest}",
         "1: feed.algorithm: expected one of: chronological, hot, interest, random, got 'hottest'",
     ),
+    "probabilities of a policy": (
+        "simulation: {domain: economy}\noracle: {lookahead_ticks: 0}\nllm: {method: probabilities}",
+        "3: llm.method: the policies of an economy are numbers, not options: expected auto or json, got probabilities",
+    ),
     "infinite": (
         "simulation: {tick_seconds: .inf}",
         "1: simulation.tick_seconds: expected float > 0 and <= 10000000, got .inf",

@@ -237,6 +237,22 @@ async def test_a_cut_answer_is_an_error_that_says_what_to_raise(backend: str) ->
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_retry_after_a_cut_answer_may_be_longer(backend: str) -> None:
+    """Small models pad their JSON with white space now and then, also where the start check found none."""
+    async with serving(backend, num_predict=2) as (_, model):
+        with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
+            await model.complete(asking())
+        assert (await model.complete(asking(attempt=1))).text
+
+
+def test_a_retry_has_a_limit_of_its_own() -> None:
+    limits = [asking(attempt=attempt).limit(64) for attempt in range(6)]
+    assert limits == [64, 256, 1024, 4096, 4096, 4096]
+    assert asking(attempt=1).limit(10_000) == 10_000
+    assert asking(attempt=1, max_tokens=10).limit(64) == 10
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("status", "body", "reason"),
     [
