@@ -14,6 +14,8 @@ import pytest
 from tests.paths import ROOT
 
 TREES = ("prism", "actors", "tests", "benchmarks", "deploy")
+LINES_MAX = 50
+"""Lines of a function, its docstring included."""
 
 Imports = Mapping[str, frozenset[str]]
 """`{module: the modules of these trees that it imports}`."""
@@ -97,3 +99,16 @@ def test_the_product_imports_nothing_that_is_not_shipped(product: str) -> None:
         name.split(".")[0] for module, names in imports().items() if module.startswith(product) for name in names
     }
     assert reached <= {"prism", "actors"}
+
+
+def test_no_function_is_longer_than_a_page() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name} has {node.end_lineno - node.lineno + 1} lines"
+        for tree in TREES
+        for path in sorted((ROOT / tree).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno >= LINES_MAX
+    ]
+    assert not found
