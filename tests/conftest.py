@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterator
 
@@ -29,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Name the markers, and set the size before the first test is collected."""
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
+    os.environ.setdefault("PRISM_LOG_FORMAT", "text")  # the messages as a person reads them, also without a terminal
     platform.platform()  # which asks `uname`, once in the life of a process
     tiers.begin(is_full=config.getoption("--full"))
 

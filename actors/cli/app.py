@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from traceback import format_exc
 
 import click
 
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
 from actors.cli.lazy_group import LazyGroup, Named
 from actors.core.errors import InterruptedRunError, MetricsAddressError, RunDirectoryError
+from actors.logs.output import output, say_json
+from actors.logs.standard_streams import open_missing, protect_standard_error
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
 
@@ -21,9 +24,11 @@ Exit codes:
   3    a configuration or input file that cannot be run
   4    stopped at the spend cap, or because too many choices are fallbacks
   5    the oracle's backend cannot be used, or stayed away
-  130  stopped by SIGINT, 143 by SIGTERM, after a whole tick
+  130  stopped by SIGINT, 143 by SIGTERM, 129 by SIGHUP, after a whole tick
 """
 
+FAILED, CRASHED = "command_failed", "command_crashed"
+"""The names of the JSON objects that end a command which does not succeed."""
 
 COMMANDS = {
     "init": Named(
@@ -89,34 +94,74 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line, and turn every expected error into one clear line and its exit code."""
+    open_missing()
+    protect_standard_error()
+    try:
+        code = _code()
+    finally:
+        output.reset()
+    sys.exit(code)
+
+
+def _code() -> int:
+    """Run the command line, and return its exit code."""
+    code: int
     try:
         code = cli.main(standalone_mode=False)
     except click.Abort:
         code = 130
     except click.ClickException as error:
-        error.show()
         code = EXIT_USAGE
+        _print_usage_error(error)
     except PrismError as error:
-        _print_error(str(error))
         code = exit_code(error)
-    except (MemoryError, RuntimeError) as error:
-        if not _is_lack_of_memory(error):
-            raise
-        _print_error("this process may use no more memory: take fewer people or a smaller file, or allow it more")
-        code = EXIT_FAILED
+        _print_error(str(error), code)
     except OSError as error:
-        _print_error(f"{error.filename or 'standard output'}: {error.strerror}")
         code = EXIT_FAILED
-    sys.exit(code)
+        _print_error(f"{error.filename or 'standard output'}: {error.strerror}", code)
+    except Exception as error:
+        code = EXIT_FAILED
+        if not _is_reported(error):
+            raise
+    return code
 
 
-def _is_lack_of_memory(error: MemoryError | RuntimeError) -> bool:
+def _is_reported(error: Exception) -> bool:
+    """Report an error that PRISM has not raised on purpose, and return True; False if Python is to print it."""
+    if _is_lack_of_memory(error):
+        problem = "this process may use no more memory: take fewer people or a smaller file, or allow it more"
+        _print_error(problem, EXIT_FAILED)
+    elif output.is_json:
+        say_json("error", CRASHED, exception=format_exc(), exit_code=EXIT_FAILED)
+    else:
+        return False
+    return True
+
+
+def _is_lack_of_memory(error: Exception) -> bool:
     """Return whether an error means that the process may use no more memory: Python has two for it."""
-    return isinstance(error, MemoryError) or str(error) == "can't start new thread"
+    is_thread = isinstance(error, RuntimeError) and str(error) == "can't start new thread"
+    return isinstance(error, MemoryError) or is_thread
 
 
-def _print_error(problem: str) -> None:
-    click.secho(f"prism: {problem}", fg=None if os.environ.get("NO_COLOR") else "red", err=True)
+def _print_usage_error(error: click.ClickException) -> None:
+    if output.is_json or (output.format is None and _asks_for_json()):
+        say_json("error", FAILED, error=error.format_message(), exit_code=EXIT_USAGE)
+    else:
+        error.show()
+
+
+def _asks_for_json() -> bool:
+    """Return whether JSON is asked for by words that were not read, because an option before them is wrong."""
+    given = " ".join(sys.argv[1:]).replace("--log-format=", "--log-format ")
+    return "--log-format json" in given or os.environ.get("PRISM_LOG_FORMAT") == "json"
+
+
+def _print_error(problem: str, code: int) -> None:
+    if output.is_json:
+        say_json("error", FAILED, error=problem, exit_code=code)
+    else:
+        click.secho(f"prism: {problem}", fg=None if os.environ.get("NO_COLOR") else "red", err=True)
 
 
 def exit_code(error: PrismError) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-import click
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -14,6 +13,7 @@ from rich.text import Text
 from actors.display.progress import duration
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.input_files import SMALL_BYTES_MAX, locate_input
+from actors.logs.output import output, say
 from prism.config import Config, PopulationConfig
 
 SHOWN_FROM = 50_000
@@ -48,8 +48,8 @@ def _is_large(population: PopulationConfig) -> bool:
 def _step_display() -> Iterator[Callable[[str], None]]:
     """Provide a function that shows a step: on a terminal with its time so far, elsewhere as a line."""
     console = Console(stderr=True)
-    if not console.is_terminal or console.is_dumb_terminal:
-        yield lambda step: click.echo(f"prism: {step}", err=True)
+    if not console.is_terminal or console.is_dumb_terminal or output.is_json:
+        yield say
         return
     steps = _Steps()
     with Live(get_renderable=steps.text, console=console, refresh_per_second=4, transient=True):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.options import PREPARE, QUIET, RUN, TICKS, out_option, set_option
+from actors.cli.options import PREPARE, QUIET, RUN, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
@@ -22,6 +22,7 @@ from actors.runs.fork import fork as branch_off
 @out_option("runs/PARENT-at-TICK-001")
 @PREPARE
 @QUIET
+@with_log_options
 def fork(  # noqa: PLR0913  # one for each option
     path: Path, tick: int, overrides: Sequence[str], ticks: int | None, out: Path | None, *, prepare: bool, quiet: bool
 ) -> None:

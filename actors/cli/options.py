@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from actors.factory.shipped import FILE_NAME, examples
+from actors.logs.output import FORMATS, LEVELS, Format, output, say
+from actors.logs.standard_streams import protect_standard_output
 
 
 def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -46,6 +48,45 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     return CONFIG(SET(command))
 
 
+def with_log_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that runs simulations, with the options of its log added; no dead stream ends it."""
+    return LOG_LEVEL(LOG_FORMAT(command))
+
+
+def _choose_level(_: click.Context, __: click.Parameter, value: str) -> None:
+    output.level = LEVELS[value]
+
+
+def _choose_format(_: click.Context, __: click.Parameter, value: Format | None) -> None:
+    output.choose(value)
+    protect_standard_output()
+
+
+# Eager, so that an error in the other arguments has the format, too.
+LOG_LEVEL = click.option(
+    "--log-level",
+    type=click.Choice(list(LEVELS)),
+    default="info",
+    show_default=True,
+    envvar="PRISM_LOG_LEVEL",
+    show_envvar=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_choose_level,
+    help="The least level of what is logged, on standard error and in log.jsonl.",
+)
+LOG_FORMAT = click.option(
+    "--log-format",
+    type=click.Choice(FORMATS),
+    envvar="PRISM_LOG_FORMAT",
+    show_envvar=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_choose_format,
+    help="Everything on standard error as text or as JSON lines.  [default: text on a terminal, json elsewhere]",
+)
+
+
 def choose_config(config: Path | None, doing: str, *, default: str = "default", quiet: bool = False) -> Path:
     """Return the named file, or else `prism.yaml` of this directory, or else a shipped configuration.
 
@@ -66,7 +107,7 @@ def choose_config(config: Path | None, doing: str, *, default: str = "default", 
             f"the shipped {'default ' if default == 'default' else ''}configuration ({default}.yaml: {example.about})"
         )
     if not quiet:
-        click.echo(f"prism: no CONFIG given: {doing} {description}", err=True)
+        say(f"no CONFIG given: {doing} {description}")
     return chosen
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from actors.cli.options import OUT, PREPARE, QUIET, RUN, SET
+from actors.cli.options import OUT, PREPARE, QUIET, RUN, SET, with_log_options
 from actors.cli.run_command import branch_and_report
+from actors.logs.output import say
 from actors.runs.directory import RunDirectory
 from actors.runs.repair import Losses, find_losses, plan_repair
 from actors.runs.repair import repair as branch_off
@@ -21,6 +22,7 @@ from actors.runs.repair import repair as branch_off
 @OUT
 @PREPARE
 @QUIET
+@with_log_options
 def repair(path: Path, overrides: Sequence[str], out: Path | None, *, prepare: bool, quiet: bool) -> None:
     """Run the run in the directory RUN again from the first answer that it has lost, and ask only what failed.
 
@@ -42,7 +44,7 @@ def repair(path: Path, overrides: Sequence[str], out: Path | None, *, prepare: b
     plan = plan_repair(parent, losses, overrides)
     child = RunDirectory.create(out, f"{path.resolve().name}-repaired")
     if not quiet:
-        click.echo(f"prism: {_lost(losses)}", err=True)
+        say(_lost(losses))
     branch_and_report(child, partial(branch_off, plan, child), prepare=prepare, quiet=quiet)
 
 

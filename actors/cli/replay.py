@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import click
 
-from actors.cli.options import QUIET, RUN
+from actors.cli.options import QUIET, RUN, with_log_options
 from actors.cli.run_command import with_progress
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay as run_again
@@ -18,6 +18,7 @@ from actors.runs.replay import replay as run_again
 @RUN
 @click.option("--ticks", type=click.IntRange(min=1), metavar="N", help="Replay only the first N ticks.")
 @QUIET
+@with_log_options
 def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
     """Run the run in the directory RUN again, without a model, and compare it with its journal tick by tick.
 

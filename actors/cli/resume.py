@@ -9,8 +9,9 @@ from pathlib import Path
 import anyio
 import click
 
-from actors.cli.options import QUIET, RUN, TICKS, set_option
+from actors.cli.options import QUIET, RUN, TICKS, set_option, with_log_options
 from actors.cli.run_command import run_and_report, with_progress
+from actors.logs.output import say
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
 from actors.runs.resume import Accepted, Proof, ResumePlan, plan_resume, resume_run
@@ -34,6 +35,7 @@ def _refuse_force(_: click.Context, __: click.Parameter, is_given: bool) -> None
 @click.option("--cut-damage", is_flag=True, help="Cut off damage that no crash explains, and run the rest again.")
 @click.option("--force", is_flag=True, hidden=True, expose_value=False, callback=_refuse_force)
 @QUIET
+@with_log_options
 def resume(  # noqa: PLR0913  # one for each option
     path: Path,
     ticks: int | None,
@@ -59,7 +61,7 @@ def resume(  # noqa: PLR0913  # one for each option
         plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted)
         run, notes = resume_run(plan, _prove(plan, quiet=quiet))
         for note in notes:
-            click.echo(f"prism: {note}", err=True)
+            say(note)
         if run.is_done:
             text = f"{path}: has all its {run.recorded.ticks:,} ticks; --ticks N makes it longer"
             click.echo(run.digest if quiet else text)
@@ -72,7 +74,7 @@ def _prove(plan: ResumePlan, *, quiet: bool) -> Proof | None:
     if not plan.must_be_proved:
         return None
     if not quiet:
-        click.echo(f"prism: {proof_begins(plan)}", err=True)
+        say(proof_begins(plan))
     proof = anyio.run(partial(with_progress, partial(prove, plan), quiet=quiet))
-    click.echo(f"prism: {proof_ended(plan, proof)}", err=True)
+    say(proof_ended(plan, proof))
     return proof

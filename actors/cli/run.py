@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from actors.cli.building import build_with_progress
-from actors.cli.options import OUT, QUIET, TICKS, choose_config, run_name, with_settings
+from actors.cli.options import OUT, QUIET, TICKS, choose_config, run_name, with_log_options, with_settings
 from actors.cli.run_command import run_and_report
 from actors.core.errors import ActorError
 from actors.factory.config_file import read_config
@@ -24,6 +24,7 @@ from prism.errors import OracleUnavailableError
 @TICKS
 @OUT
 @QUIET
+@with_log_options
 def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: Path | None, *, quiet: bool) -> None:
     """Run the simulation that CONFIG describes.
 

@@ -17,6 +17,8 @@ from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.report import render
 from actors.core.errors import ungrouped
 from actors.display.progress import show_progress
+from actors.logs.output import say
+from actors.logs.setup import log_muted_streams
 from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
@@ -42,10 +44,9 @@ class Terminal(Display):
         again = run.recorded.ticks - run.recorded.tick
         where = f", from tick {run.recorded.ticks:,}" if run.recorded.ticks else ""
         where += f" ({again:,} ticks are done again first)" if again else ""
-        click.echo(
-            f"prism: {run.domain.size:,} agents, {run.config.simulation.length:,} ticks{where}, "
-            f"seed {run.config.simulation.seed}; oracle: {oracle}",
-            err=True,
+        say(
+            f"{run.domain.size:,} agents, {run.config.simulation.length:,} ticks{where}, "
+            f"seed {run.config.simulation.seed}; oracle: {oracle}"
         )
 
     async def show(self, progress: Callable[[], Progress]) -> None:
@@ -62,7 +63,7 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
     with ExitStack() as stack:
         observed = observed or stack.enter_context(observation(run.config))
         if observed.address is not None and not quiet:
-            click.echo(f"prism: metrics at {observed.address.url}/metrics", err=True)
+            say(f"metrics at {observed.address.url}/metrics")
         summary = anyio.run(execute, run, Host() if quiet else Host(display=Terminal()), observed)
     if quiet:
         click.echo(summary.digest)
@@ -70,6 +71,7 @@ def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None
         Console().print(render(summary, str(run.directory.path)))
         _print_fallbacks(summary, run.directory.path)
         _print_resume_command(summary, run.directory.path, run.config.oracle)
+    log_muted_streams(run.directory.log)
     if summary.stopped_by in {SPEND_CAP, FALLBACK_SHARE}:
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
@@ -96,7 +98,7 @@ def branch_and_report(
             notes = anyio.run(partial(with_progress, branching, quiet=quiet))
             on_failure.pop_all()
         for note in notes:
-            click.echo(f"prism: {note}", err=True)
+            say(note)
         if prepare:
             click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
             return
@@ -119,7 +121,7 @@ def _print_fallbacks(summary: Summary, path: Path) -> None:
     if not summary.fallbacks_by_reason:
         return
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in summary.fallbacks_by_reason.items())
-    text = f"prism: {summary.fallbacks:,} fallbacks, {100 * summary.fallback_share:.2g}% of the choices: {reasons}"
+    text = f"{summary.fallbacks:,} fallbacks, {100 * summary.fallback_share:.2g}% of the choices: {reasons}"
     if summary.is_done:
         text += f"; to ask for them again: prism repair {path}"
     if summary.stopped_by == FALLBACK_SHARE:
@@ -127,7 +129,7 @@ def _print_fallbacks(summary: Summary, path: Path) -> None:
             "; that is more than oracle.max_fallback_share; mend the server or the model before you go on, or allow "
             "more with --accept-settings --set oracle.max_fallback_share=..."
         )
-    click.echo(text, err=True)
+    say(text, level="warning")
 
 
 def _cap(oracle: OracleConfig) -> str:
@@ -140,7 +142,7 @@ def _cap(oracle: OracleConfig) -> str:
 def _print_resume_command(summary: Summary, path: Path, oracle: OracleConfig) -> None:
     if not summary.is_done:
         raised = f" --accept-settings --set oracle.{_cap(oracle)}=..." if summary.stopped_by == SPEND_CAP else ""
-        click.echo(f"prism: stopped with a checkpoint; continue with: prism resume {path}{raised}", err=True)
+        say(f"stopped with a checkpoint; continue with: prism resume {path}{raised}")
 
 
 async def with_progress(function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool) -> T:

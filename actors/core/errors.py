@@ -13,7 +13,7 @@ PrismError
     |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
     |       +-- ForkRefusedError a fork that would have another past                (exit 2)
     |       +-- RepairRefusedError a repair that could not ask again                (exit 2)
-    +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 130, 143)
+    +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
     +-- MetricsAddressError    an address that cannot be listened on                (exit 2)
     +-- WatchError             metrics of another run that cannot be read
     +-- JournalError           a record that cannot be written or read

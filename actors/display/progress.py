@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from time import perf_counter
+from typing import Any
 
 import anyio
 import click
@@ -14,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.display.progress_bar import ProgressBar
+from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
 
 REFRESH_S = 0.25
@@ -74,15 +76,44 @@ async def show_progress(read: Callable[[], Progress]) -> None:
     """Show progress on standard error until cancelled."""
     console = Console(stderr=True)
     pace = Pace(read)
-    if not console.is_terminal or console.is_dumb_terminal:  # a live table needs a terminal that can move the cursor
+    # A live table needs a terminal that can move the cursor.
+    if not console.is_terminal or console.is_dumb_terminal or output.is_json:
         pace.now()  # else the first line would have no rates
         while True:
             await anyio.sleep(LINE_EVERY_S)
-            click.echo(line(pace.now(), pace), err=True)
+            _print_line(pace.now(), pace)
     with Live(table(pace.now(), pace), console=console, refresh_per_second=4, transient=True) as live:
         while True:
             await anyio.sleep(REFRESH_S)
             live.update(table(pace.now(), pace))
+
+
+def _print_line(progress: Progress, pace: Pace) -> None:
+    if output.is_json:
+        say_json("info", "progress", **facts(progress, pace))
+    else:
+        click.echo(line(progress, pace), err=True)
+
+
+def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
+    """Return the progress as the keys of a JSON object. Those of what is not the case are left out."""
+    shown = {
+        "tick": progress.tick,
+        "ticks": progress.ticks,
+        "eta_s": pace.eta_s(progress),
+        "ticks_per_s": pace.ticks_per_s,
+        "transitions_per_s": pace.transitions_per_s,
+        "oracle_waiting": progress.oracle_queue,
+        "oracle_asked": progress.oracle_in_flight,
+        "fallbacks": progress.fallbacks,
+        "cost_usd": progress.cost_usd,
+        "clock_stands_s": pace.stands_s(progress),
+        "waiting_for_oracle_s": progress.waiting_for_oracle_s,
+        "outage_reason": progress.outage_reason or None,
+        "agents_by_state": {state: count for state, count in progress.agents_by_state.items() if count},
+    }
+    rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in shown.items()}
+    return {name: value for name, value in rounded.items() if value is not None}
 
 
 def line(progress: Progress, pace: Pace) -> str:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
+from typing import IO, NamedTuple
+
+from actors.logs.output import say
 
 
-def _opened(path: str, flags: int) -> int:
-    """Open a file; a named pipe in its place is refused, where it would otherwise wait for a reader."""
-    return os.open(path, flags | os.O_NONBLOCK, 0o644)
+class Rotation(NamedTuple):
+    """The most that a file of lines may take of the disk, with the files that came before it.
+
+    Args:
+        size_max: bytes of one file. A line that is longer has a file of its own.
+        kept: the number of earlier files that are kept, as `NAME.1` (the latest) to `NAME.<kept>`.
+    """
+
+    size_max: int = 100_000_000
+    kept: int = 5
+
+
+ROTATION = Rotation()
 
 
 class LineFile:
@@ -21,22 +33,25 @@ class LineFile:
     A full disk ends the file and not the run; one line on standard error says so.
 
     Args:
-        path: the file; created where there is none.
+        path: the file; created where there is none. One that a crash has left without a line end gets it.
+        rotation: when it is set aside, and a new one begun.
 
     Raises:
         OSError: it cannot be opened.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._name = path.name
-        self._file = open(path, "a", encoding="utf-8", opener=_opened)  # noqa: SIM115  # closed in `close`
-        self._lines: SimpleQueue[str | None] = SimpleQueue()
-        self._writer = Thread(target=self._write, name=f"writer of {path.name}", daemon=True)
+    def __init__(self, path: Path, rotation: Rotation = ROTATION) -> None:
+        self._path = path
+        self._rotation = rotation
+        self._file = _open(path)
+        self._size = self._file.tell()
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        self._writer = Thread(target=self._write_all, name=f"writer of {path.name}", daemon=True)
         self._writer.start()
 
     def put(self, line: str) -> None:
         """Give the thread a line to append."""
-        self._lines.put(line + "\n")
+        self._lines.put(line.encode("utf-8", "backslashreplace") + b"\n")
 
     def close(self) -> None:
         """Wait until the last line is written, and close the file."""
@@ -45,12 +60,48 @@ class LineFile:
         with suppress(OSError):  # the thread has reported it
             self._file.close()
 
-    def _write(self) -> None:
+    def _write_all(self) -> None:
+        line: bytes | None = b""
         try:
             while (line := self._lines.get()) is not None:
-                self._file.write(line)
+                self._write(line)
                 if self._lines.empty():
                     self._file.flush()
             self._file.flush()
         except OSError as error:
-            sys.stderr.write(f"{self._name} ends here: {error.strerror}\n")
+            say(f"{self._path.name} ends here: {error.strerror}", level="error")
+            while line is not None:  # a queue that nobody reads would grow for the rest of the run
+                line = self._lines.get()
+
+    def _write(self, line: bytes) -> None:
+        if self._size and self._size + len(line) > self._rotation.size_max:
+            self._set_aside()
+        self._file.write(line)
+        self._size += len(line)
+
+    def _set_aside(self) -> None:
+        """Begin a new file. The oldest goes first, so that a crash in between loses no other."""
+        self._file.close()
+        kept = self._rotation.kept
+        numbered = [self._path, *(self._path.with_name(f"{self._path.name}.{number + 1}") for number in range(kept))]
+        numbered[-1].unlink(missing_ok=True)
+        for older, newer in zip(reversed(numbered[1:]), reversed(numbered[:-1]), strict=True):
+            if newer.exists():
+                newer.rename(older)
+        self._file, self._size = _open(self._path), 0
+
+
+def _open(path: Path) -> IO[bytes]:
+    """Open a file for appending, at the beginning of a line."""
+    file = open(path, "ab", opener=_opened)  # noqa: SIM115  # closed by the file's owner
+    if file.tell():
+        with path.open("rb") as reader:
+            reader.seek(-1, os.SEEK_END)
+            if reader.read(1) != b"\n":
+                file.write(b"\n")
+    return file
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a file; a named pipe in its place is refused, where it would otherwise wait for a reader."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o644)

@@ -1,4 +1,4 @@
-"""Set-up of logging: events go to standard error, readable on a terminal and JSON elsewhere, and to the run's file.
+"""Set-up of logging: events go to standard error, as text or as JSON, and to the run's file, as JSON.
 
 Each event gets the tick and the actor that it belongs to, loses its secrets, and is dropped when it is repeated too
 often. A terminal shows fewer events than the run's file has. Decisions are not events: they are in the journal.
@@ -17,25 +17,30 @@ from threading import Lock
 from typing import Any
 
 import structlog
+from anyio import to_thread
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from actors.core.events import FILE_ONLY
-from actors.core.notebook import in_notebook
 from actors.core.threads import in_threads
-from actors.logs.line_file import LineFile
+from actors.logs.line_file import ROTATION, LineFile, Rotation
+from actors.logs.output import is_shown, output
 from actors.logs.rate_limit import LogLimit
 from actors.logs.redaction import Redaction
+from actors.logs.standard_streams import Muted, failures
 from actors.logs.terminal import TerminalLog
+
+MUTED = "stream_muted"
 
 
 class _CurrentStderr:
     """The standard error of the moment: a live display replaces `sys.stderr` while it runs."""
 
     def write(self, text: str) -> int:
-        return sys.stderr.write(text)
+        return 0 if sys.stderr is None else sys.stderr.write(text)
 
     def flush(self) -> None:
-        sys.stderr.flush()
+        if sys.stderr is not None:
+            sys.stderr.flush()
 
 
 class _JsonLines:
@@ -85,22 +90,22 @@ class LogContext:
 
 
 class RunLog:
-    """The log of one run: the processors of its events, its file, and its lines on a terminal.
+    """The log of one run: the processors of its events, its file, and its lines on standard error.
 
     Args:
         path: the file; none for a run in memory.
+        rotation: when the file is set aside.
 
     Raises:
         OSError: the file cannot be opened.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, rotation: Rotation = ROTATION) -> None:
         self.context = LogContext()
         self._limit = LogLimit()
-        self._file = LineFile(path) if path is not None else None
-        self._terminal = TerminalLog(structlog.dev.ConsoleRenderer(colors=_has_colors())) if is_shown() else None
-        self._processors: list[Processor] = [
-            self._limit,
+        self._file = LineFile(path, rotation) if path is not None else None
+        self._terminal = TerminalLog(_text()) if is_shown() and not output.is_json else None
+        self._written: list[Processor] = [
             structlog.contextvars.merge_contextvars,
             self.context,
             structlog.processors.add_log_level,
@@ -108,9 +113,10 @@ class RunLog:
             structlog.processors.format_exc_info,
             Redaction(os.environ),
             *([_JsonLines(self._file)] if self._file is not None else []),
-            _drop_file_only,
-            self._terminal or structlog.processors.JSONRenderer(),
         ]
+        """The processors up to the file."""
+        printed = [_drop_file_only, self._terminal or _rendered()]
+        self._processors: list[Processor] = [self._limit, *self._written, *printed]
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
         """Return an event as the line to print."""
@@ -118,6 +124,15 @@ class RunLog:
         for processor in self._processors:
             processed = processor(logger, method, processed)
         return processed
+
+    def note(self, muted: Muted) -> None:
+        """Write to the file that a stream is muted.
+
+        Only to the file: whoever found it out may hold the locks that a line on standard error needs.
+        """
+        processed: Any = {"event": MUTED, "stream": muted.stream, "problem": muted.problem}
+        for processor in self._written:
+            processed = processor(None, "warning", processed)
 
     @contextmanager
     def active(self) -> Iterator[LogContext]:
@@ -135,7 +150,7 @@ class RunLog:
         finally:
             self._limit.flush()
             if self._terminal is not None:
-                sys.stderr.write(self._terminal.remaining())
+                _CurrentStderr().write(self._terminal.remaining())
             _current.reset(token)
             _logging.leave(self)
 
@@ -154,7 +169,7 @@ class _Logging:
     def __init__(self) -> None:
         self._lock = Lock()
         self._logs: list[RunLog] = []
-        self._handler = _Forwarding(logging.INFO)
+        self._handler = _Forwarding()
         self._before: dict[str, Any] | None = None
         self._level = logging.NOTSET
 
@@ -164,13 +179,20 @@ class _Logging:
             self._logs.append(log)
             if len(self._logs) == 1:
                 self._install()
+        failures.report_to(self.note)
 
     def leave(self, log: RunLog) -> None:
         """Log it no more. After the last run the process logs as it did before the first."""
         with self._lock:
             self._logs.remove(log)
             if not self._logs:
+                failures.report_to(None)
                 self._uninstall()
+
+    def note(self, muted: Muted) -> None:
+        """Write to the file of the latest run that a stream of the process is muted."""
+        if self._logs:
+            self._logs[-1].note(muted)
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
         """Return an event as its run prints it. In a thread that is no run's own it belongs to the latest run.
@@ -186,13 +208,14 @@ class _Logging:
         self._before = structlog.get_config() if structlog.is_configured() else None
         structlog.configure(
             processors=[self.process],
-            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+            wrapper_class=structlog.make_filtering_bound_logger(output.level),
             logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
         )
-        # Libraries log warnings only, which is their loggers' level; `prism` logs at INFO too.
+        # Libraries log warnings only, which is their loggers' level: some of them log headers at lower ones.
         own = logging.getLogger("prism")
         self._level = own.level
-        own.setLevel(logging.INFO)
+        own.setLevel(output.level)
+        self._handler.setLevel(output.level)
         logging.getLogger().addHandler(self._handler)
 
     def _uninstall(self) -> None:
@@ -207,28 +230,36 @@ _logging = _Logging()
 
 
 @contextmanager
-def logging_to(path: Path | None) -> Iterator[LogContext]:
+def logging_to(path: Path | None, rotation: Rotation = ROTATION) -> Iterator[LogContext]:
     """Send the events of the block to standard error and, if a path is given, to that file, one JSON object a line.
 
     Yields:
         The context, which needs to be given the run's tick.
     """
-    with closing(RunLog(path)) as log, log.active() as context:
+    with closing(RunLog(path, rotation)) as log, log.active() as context:
         yield context
 
 
 @asynccontextmanager
-async def open_log(path: Path | None) -> AsyncIterator[LogContext]:
+async def open_log(path: Path | None, rotation: Rotation = ROTATION) -> AsyncIterator[LogContext]:
     """Do the same as `logging_to` in a task, and open and close the file in a thread."""
-    async with in_threads(closing(RunLog(path))) as log:
+    async with in_threads(closing(await to_thread.run_sync(RunLog, path, rotation))) as log:
         with log.active() as context:
             yield context
 
 
-def is_shown() -> bool:
-    """Return whether somebody reads standard error as it is written: on a terminal, or below a notebook's cell."""
-    return sys.stderr.isatty() or in_notebook()
+def log_muted_streams(path: Path) -> None:
+    """Append to the log of a run that has ended that a stream is muted, if one is and no log says so."""
+    if failures.are_pending:
+        with logging_to(path):
+            pass
 
 
-def _has_colors() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()
+def _rendered() -> Processor:
+    """Return the last processor for a stream that is no terminal, or for JSON on one."""
+    return _text() if output.format == "text" else structlog.processors.JSONRenderer()
+
+
+def _text() -> structlog.dev.ConsoleRenderer:
+    has_colors = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()
+    return structlog.dev.ConsoleRenderer(colors=has_colors)

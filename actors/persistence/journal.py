@@ -28,6 +28,9 @@ LENGTH_SETTINGS = ("rounds", "ticks")
 METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
+LOG_SETTINGS = ("log_max_mb", "logs_kept")
+"""Settings of `run` that are not in the header either: they say how much of the log is kept."""
+
 NO_HEADER = "without its header a journal cannot be used"
 
 _HEADER_MAX = 1 << 26
@@ -41,7 +44,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         prism: the version that began the run.
         seed: the seed of every random draw.
         agents: the number of agents.
-        config: the settings by section, without `LENGTH_SETTINGS` and `METRICS_SECTION`.
+        config: the settings by section, without `LENGTH_SETTINGS`, `LOG_SETTINGS` and `METRICS_SECTION`.
         config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
         inputs: `{input file as the configuration names it: SHA-256}`.
     """
@@ -71,6 +74,8 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
     del settings[METRICS_SECTION]
     for name in LENGTH_SETTINGS:
         settings["simulation"].pop(name, None)
+    for name in LOG_SETTINGS:
+        settings["run"].pop(name, None)
     canonical = msgspec.json.encode(settings, order="deterministic")
     return Header(
         prism=version,

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import ResumeRefusedError, RunDirectoryError
-from actors.persistence.journal import LENGTH_SETTINGS, METRICS_SECTION, Header
+from actors.persistence.journal import LENGTH_SETTINGS, LOG_SETTINGS, METRICS_SECTION, Header
 from actors.runs.code import source_sha256
 from actors.runs.manifest import OWN_PACKAGE, Manifest, Upgrade, Version, manifest_of
 from prism.config import Config
@@ -99,10 +99,11 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
     now = dict(_flat(msgspec.to_builtins(config), ""))
     then = dict(_flat(header.config, ""))
     new = {key: value for key, value in _flat(msgspec.to_builtins(Config()), "") if key not in then}
-    for key in sorted(now.keys() | then.keys()):
+    free = {f"simulation.{name}" for name in LENGTH_SETTINGS} | {f"run.{name}" for name in LOG_SETTINGS}
+    for key in sorted((now.keys() | then.keys()) - free):
         if key.startswith(f"{METRICS_SECTION}.") or (key in new and now.get(key) == new[key]):
             continue
-        if key not in {f"simulation.{name}" for name in LENGTH_SETTINGS} and now.get(key) != then.get(key):
+        if now.get(key) != then.get(key):
             yield key, f"{key} is {_as_json(now.get(key))}, was {_as_json(then.get(key))} when the run began"
 
 

@@ -18,6 +18,7 @@ from actors.core.phase import Phase
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
 from actors.factory.oracle_backends import OpenOracle, open_oracle
+from actors.logs.line_file import Rotation
 from actors.logs.setup import LogContext, open_log
 from actors.metrics.observation import Observation
 from actors.persistence.batch_writer import Execute, in_thread
@@ -46,7 +47,7 @@ from actors.runtime.engine import do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
-from prism.config import Config, OracleConfig
+from prism.config import Config, OracleConfig, RunConfig
 from prism.domain import Domain
 from prism.errors import (
     OracleFailedError,
@@ -138,7 +139,8 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
         PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
     directory, phases = run.directory, PhaseWatch()
-    async with open_log(directory.log) as logs, in_threads(_observing(directory, observed)) as observer:
+    logged = open_log(directory.log, rotation_of(run.config.run))
+    async with logged as logs, in_threads(_observing(directory, observed)) as observer:
         logs.run_id = directory.name
         logs.tick = lambda: run.recorded.ticks
         async with in_threads(PhaseFile(directory.path)) as file:
@@ -313,6 +315,11 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
             with anyio.CancelScope(shield=True):
                 await store.close()
     return simulation, stopped_by
+
+
+def rotation_of(config: RunConfig) -> Rotation:
+    """Return when the log of a run is set aside."""
+    return Rotation(size_max=round(config.log_max_mb * 1_000_000), kept=config.logs_kept)
 
 
 def is_capped(config: OracleConfig) -> bool:

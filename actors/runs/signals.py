@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from asyncio import get_running_loop
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from threading import current_thread, main_thread
 from types import FrameType
 from typing import Any, Protocol
+
+from actors.logs.output import say
 
 EXIT_BASE = 128
 """A run stopped by signal n exits with 128 + n, as shells report it."""
@@ -31,7 +33,10 @@ class StopSignal(Protocol):
 
 
 class StopOnSignal:
-    """A task that waits for SIGINT or SIGTERM on behalf of a process that does nothing but this run.
+    """A task that waits for a signal on behalf of a process that does nothing but this run.
+
+    The signals are SIGINT, SIGTERM, and SIGHUP, which a terminal sends when it is closed. `nohup` lets a process ignore
+    SIGHUP, and then it stays ignored.
 
     Args:
         stop: called at the first signal.
@@ -50,16 +55,24 @@ class StopOnSignal:
         """Wait for the first signal, and stop the run. The next one ends the process, even if the loop is blocked."""
         import anyio  # noqa: PLC0415 - `prism --help` imports this module, and takes twice as long with it
 
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for received in signals:
-                self.received = received
-                break
-        # Done before the message: a user who reads it may send the second signal at once.
-        for kind in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(kind, _exit_at_once)
-        sys.stderr.write(
-            f"prism: {received.name}: finishing this tick; a second signal exits at once "
-            "(the run can be resumed in both cases)\n"
+        try:
+            # The receiver stays: leaving it would bring SIGHUP's default back, and a closed terminal sends it twice,
+            # by the system and by the shell.
+            with anyio.open_signal_receiver(*_awaited()) as signals:
+                async for received in signals:
+                    if self.received is None:
+                        self._receive(received)
+        finally:
+            if self.received is not None:  # the receiver has brought back what signals did before
+                _exit_at_the_next_one()
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def _receive(self, received: signal.Signals) -> None:
+        self.received = received
+        _exit_at_the_next_one()  # before the message: a user who reads it may send the second signal at once
+        say(
+            f"{received.name}: finishing this tick; a second signal exits at once "
+            "(the run can be resumed in both cases)"
         )
         self._stop()
 
@@ -122,15 +135,28 @@ class _CtrlC:
         signal.signal(signal.SIGINT, self._before)
         for stop in stops:
             stop()
-        sys.stderr.write("prism: SIGINT: finishing this tick; once more to interrupt at once\n")
+        say("SIGINT: finishing this tick; once more to interrupt at once")
 
 
 _ctrl_c = _CtrlC()
+
+
+def _awaited() -> list[signal.Signals]:
+    """Return the signals that stop a run."""
+    is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([] if is_ignored else [signal.SIGHUP])]
+
+
+def _exit_at_the_next_one() -> None:
+    """Let the next SIGINT or SIGTERM end the process, even if the loop is blocked. Another SIGHUP does nothing."""
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(kind, _exit_at_once)
 
 
 def _exit_at_once(kind: int, _: FrameType | None) -> None:
     # A live display hides the cursor. It also replaces `sys.stderr` by an object that drops escape codes, and this
     # signal may have interrupted a write to it: so the escape code is written to the descriptor itself.
     if os.isatty(STANDARD_ERROR):
-        os.write(STANDARD_ERROR, SHOW_CURSOR)
+        with suppress(OSError):  # it has just been closed
+            os.write(STANDARD_ERROR, SHOW_CURSOR)
     os._exit(EXIT_BASE + kind)

@@ -515,6 +515,12 @@ class RunConfig(Section, frozen=True, kw_only=True):
     sync: Annotated[
         bool, Meta(description="wait for the medium after each write; false is safe from a kill, not from a power cut")
     ] = True
+    log_max_mb: Annotated[
+        float, Meta(ge=0.01, le=10**6, description="size of log.jsonl in MB, at which it is set aside as log.jsonl.1")
+    ] = 100.0
+    logs_kept: Annotated[
+        int, Meta(ge=0, le=1000, description="number of logs set aside that are kept; older ones are removed")
+    ] = 5
 
 
 class MetricsConfig(Section, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.llm.client import Call, LLMClient
 from prism.llm.failure import LLMFailureException
 from prism.models import Component, LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
+from prism.quoting import quoted
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def asked_by(component: Component, agent_name: str, turn: int) -> str:
 
 
 class Reasoner:
-    """A component's way to a model. It logs every chain of reasoning at DEBUG.
+    """A component's way to a model. It logs every chain of reasoning, and every exchange, at DEBUG.
 
     Args:
         client: the client that answers. An `LLMClient` also gives the facts of each call, which the chains record.
@@ -89,4 +90,7 @@ class Reasoner:
             retry_count=0 if call is None else call.retry_count,
         )
         _log.debug("%s", chain)
+        if _log.isEnabledFor(logging.DEBUG):  # prompts are long
+            texts = f"prompt={quoted(chain.prompt)} response={quoted(chain.response)}"
+            _log.debug("llm_exchange chain=%s %s", chain.chain_id, texts)
         return decision, chain

@@ -79,6 +79,24 @@ def test_an_economy_on_tape_is_the_same_economy_without_the_server_and_without_a
     assert len(server.requests) == requests
 
 
+def test_at_debug_the_log_has_the_reasoning_the_prompt_and_the_answer_without_secrets(
+    prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_PASSWORD", "Arvendia")  # a word in every prompt stands in for a secret
+    with ModelServer() as server:
+        write(tmp_path, server.url)
+        assert prism("run", "economy.yaml", "--ticks", "1", "--log-level", "debug", "--out", "all").code == 0
+        assert prism("run", "economy.yaml", "--ticks", "1", "--out", "usual").code == 0
+    logged = Path("all/log.jsonl").read_text()
+    events = [json.loads(line) for line in logged.splitlines()]
+    kinds = Counter(event["event"].partition(" ")[0] for event in events if event["level"] == "debug")
+    assert kinds["llm_reasoning_chain"] == kinds["llm_exchange"] > 5
+    assert "[redacted]" in logged
+    assert "Arvendia" not in logged
+    assert '"debug"' not in Path("usual/log.jsonl").read_text()
+    assert summary("all")["digest"] == summary("usual")["digest"]
+
+
 def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_and_a_resumed_one_is_as_if_undisturbed(
     prism: Prism, tmp_path: Path
 ) -> None:

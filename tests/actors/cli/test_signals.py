@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), H
 """
 
 
-def catches_sigterm(process: subprocess.Popen[str]) -> bool:
+def catches_sigterm(process: subprocess.Popen[Any]) -> bool:
     """Whether the process has its own handler for SIGTERM, which it has once the run is under way."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
@@ -65,7 +66,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals, code: int, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
     command = (sys.executable, "-m", "actors.cli", "run", "small.yaml", "--set", "simulation.rounds=100000")
@@ -89,3 +90,16 @@ def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=HANG_S) == 130
+
+
+def test_a_second_hangup_changes_nothing(tmp_path: Path) -> None:
+    with running(sys.executable, "-c", UNANSWERED, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "asked\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr.readline().startswith("prism: SIGHUP: finishing this tick")
+        for _ in range(5):
+            process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=HANG_S) == 143

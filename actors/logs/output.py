@@ -1,0 +1,86 @@
+"""The choice of how a process logs, and its messages on standard error: text for people, or a JSON object a line.
+
+Standard error is one or the other. So everything that a command prints there, beside its log, is printed by `say`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from actors.core.notebook import in_notebook
+
+Format = Literal["text", "json"]
+FORMATS: tuple[Format, ...] = ("text", "json")
+LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+class Output:
+    """The level and the format of everything on standard error. There is one for the process: `output`.
+
+    Neither is a setting of a run, because equal runs may be looked at in different ways.
+    """
+
+    def __init__(self) -> None:
+        self.level = logging.INFO
+        self.format: Format | None = None
+        """None if no command has chosen: messages are text then, and events are what suits the stream."""
+
+    def reset(self) -> None:
+        """Return to the defaults, for another command in the same process."""
+        self.level, self.format = logging.INFO, None
+
+    def choose(self, form: Format | None) -> None:
+        """Choose the format; None: text where somebody reads it as it is written, JSON elsewhere.
+
+        It holds for the whole command: a terminal that is closed does not change it.
+        """
+        self.format = form or ("text" if is_shown() else "json")
+
+    @property
+    def is_json(self) -> bool:
+        """True if messages are JSON."""
+        return self.format == "json"
+
+
+output = Output()
+
+
+def say(message: str, *, level: str = "info") -> None:
+    """Print a message to the user on standard error: a line of text after `prism: `, or the JSON object `message`.
+
+    Text shows messages of every level: they are about the command, and `--quiet` leaves them out.
+    """
+    if output.is_json:
+        say_json(level, "message", message=message)
+    else:
+        _write(f"prism: {message}\n")
+
+
+def say_json(level: str, event: str, **facts: Any) -> None:
+    """Print an event on standard error, unless it is below the chosen level."""
+    from actors.logs.redaction import Redaction  # noqa: PLC0415  # `prism --help` has no use for structlog
+
+    if LEVELS[level] >= output.level:
+        fields = {"event": event, **facts, "level": level, "timestamp": _now()}
+        clean = Redaction(os.environ)(None, level, fields)
+        _write(f"{json.dumps(clean, default=str)}\n")
+
+
+def is_shown() -> bool:
+    """Return whether somebody reads standard error as it is written: on a terminal, or below a notebook's cell."""
+    return (sys.stderr is not None and sys.stderr.isatty()) or in_notebook()
+
+
+def _write(text: str) -> None:
+    if sys.stderr is not None:  # there is none in a process without a console
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat().replace("+00:00", "Z")

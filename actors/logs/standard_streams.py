@@ -1,0 +1,138 @@
+"""Standard output and standard error of a process that goes on when one of them cannot be written any more.
+
+A terminal is closed, a `tee` ends, the disk of a log is full: none of this is a reason to end a run of a week. What
+cannot be written is discarded, and the run's log says so once for each stream.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import sys
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, NamedTuple, TextIO
+
+STANDARD_DESCRIPTORS = (0, 1, 2)
+NAMES = {1: "standard output", 2: "standard error"}
+
+
+class Muted(NamedTuple):
+    """A stream that is written no more, and the reason."""
+
+    stream: str
+    problem: str
+
+
+class _Failures:
+    """The streams that failed and are not in a log yet. Any thread may be the one that writes to a stream."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._pending: list[Muted] = []
+        self._report: Callable[[Muted], None] | None = None
+
+    @property
+    def are_pending(self) -> bool:
+        """True if a stream has failed and no log says so yet."""
+        return bool(self._pending)
+
+    def add(self, muted: Muted) -> None:
+        """Report a failure, now or to the next log."""
+        with self._lock:
+            self._pending.append(muted)
+        self._flush()
+
+    def report_to(self, report: Callable[[Muted], None] | None) -> None:
+        """Report failures to this function from now on, those that are pending at once; None: keep them for later."""
+        self._report = report
+        self._flush()
+
+    def _flush(self) -> None:
+        report = self._report
+        if report is None:
+            return
+        with self._lock:
+            pending, self._pending = self._pending, []
+        for muted in pending:
+            report(muted)
+
+
+failures = _Failures()
+
+
+class _Descriptor(io.RawIOBase):
+    """A descriptor that is written until that fails, and ignored from then on."""
+
+    def __init__(self, number: int, mode: str = "w") -> None:
+        self.name = NAMES[number]
+        self.mode = mode
+        self._number = number
+        self._is_muted = False
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._number
+
+    def isatty(self) -> bool:
+        return os.isatty(self._number)
+
+    def write(self, data: Any) -> int:
+        """Write all of it, or discard it. It raises no OSError."""
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        while rest and not self._is_muted:
+            try:
+                rest = rest[os.write(self._number, rest) :]
+            except BlockingIOError:  # another process with the same terminal has made it non-blocking
+                select.select([], [self._number], [])
+            except OSError as error:
+                self.mute(error.strerror or str(error))
+        return size
+
+    def mute(self, problem: str) -> None:
+        """Discard everything from now on."""
+        self._is_muted = True
+        failures.add(Muted(self.name, problem))
+
+
+def open_missing() -> None:
+    """Open the null device in place of standard streams that are closed.
+
+    Otherwise the next file that is opened gets the number of standard error, and what is meant for a terminal would be
+    written into it.
+    """
+    for number in STANDARD_DESCRIPTORS:
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest free number, which is this one
+
+
+def protect_standard_error() -> None:
+    """Let no later write to standard error fail. A stream that is not the process's own, as in a test, stays."""
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _protected(2, sys.stderr)
+
+
+def protect_standard_output() -> None:
+    """Let no later write to standard output fail. A stream that is not the process's own, as in a test, stays."""
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = _protected(1, sys.stdout)
+
+
+def _protected(number: int, before: TextIO | None) -> TextIO:
+    descriptor = _Descriptor(number)
+    if not isinstance(before, io.TextIOWrapper):  # Python has none for a descriptor that was closed at the start
+        descriptor.mute("closed at the start")
+        return io.TextIOWrapper(descriptor, encoding="utf-8", errors="replace", line_buffering=True)
+    return io.TextIOWrapper(
+        descriptor,
+        encoding=before.encoding,
+        errors=before.errors,
+        line_buffering=before.line_buffering,
+        write_through=before.write_through,
+    )

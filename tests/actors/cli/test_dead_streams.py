@@ -1,0 +1,195 @@
+"""Runs whose standard output, standard error or terminal goes away: real processes, pipes and terminals."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from actors.logs.setup import MUTED
+from tests.actors.cli.conftest import SMALL
+from tests.actors.cli.test_signals import catches_sigterm
+from tests.command import Prism
+from tests.patience import HANG_S
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and /proc"),
+    pytest.mark.process,
+    pytest.mark.long,
+]
+
+FULL, CLOSED, BROKEN = "No space left on device", "closed at the start", "Broken pipe"
+HUNG_UP = "Input/output error"
+
+
+def shell(place: Path, redirections: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Return the end of `prism` as a shell starts it."""
+    command = f'exec "$0" -m actors.cli "$@" {redirections}'
+    return subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, *arguments], cwd=place, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory with a configuration."""
+    (tmp_path / "small.yaml").write_text(SMALL)
+    return tmp_path
+
+
+def muted(run: Path) -> list[tuple[str, str]]:
+    """The streams that the log says are muted, with their problems."""
+    events = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    return [(event["stream"], event["problem"]) for event in events if event["event"] == MUTED]
+
+
+def summary(run: Path) -> dict[str, Any]:
+    fields: dict[str, Any] = json.loads((run / "summary.json").read_text())
+    return fields
+
+
+@pytest.mark.parametrize(
+    ("redirections", "logged"),
+    [
+        ("2>/dev/full", [("standard error", FULL)]),
+        ("2>&-", [("standard error", CLOSED)]),
+        (">/dev/full", [("standard output", FULL)]),
+        (">&- 2>/dev/full", [("standard output", CLOSED), ("standard error", FULL)]),
+        ("<&- >&- 2>&-", [("standard error", CLOSED), ("standard output", CLOSED)]),
+    ],
+)
+def test_a_run_whose_streams_cannot_be_written_ends_as_any_other_and_logs_each_once(
+    redirections: str, logged: list[tuple[str, str]], place: Path, small_run: Path
+) -> None:
+    ended = shell(place, redirections, "run", "small.yaml", "--out", "run")
+    assert ended.returncode == 0, ended.stderr
+    assert summary(place / "run")["digest"] == summary(small_run)["digest"]
+    assert sorted(muted(place / "run")) == sorted(logged)
+
+
+def test_no_file_of_a_run_gets_the_number_of_a_stream_that_was_closed(place: Path, prism: Prism) -> None:
+    shell(place, "<&- >&- 2>&-", "run", "small.yaml", "--log-format", "text", "--out", "run")
+    assert prism("verify", "run").code == 0
+    for file in (place / "run").iterdir():
+        assert b"prism: " not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("run", "missing.yaml"), 3),
+        (("run", "--ticks", "none"), 2),
+        (("replay", "old"), 0),
+        (("resume", "old", "--ticks", "80"), 0),
+        (("fork", "old", "--at", "30", "--out", "forked"), 0),
+        (("repair", "old"), 0),
+    ],
+)
+def test_every_command_that_simulates_ends_with_its_code_when_nothing_can_be_printed(
+    arguments: tuple[str, ...], code: int, place: Path, small_run: Path
+) -> None:
+    subprocess.run(["cp", "-r", small_run, place / "old"], check=True)
+    assert shell(place, ">/dev/full 2>/dev/full", *arguments).returncode == code
+
+
+def test_a_command_whose_output_is_its_result_says_that_it_cannot_be_written(place: Path) -> None:
+    ended = shell(place, ">/dev/full", "runs", ".")
+    assert (ended.returncode, ended.stderr) == (1, "prism: standard output: No space left on device\n")
+
+
+@contextmanager
+def running(place: Path, **streams: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """An endless run in the directory `run`, under way; killed at the end whatever happens."""
+    command = [sys.executable, "-m", "actors.cli", "run", "small.yaml", "--out", "run"]
+    command += ["--set", "simulation.rounds=100000"]
+    process = subprocess.Popen(command, cwd=place, **streams)
+    try:
+        wait_until(lambda: catches_sigterm(process) or process.poll() is not None)
+        assert process.poll() is None
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    give_up = monotonic() + HANG_S
+    while not is_so():
+        assert monotonic() < give_up
+        sleep(0.01)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_pipe_whose_reader_ends_in_the_middle_of_a_run_mutes_that_stream(stream: str, place: Path) -> None:
+    with running(place, **{stream: subprocess.PIPE}) as process:
+        reader = process.stdout or process.stderr
+        assert reader is not None
+        reader.close()  # as a `tee` that is killed does
+        process.send_signal(signal.SIGTERM)  # it is answered with a line on standard error, and tables at the end
+        assert process.wait(HANG_S) == 143
+    assert summary(place / "run")["stopped_by"] == "SIGTERM"
+    assert muted(place / "run") == [({"stdout": "standard output", "stderr": "standard error"}[stream], BROKEN)]
+
+
+@contextmanager
+def on_a_terminal_of_its_own(place: Path, *, nohup: bool) -> Iterator[tuple[subprocess.Popen[bytes], FileIO]]:
+    """An endless run as a shell over SSH starts it, and the other end of its terminal."""
+    number, other = pty.openpty()
+    main = FileIO(number)
+
+    def take_terminal() -> None:
+        fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
+
+    streams = {"stdin": other, "stdout": other, "stderr": other}
+    try:
+        with running(place, **streams, start_new_session=True, preexec_fn=take_terminal) as process:
+            os.close(other)
+            main.read(1)  # it has begun to draw
+            yield process, main
+    finally:
+        main.close()
+
+
+def test_a_terminal_that_goes_away_leaves_a_stop_that_can_be_resumed(place: Path, prism: Prism) -> None:
+    with on_a_terminal_of_its_own(place, nohup=False) as (process, main):
+        main.close()  # the connection drops: the system sends SIGHUP, and the terminal can be written no more
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGHUP)  # and so does the shell when it ends
+        assert process.wait(HANG_S) == 129
+    run = place / "run"
+    done = summary(run)["ticks"]
+    assert summary(run)["stopped_by"] == "SIGHUP"
+    stopped = json.loads((run / "manifest.json").read_text())["stopped"]
+    assert (stopped["tick"], stopped["reason"]) == (done, "SIGHUP")
+    assert any(f"{done:012d}" in file.name for file in run.glob("checkpoint-*.bin"))
+    assert ("standard error", HUNG_UP) in muted(run)
+    assert "by SIGHUP" in prism("runs", "run").out
+    assert prism("resume", "run", "--ticks", str(done + 5), "--quiet").code == 0
+    assert prism("verify", "run").code == 0
+
+
+def test_with_nohup_a_run_goes_on_when_its_terminal_is_gone(place: Path) -> None:
+    journal = place / "run" / "journal.prism"
+    with on_a_terminal_of_its_own(place, nohup=True) as (process, main):
+        main.close()
+        process.send_signal(signal.SIGHUP)
+        size = journal.stat().st_size
+        wait_until(lambda: journal.stat().st_size > size)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(HANG_S) == 143
+    assert sorted(muted(place / "run")) == [("standard error", HUNG_UP), ("standard output", HUNG_UP)]

@@ -1,0 +1,160 @@
+"""`--log-level` and `--log-format`: what a command that simulates prints on standard error, and what it logs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.cli.options import with_log_options
+from actors.logs.output import output, say
+from tests.command import Ended, Prism
+
+CRASHES = ("--set", "metrics.tls_cert=none.pem", "--set", "metrics.enabled=true")
+"""Settings with which a run does not begin."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """A fork and a replay read files in a task of their own process: nothing else runs there."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PRISM_LOG_LEVEL", "PRISM_LOG_FORMAT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def old(small_run: Path, tmp_path: Path) -> str:
+    """A copy of a run, in the directory of the commands."""
+    shutil.copytree(small_run, tmp_path / "old")
+    return "old"
+
+
+def events(ended: Ended) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ended.err.splitlines()]
+
+
+def names(ended: Ended) -> list[str]:
+    return [event["event"] for event in events(ended)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "small.yaml", "--ticks", "3"),
+        ("run", "--ticks", "3"),
+        ("resume", "old", "--ticks", "80"),
+        ("fork", "old", "--at", "30"),
+    ],
+)
+def test_without_a_terminal_every_line_is_json(arguments: tuple[str, ...], old: str, prism: Prism) -> None:
+    del old
+    ended = prism(*arguments)
+    assert ended.code == 0
+    assert set(names(ended)) == {"message"}
+    assert {event["level"] for event in events(ended)} == {"info"}
+    assert any("agents, " in event["message"] for event in events(ended))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("run", "missing.yaml"), 3),
+        (("run", "small.yaml", *CRASHES), 3),
+        (("run", "small.yaml", "--ticks", "none"), 2),
+        (("run", "--fast", "--log-format", "json"), 2),
+        (("run", "--fast", "--log-format=json"), 2),
+        (("resume", "missing"), 2),
+        (("repair", "missing"), 2),
+        (("replay", "missing"), 2),
+        (("fork", "old", "--at", "1000"), 2),
+    ],
+)
+def test_an_error_is_json_too_and_has_the_exit_code(
+    arguments: tuple[str, ...], code: int, old: str, prism: Prism
+) -> None:
+    del old
+    ended = prism(*arguments)
+    (event,) = events(ended)
+    assert (ended.code, event["exit_code"]) == (code, code)
+    assert (event["event"], event["level"]) == ("command_failed", "error")
+    assert event["error"]
+
+
+def test_a_fault_of_prism_is_json_with_its_traceback(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr("actors.cli.run.read_config", fail)
+    ended = prism("run", "small.yaml")
+    (event,) = events(ended)
+    assert (ended.code, event["event"]) == (1, "command_crashed")
+    assert "ZeroDivisionError: a fault" in event["exception"]
+
+
+@pytest.mark.parametrize("choose", [("--log-format", "text"), None])
+def test_text_is_for_people(choose: tuple[str, str] | None, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    if choose is None:
+        monkeypatch.setenv("PRISM_LOG_FORMAT", "text")
+    ended = prism("run", "small.yaml", "--ticks", "3", *(choose or ()))
+    assert ended.err.startswith("prism: 60 agents, 3 ticks, seed 5; oracle: ")
+    assert "{" not in ended.err
+
+
+def test_the_option_counts_more_than_the_environment(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRISM_LOG_FORMAT", "text")
+    assert names(prism("run", "small.yaml", "--ticks", "3", "--log-format", "json")) == ["message"]
+
+
+def test_json_lines_below_the_level_are_left_out(prism: Prism) -> None:
+    assert prism("run", "small.yaml", "--ticks", "3", "--log-level", "warning").err == ""
+    assert names(prism("run", "missing.yaml", "--log-level", "error")) == ["command_failed"]
+
+
+def test_a_level_that_does_not_exist_is_refused_by_its_place(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRISM_LOG_LEVEL", "loud")
+    ended = prism("run", "small.yaml")
+    assert ended.code == 2
+    assert "(env var: 'PRISM_LOG_LEVEL'): 'loud' is not one of 'debug', 'info', 'warning', 'error'" in ended.err
+
+
+def test_a_choice_ends_with_its_command(prism: Prism) -> None:
+    prism("run", "small.yaml", "--ticks", "3", "--log-level", "error", "--log-format", "json")
+    assert prism("resume", "missing", "--log-format", "text").err.startswith("prism: missing: ")
+    assert (output.format, output.level) == (None, 20)
+
+
+def test_secrets_are_in_no_message(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_PASSWORD", "opensesame")
+    monkeypatch.setattr(output, "format", "json")
+    say("typed opensesame")
+    assert json.loads(capsys.readouterr().err)["message"] == "typed [redacted]"
+
+
+def test_all_commands_that_simulate_have_the_options() -> None:
+    def command() -> None: ...
+
+    assert [option.name for option in decorated(command)] == ["log_format", "log_level"]
+
+
+def decorated(command: Callable[[], None]) -> list[Any]:
+    options: list[Any] = with_log_options(command).__click_params__  # type: ignore[attr-defined]
+    return options
+
+
+def test_how_much_of_the_log_is_kept_is_no_part_of_a_run(small_run: Path, prism: Prism) -> None:
+    rotation = ("--set", "run.log_max_mb=0.5", "--set", "run.logs_kept=0")
+    assert prism("run", "small.yaml", "--quiet", "--ticks", "40", *rotation, "--out", "a").code == 0
+    assert prism("run", "small.yaml", "--quiet", "--ticks", "40", "--out", "b").code == 0
+    assert Path("a/journal.prism").read_bytes() == Path("b/journal.prism").read_bytes()
+    changed = ("--set", "run.log_max_mb=2", "--set", "run.logs_kept=9")
+    assert prism("resume", "a", "--ticks", "72", "--quiet", *changed).code == 0
+    digest = json.loads((small_run / "summary.json").read_text())["digest"]
+    assert json.loads(Path("a/summary.json").read_text())["digest"] == digest
+    assert json.loads(Path("a/manifest.json").read_text())["accepted"] == {}
