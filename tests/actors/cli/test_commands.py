@@ -36,7 +36,7 @@ def test_every_command_and_option_has_help_and_stands_in_the_documentation(name:
     assert f"## prism {name}" in documented
     section = documented.split(f"## prism {name}")[1].split("\n## ")[0]
     for parameter in command.params:
-        if isinstance(parameter, click.Option) and parameter.name != "help":
+        if isinstance(parameter, click.Option) and parameter.name != "help" and not parameter.hidden:
             assert parameter.help, f"prism {name} {parameter.name} has no help"
             for option in parameter.opts:
                 assert f"`{option}" in section, f"docs/cli.md does not mention {option} of prism {name}"
