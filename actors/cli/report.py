@@ -32,7 +32,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
         length = _plural(summary.rounds, "round")
     parts: list[RenderableType] = [
         Text.assemble(status, f": {_plural(summary.agents, 'agent')}, {length}"),
-        Text(f"{_plural(summary.activations, 'activation')} in {duration(summary.wall_s)}"),
+        Text(_work(summary)),
         Text(),
         _counts("agents by state", summary.agents_by_state),
         _counts("transitions by trigger", summary.transitions_by_trigger),
@@ -57,6 +57,19 @@ def render(summary: Summary, directory: str) -> RenderableType:
         parts.append(Sparklines(paths))
     parts.extend((Text(), _footer(summary, directory)))
     return Group(*parts)
+
+
+def _work(summary: Summary) -> str:
+    """Return what was done, and in which time. After a resume the time is of the last process only."""
+    took = f"in {duration(summary.wall_s)}"
+    if not summary.resumes:
+        return f"{_plural(summary.activations, 'activation')} {took}"
+    done = _plural(summary.wall_activations or 0, "activation")
+    again = f", {_plural(summary.ticks_replayed, 'tick')} done again" if summary.ticks_replayed else ""
+    return (
+        f"{_plural(summary.activations, 'activation')} in all; since the last of "
+        f"{_plural(summary.resumes, 'resume')} {done} {took}{again}"
+    )
 
 
 def _plural(count: int, noun: str) -> str:

@@ -42,6 +42,10 @@ class Scrape(msgspec.Struct, frozen=True):
         wanted = labels.items()
         return sum(value for (key, has), value in self.samples.items() if key == name and wanted <= has)
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a sample of that name."""
+        return any(key == name for key, _ in self.samples)
+
     def by(self, name: str, label: str) -> dict[str, float]:
         """Return `{label value: sum}` of the samples of that name, in the order of the page."""
         sums: dict[str, float] = {}

@@ -13,9 +13,18 @@ from rich.live import Live
 from rich.text import Text
 
 from actors.cli.metrics_client import MetricsClient
-from actors.cli.scrape import Interval
+from actors.cli.scrape import Interval, Scrape
 from actors.core.errors import WatchError
-from actors.display.progress import LINE_EVERY_S, duration, headline, share, states_table, usd, waiting_text
+from actors.display.progress import (
+    LINE_EVERY_S,
+    REPLAYING,
+    duration,
+    headline,
+    share,
+    states_table,
+    usd,
+    waiting_text,
+)
 
 EVERY_S = 1.0
 WINDOW_S = 10.0
@@ -85,9 +94,10 @@ def line(interval: Interval) -> str:
     agents = " ".join(f"{state}={count:.0f}" for state, count in now.by("prism_agents", "state").items() if count)
     waiting = _outage(interval)
     planned = now.value(PLANNED)
-    where = f"/{planned:.0f} ({share(now.value(TICKS), planned)}) eta {duration(_left_s(interval))}" if planned else ""
+    ticks = _ticks(now)
+    where = f"/{planned:.0f} ({share(ticks, planned)}) eta {duration(_left_s(interval))}" if planned else ""
     return (
-        f"tick {now.value(TICKS):.0f}{where} | round {now.value('prism_round'):.0f} | {_pace(interval)}"
+        f"tick {ticks:.0f}{where} | round {now.value('prism_round'):.0f} | {_pace(interval)}"
         f" | oracle waiting={now.value('prism_oracle_queue_depth'):.0f}"
         f" asked={now.value('prism_llm_requests_in_flight'):.0f} fallbacks={now.value('prism_fallbacks_total'):.0f}"
         f"{'' if waiting is None else f' | {waiting}'} | {agents}"
@@ -108,7 +118,7 @@ def _head(interval: Interval) -> Iterator[RenderableType]:
         f"run {run.get('run_id', '?')}: {run.get('scenario')}, {run.get('backend')}, seed {run.get('seed')}{ended}",
         style="bold",
     )
-    done, planned, rounds = now.value(TICKS), now.value(PLANNED), f"round {now.value('prism_round'):,.0f}"
+    done, planned, rounds = _ticks(now), now.value(PLANNED), f"round {now.value('prism_round'):,.0f}"
     if not planned:  # a version of PRISM without this metric
         yield Text(f"tick {done:,.0f}, {rounds}", style="bold")
         return
@@ -119,8 +129,8 @@ def _head(interval: Interval) -> Iterator[RenderableType]:
 
 def _left_s(interval: Interval) -> float | None:
     """Return the seconds to go at the pace of the interval; None if no tick was committed in it."""
-    pace = interval.rate(lambda scrape: scrape.value(TICKS))
-    left = interval.after.value(PLANNED) - interval.after.value(TICKS)
+    pace = _ticks_per_s(interval)
+    left = interval.after.value(PLANNED) - _ticks(interval.after)
     return max(0.0, left) / pace if pace else None
 
 
@@ -163,9 +173,21 @@ def _facts(interval: Interval) -> Iterator[str]:
 
 
 def _pace(interval: Interval) -> str:
-    ticks = interval.rate(lambda scrape: scrape.value(TICKS))
-    transitions = interval.rate(lambda scrape: scrape.value("prism_agent_transitions_total"))
+    if not interval.after.has(TICKS):
+        return f"{REPLAYING}: {interval.after.value('prism_ticks_replayed_total'):,.0f} so far"
+    ticks = _ticks_per_s(interval)
+    transitions = interval.rate(lambda scrape: scrape.value("prism_agent_transitions_total")) if ticks else 0.0
     return f"{ticks:,.1f} ticks/s   {transitions:,.0f} transitions/s"
+
+
+def _ticks(now: Scrape) -> float:
+    """Return the ticks of the run; while recorded ticks are done again, those of its journal."""
+    return now.value(TICKS if now.has(TICKS) else "prism_journal_ticks_total")
+
+
+def _ticks_per_s(interval: Interval) -> float:
+    """Return the ticks a second; 0 if they were not shown before, since recorded ticks were done again."""
+    return interval.rate(lambda scrape: scrape.value(TICKS)) if interval.before.has(TICKS) else 0.0
 
 
 def _seconds(value: float | None) -> str:

@@ -38,7 +38,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
         reason: why it is a fallback; empty otherwise.
         content: what the oracle answered besides the option, as JSON text.
         latency_s: from the question's arrival to this answer. It is only shown: no result depends on it.
-        spent: the calls to a model that it took, failed ones included. No result depends on it either.
+        spent: the calls to a model that it took, but for those before a `Retried`. No result depends on it either.
         method: how the oracle found it, only for the counts; empty for a fallback.
     """
 
@@ -52,6 +52,22 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
     latency_s: float = 0.0
     spent: Spending = ()
     method: str = ""
+
+
+class Retried(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
+    """A call to the oracle that failed, and after which its question is asked again. It is recorded only to be counted.
+
+    Args:
+        asked: the tick of the question; `trigger`: its trigger.
+        reason: why the call failed.
+        spent: the calls to a model since the question was asked, or since the `Retried` before this one.
+    """
+
+    asked: int
+    agent: int
+    trigger: str
+    reason: str
+    spent: Spending = ()
 
 
 class Codec:

@@ -66,7 +66,10 @@ class Observer:
         """Run beside the simulation, until cancelled at its end."""
 
     def tick_ended(self, duration_s: float) -> None:
-        """Note that a tick was committed, and how long it took."""
+        """Note that a new tick was committed, and how long it took."""
+
+    def tick_replayed(self) -> None:
+        """Note that a resumed run has done again a tick that was in the journal already."""
 
     def asked(self, waited_s: float) -> None:
         """Note that a question is put to the oracle, and how long it has waited."""

@@ -10,6 +10,7 @@ import msgspec
 from actors.core.mailbox import MailboxStatistics
 from prism.errors import OracleError
 from prism.llm import REASONS, HostState
+from prism.llm.spending import USEFUL
 from prism.statechart import Statechart
 
 FAILURES = (*REASONS, "deadline", "not_an_option", OracleError.reason, "error")
@@ -17,6 +18,9 @@ FAILURES = (*REASONS, "deadline", "not_an_option", OracleError.reason, "error")
 
 FALLBACK_REASONS = (*FAILURES, "breaker_open", "spent", "late")
 """The reasons of fallbacks: the call failed, there was no call, or the answer came too late in `realtime`."""
+
+CALL_OUTCOMES = (USEFUL, *REASONS, "cancelled", "error")
+"""The outcomes of calls to a model; `error` for those that a custom oracle makes up."""
 
 Pairs = Mapping[tuple[str, str], int]
 
@@ -32,6 +36,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a run at one instant, between two of its commits.
 
     Args:
+        is_in_tick: whether a tick is under way, so that some counts have a part of it already.
         tick: ticks committed, of `ticks` in the whole run; `round`: rounds completed.
         agents: `{state: agents in it}`; they add up to `population`.
         transitions: `{(from, to): count}`, for every pair of the chart.
@@ -44,15 +49,17 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         waiting: questions in the queue; `in_flight`: questions that the oracle is being asked.
         concurrency_limit: the most questions that it may be asked at once.
         breaker: its circuit breaker's state.
-        fallbacks: `{reason: count}`, for every reason.
+        fallbacks: `{reason: decisions that took effect and were not the oracle's}`, for every reason.
         outage_s: `{reason: seconds for which questions have been held, because the server is away}`, for every reason.
         retries: `{reason: count}`, for every reason after which a question may be asked again.
-        tokens: tokens that a model read and wrote.
-        cost_usd: the cost of the model in the whole run; 0 without prices.
+        calls: `{outcome: calls to a model}`, for every outcome; `tokens`: tokens that it read and wrote.
+        cost_usd: the cost of the model; 0 without prices. These four are of the whole run, and count what is in its
+            files: a kill does not take back any of it.
         hosts: the state of each of several servers of the model; empty for one server, or none.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
+    is_in_tick: bool
     tick: int
     ticks: int
     round: int
@@ -74,6 +81,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     fallbacks: Mapping[str, int]
     outage_s: Mapping[str, float]
     retries: Mapping[str, float]
+    calls: Mapping[str, int]
     tokens: Tokens
     cost_usd: float
     hosts: tuple[HostState, ...]

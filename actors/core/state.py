@@ -8,6 +8,18 @@ from actors.core.frames import ORIGIN
 from prism.llm.spending import Spending
 
 
+class Effort(msgspec.Struct, frozen=True, kw_only=True):
+    """The work that a run has cost so far, whether its results were used or not.
+
+    Args:
+        spent: the calls to a model, by outcome.
+        retries: `{reason: times that a question was asked again after it}`.
+    """
+
+    spent: Spending = ()
+    retries: dict[str, int] = {}
+
+
 class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     """The engine's state between two ticks, without the world.
 
@@ -15,6 +27,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
         tick: ticks committed.
         link: the digest's link after them.
         late: decisions whose answers came too late.
+        fallbacks: `{reason: decisions that took effect and were not the oracle's}`.
         asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
         decided: the answers that have arrived already.
     """
@@ -22,6 +35,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     tick: int = 0
     link: bytes = ORIGIN
     late: int = 0
+    fallbacks: dict[str, int] = {}
     asked: tuple[tuple[int, bytes], ...] = ()
     decided: tuple[bytes, ...] = ()
 

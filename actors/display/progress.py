@@ -20,6 +20,7 @@ from actors.runtime.simulation import Progress
 
 REFRESH_S = 0.25
 LINE_EVERY_S = 5.0
+REPLAYING = "doing recorded ticks again"
 STANDS_AFTER_S = 1.0
 """The duration of a tick with open questions from which the clock is shown to stand: it probably waits for them."""
 
@@ -38,14 +39,19 @@ class Pace:
         self._begun = self._moved = clock()
         self._last = (self._begun, 0, 0)
         self._first: int | None = None
-        """The tick at which this process began: a resumed run does not begin at tick 0."""
+        """The first tick that this process did for the first time: a resumed run does not begin at tick 0."""
+        self._begun_ticks = self._begun
+        """The time at which it began."""
+        self._was_replaying = False
         self.ticks_per_s = self.transitions_per_s = 0.0
 
     def now(self) -> Progress:
         """Return the progress now, and update the rates since the call before."""
         progress, moment = self._read(), self._clock()
         since, ticks, transitions = self._last
-        if self._first is None:
+        if self._first is None or progress.is_replaying or self._was_replaying:
+            # What is done again is no pace: it is much faster, because no question is asked.
+            self._begun_ticks, self._was_replaying = moment, progress.is_replaying
             self._first, ticks, transitions = progress.tick, progress.tick, progress.transitions
         if progress.tick != ticks:
             self._moved = moment
@@ -63,7 +69,7 @@ class Pace:
     def eta_s(self, progress: Progress) -> float | None:
         """Return the seconds to go at the mean pace so far; None before the first tick."""
         done = progress.tick - (self._first or 0)
-        return self.elapsed_s * (progress.ticks - progress.tick) / done if done else None
+        return (self._clock() - self._begun_ticks) * (progress.ticks - progress.tick) / done if done else None
 
     def stands_s(self, progress: Progress) -> float | None:
         """Return the seconds for which the clock has stood with open questions; None if it moves or none is open."""
@@ -119,11 +125,12 @@ def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
 def line(progress: Progress, pace: Pace) -> str:
     """Return the progress as one plain line."""
     stands_s = pace.stands_s(progress)
+    rates = f"{pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
     states = " ".join(f"{state}={count}" for state, count in progress.agents_by_state.items() if count)
     return (
         f"tick {progress.tick}/{progress.ticks} ({share(progress.tick, progress.ticks)})"
         f" eta {duration(pace.eta_s(progress))}"
-        f" | {pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
+        f" | {REPLAYING if progress.is_replaying else rates}"
         f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
         f"{'' if progress.cost_usd is None else f' spent={usd(progress.cost_usd)}'}"
         f"{'' if stands_s is None else f' clock_stands={duration(stands_s)}'}"
@@ -135,9 +142,9 @@ def line(progress: Progress, pace: Pace) -> str:
 def table(progress: Progress, pace: Pace) -> RenderableType:
     """Return the progress as a table: ticks, pace, agents by state, and the oracle."""
     time = Text(f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go", style="dim")
+    rates = f"{pace.ticks_per_s:,.0f} ticks/s   {pace.transitions_per_s:,.0f} transitions/s"
     facts = Text(
-        f"{pace.ticks_per_s:,.0f} ticks/s   {pace.transitions_per_s:,.0f} transitions/s   "
-        f"quarantined {progress.quarantined}\n"
+        f"{REPLAYING if progress.is_replaying else rates}   quarantined {progress.quarantined}\n"
         f"oracle: {progress.oracle_queue} waiting, {progress.oracle_in_flight} being asked, "
         f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s, "
         f"{progress.fallbacks} fallbacks",

@@ -102,10 +102,11 @@ class _RunCollector(Collector):
         if now is None:
             return
         for metric in INSTRUMENTS:
-            yield _family(metric.name, metric.kind, metric.help, metric.labels, metric.series(now))
+            if (series := metric.series(now)) is not None:
+                yield _family(metric.name, metric.kind, metric.help, metric.labels, series)
         for timing in TIMINGS:
             yield _histogram(timing.name, timing.help, timing.labels, now.timings[timing.name])
-        yield from _measure_families(now.measures)
+        yield from _measure_families(() if now.committed is None else now.committed.measures)
         beat = self._metrics.lag.now()
         latest, longest = (0.0, 0.0) if beat is None else (beat.lag_s, beat.lag_s_max)
         yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)

@@ -59,6 +59,12 @@ class Histogram:
         if tick is not None:
             self._examples[bucket] = Example(tick, value, time.time())
 
+    def clear(self) -> None:
+        """Forget all observations."""
+        self._counts = [0] * len(self._counts)
+        self._examples = [None] * len(self._counts)
+        self._total = 0.0
+
     def counts(self) -> Counts:
         """Return a copy of the counts."""
         return Counts(self._bounds, tuple(self._counts), self._total, tuple(self._examples))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from actors.core.snapshot import FAILURES
+from actors.core.snapshot import FAILURES, RunSnapshot
 from actors.metrics.snapshot import Snapshot
 from actors.oracle.circuit_breaker import BreakerState
 from prism.agents import Source
@@ -22,6 +22,10 @@ OUTCOMES = ("ok", *FAILURES)
 
 Series = Mapping[tuple[str, ...], float]
 """`{label values: number}`."""
+
+
+Read = Callable[[Snapshot], Series | None]
+"""Returns the series in a snapshot; None for no series."""
 
 
 class Timing(NamedTuple):
@@ -70,13 +74,13 @@ TIMINGS = (TICK, COMMIT, QUEUE_WAIT, CALL, MAILBOX_WAIT)
 
 
 class Instrument(NamedTuple):
-    """A counter or a gauge, and its series in a snapshot: the same label values each time."""
+    """A counter or a gauge, and its series in a snapshot: the same label values each time, or None for no series."""
 
     name: str
     kind: Literal["counter", "gauge"]
     labels: tuple[str, ...]
     help: str
-    series: Callable[[Snapshot], Series]
+    series: Read
 
 
 def _one(read: Callable[[Snapshot], float]) -> Callable[[Snapshot], Series]:
@@ -87,24 +91,41 @@ def _each(read: Callable[[Snapshot], Mapping[str, float]]) -> Callable[[Snapshot
     return lambda now: {(label,): value for label, value in read(now).items()}
 
 
+def _committed(read: Callable[[RunSnapshot], Series]) -> Read:
+    """Return the series at the end of the latest tick on disk; None while recorded ticks are done again."""
+    return lambda now: None if now.committed is None else read(now.committed.run)
+
+
+def _one_committed(read: Callable[[RunSnapshot], float]) -> Read:
+    return _committed(lambda run: {(): read(run)})
+
+
+def _each_committed(read: Callable[[RunSnapshot], Mapping[str, float]]) -> Read:
+    return _committed(lambda run: {(label,): value for label, value in read(run).items()})
+
+
 def _of_hosts(read: Callable[[HostState], float]) -> Callable[[Snapshot], Series]:
     return lambda now: {(host.address,): read(host) for host in now.run.hosts}
 
 
-def _transitions(now: Snapshot) -> Series:
-    return {(before, after): count for (before, after), count in now.run.transitions.items()}
+def _transitions(run: RunSnapshot) -> Series:
+    return {(before, after): count for (before, after), count in run.transitions.items()}
 
 
-def _messages(now: Snapshot) -> Series:
-    run, boxes = now.run, now.run.mailboxes
-    engine, decisions, oracle = boxes["engine"], boxes["decisions"], boxes["oracle"]
-    # Every trigger but the last ones has been answered once, by an update or by a question.
-    triggers = run.updates + run.questions + run.unanswered
+def _messages(now: Snapshot) -> Series | None:
+    if now.committed is None:
+        return None
+    run = now.committed.run
+    accepted, refused, dropped = (
+        {name: getattr(counts, field) - getattr(now.before.get(name), field, 0) for name, counts in boxes.items()}
+        for boxes, field in ((now.run.mailboxes, field) for field in ("accepted", "refused", "dropped"))
+    )
     counts = {
-        "trigger": (triggers, now.triggers_refused, now.triggers_dropped),
-        "update": (run.updates, engine.refused, engine.dropped),
-        "question": (oracle.accepted, oracle.refused, oracle.dropped),
-        "decided": (decisions.accepted, decisions.refused, decisions.dropped),
+        # Every trigger has been answered once, by an update or by a question.
+        "trigger": (run.updates + run.questions, now.triggers_refused, now.triggers_dropped),
+        "update": (run.updates, refused["engine"], dropped["engine"]),
+        "question": (accepted["oracle"], refused["oracle"], dropped["oracle"]),
+        "decided": (accepted["decisions"], refused["decisions"], dropped["decisions"]),
     }
     outcomes = ("delivered", "refused", "dropped")
     return {(kind, outcome): row[index] for kind, row in counts.items() for index, outcome in enumerate(outcomes)}
@@ -121,10 +142,12 @@ def _depths_max(now: Snapshot) -> Series:
     return {("agents",): now.agents_depth_max, **{(name,): now.run.mailboxes[name].depth_max for name in TIMED}}
 
 
-def _restarts(now: Snapshot) -> Series:
+def _restarts(now: Snapshot) -> Series | None:
+    if now.committed is None:
+        return None
     return {
-        ("agent", "crash"): now.run.unmoved[Source.CRASH],
-        ("agent", "quarantine"): now.run.unmoved[Source.QUARANTINE],
+        ("agent", "crash"): now.committed.run.unmoved[Source.CRASH],
+        ("agent", "quarantine"): now.committed.run.unmoved[Source.QUARANTINE],
         ("oracle", "crash"): now.run.oracle_restarts,
         ("oracle", "quarantine"): 0,  # the run ends instead
     }
@@ -133,6 +156,10 @@ def _restarts(now: Snapshot) -> Series:
 def _tokens(now: Snapshot) -> Series:
     model, tokens = now.labels.model, now.run.tokens
     return {(model, "prompt"): tokens.prompt, (model, "completion"): tokens.completion}
+
+
+def _calls(now: Snapshot) -> Series:
+    return {(now.labels.model, outcome): count for outcome, count in now.run.calls.items()}
 
 
 def _breaker(now: Snapshot) -> Series:
@@ -148,11 +175,11 @@ def _run(now: Snapshot) -> Series:
     return {(labels.run_id, labels.scenario, labels.backend, labels.seed): 1}
 
 
-def _counter(name: str, series: Callable[[Snapshot], Series], text: str, labels: tuple[str, ...] = ()) -> Instrument:
+def _counter(name: str, series: Read, text: str, labels: tuple[str, ...] = ()) -> Instrument:
     return Instrument(name, "counter", labels, text, series)
 
 
-def _gauge(name: str, series: Callable[[Snapshot], Series], text: str, labels: tuple[str, ...] = ()) -> Instrument:
+def _gauge(name: str, series: Read, text: str, labels: tuple[str, ...] = ()) -> Instrument:
     return Instrument(name, "gauge", labels, text, series)
 
 
@@ -161,21 +188,27 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     _gauge("prism_run_info", _run, "Always 1.", ("run_id", "scenario", "backend", "seed")),
     _gauge("prism_run_active", _one(lambda now: now.active), "1 while the run is under way, else 0."),
     _gauge("prism_population", _one(lambda now: now.run.population), "Agents in the run."),
-    _gauge("prism_agents", _each(lambda now: now.run.agents), "Agents in each state.", ("state",)),
+    _gauge("prism_agents", _each_committed(lambda run: run.agents), "Agents in each state.", ("state",)),
     _counter(
         "prism_agent_transitions_total",
-        _transitions,
+        _committed(_transitions),
         "Changes of state, for each pair that the chart allows.",
         ("from_state", "to_state"),
     ),
-    _counter("prism_ticks_total", _one(lambda now: now.run.tick), "Ticks committed."),
+    _counter("prism_ticks_total", _one_committed(lambda run: run.tick), "Ticks committed."),
+    _counter(
+        "prism_ticks_replayed_total",
+        _one(lambda now: now.ticks_replayed),
+        "Ticks that this process did again, because they were in the journal but in no checkpoint.",
+    ),
     _gauge("prism_ticks_planned", _one(lambda now: now.run.ticks), "Ticks of the whole run."),
-    _gauge("prism_round", _one(lambda now: now.run.round), "Rounds committed."),
+    _gauge("prism_round", _one_committed(lambda run: run.round), "Rounds committed."),
     _counter("prism_messages_total", _messages, "Messages between actors.", ("kind", "outcome")),
     _gauge("prism_mailbox_messages", _depths, "Messages waiting.", ("mailbox",)),
     _gauge("prism_mailbox_depth_max", _depths_max, "The most messages that have waited at once.", ("mailbox",)),
     _counter("prism_actor_restarts_total", _restarts, "Crashes, by their consequence.", ("kind", "reason")),
-    _gauge("prism_agents_quarantined", _one(lambda now: now.run.quarantined), "Quarantined agents."),
+    _gauge("prism_agents_quarantined", _one_committed(lambda run: run.quarantined), "Quarantined agents."),
+    _counter("prism_llm_calls_total", _calls, "Calls to the model, by outcome.", ("model", "outcome")),
     _counter("prism_llm_tokens_total", _tokens, "Tokens read and written by the model.", ("model", "type")),
     _counter(
         "prism_llm_cost_usd_total",
@@ -210,13 +243,13 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     _gauge("prism_oracle_queue_depth", _one(lambda now: now.run.waiting), "Questions in the queue of the oracle."),
     _counter(
         "prism_decisions_total",
-        _each(lambda now: now.run.decisions),
+        _each_committed(lambda run: run.decisions),
         "Transitions, by what decided them.",
         ("source",),
     ),
     _counter(
         "prism_fallbacks_total",
-        _each(lambda now: now.run.fallbacks),
+        _each_committed(lambda run: run.fallbacks),
         "Decisions that the oracle did not make, by the reason.",
         ("reason",),
     ),
@@ -233,7 +266,7 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         ("reason",),
     ),
     _gauge("prism_oracle_breaker_state", _breaker, "1 for the state that the circuit breaker is in.", ("state",)),
-    _counter("prism_guard_errors_total", _one(lambda now: now.run.guard_errors), "Guards that raised."),
+    _counter("prism_guard_errors_total", _one_committed(lambda run: run.guard_errors), "Guards that raised."),
     _counter("prism_journal_bytes_total", _one(lambda now: now.journal_bytes), "Bytes of the journal on disk."),
     _counter("prism_journal_ticks_total", _one(lambda now: now.journal_ticks), "Ticks of the journal on disk."),
     _gauge(

@@ -2,17 +2,23 @@
 
 It takes one after a tick or a beat of the event loop, at most four a second, and a scrape reads only the latest. So a
 scrape does not wait for the run, and the numbers of agents by state always add up to the population.
+
+Counters continue over the processes of a run, and never fall. For that, nothing is shown that a kill could take back:
+what happened in a tick is shown once the journal has the tick on disk, and a call to a model once it is in the oracle's
+log. While a resumed run does recorded ticks again, its counts are behind what was shown before, so they are not shown.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 
 import structlog
 
-from actors.core.mailbox import Mailbox
+from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.ports import Observer, RunView
+from actors.core.snapshot import RunSnapshot
 from actors.metrics.event_loop import PERIOD_S, LoopLag, TaskCount
 from actors.metrics.histogram import Histogram
 from actors.metrics.instruments import (
@@ -25,7 +31,7 @@ from actors.metrics.instruments import (
     TIMED,
 )
 from actors.metrics.mailboxes import MailboxTotals, TimedMailbox
-from actors.metrics.snapshot import Labels, Snapshot
+from actors.metrics.snapshot import Labels, Snapshot, TickEnd
 from prism.measure import Measure
 
 log = structlog.get_logger(__name__)
@@ -51,7 +57,15 @@ class Metrics(Observer):
         self._published_at = self._measured_at = float("-inf")
         self._active = False
         self._run: RunView | None = None
+        self._run_now: RunSnapshot | None = None
         self._measures: tuple[Measure, ...] = ()
+        self._tick_ends: deque[TickEnd] = deque()
+        """Ends of ticks that the journal does not have on disk yet: at most four a second."""
+        self._committed: TickEnd | None = None
+        self._tick_noted: int | None = None
+        self._has_journal = False
+        self._ticks_recorded = self._ticks_replayed = 0
+        self._before: dict[str, MailboxStatistics] = {}
         self._totals = MailboxTotals(())
         self._mailboxes: dict[str, Mailbox[bytes]] = {}
         self._journal_bytes = self._journal_ticks = 0
@@ -69,28 +83,37 @@ class Metrics(Observer):
         return mailbox
 
     def run_built(self, run: RunView) -> None:
-        """Publish a snapshot of a run before its first tick."""
+        """Take the run. Publish a snapshot of it, unless it may have a past that is not restored yet."""
         self._run = run
         self._totals = MailboxTotals(run.mailboxes)
-        self._publish(at_tick_end=True)
+        if not self._has_journal:
+            self._publish()
 
     async def run(self) -> None:
         """Beat and publish until cancelled."""
         self._active = True
         self._count_tasks()
-        self._publish(at_tick_end=True)  # a resumed run is not at tick 0, as it was when it was built
+        self._publish()
         try:
             await self.lag.run(self._on_beat)
         finally:
             self._active = self.is_under_way = False
-            self._publish(at_tick_end=True)
+            self._publish()
 
     def tick_ended(self, duration_s: float) -> None:
         """Count a tick, and publish if the last measures are old: the world may only be measured between two ticks."""
         self._tick.observe(duration_s)
         self.is_under_way = True
         if self._clock() - self._measured_at >= PERIOD_S:
-            self._publish(at_tick_end=True)
+            self._publish()
+
+    def tick_replayed(self) -> None:
+        """Count a tick that was done again apart, and nothing else of it."""
+        self.is_under_way = True
+        self._ticks_replayed += 1
+        self._before = self._mailbox_statistics()
+        for waits in self._waits.values():
+            waits.clear()
 
     def asked(self, waited_s: float) -> None:
         """Count the wait of a question."""
@@ -102,14 +125,18 @@ class Metrics(Observer):
         self._calls[outcome if outcome in self._calls else "error"].observe(duration_s, tick)
 
     def committed(self, duration_s: float, size: int, ticks: int = 1) -> None:
-        """Count frames written to the journal."""
+        """Count frames written to the journal, and show what happened in them."""
         self._commit.observe(duration_s)
         self._journal_bytes += size
         self._journal_ticks += ticks
+        if self._tick_ends and self._run_now is not None:
+            self._show(self._run_now)
 
     def resumed(self, size: int, ticks: int) -> None:
-        """Count the frames of an earlier process."""
+        """Count the frames of an earlier process. Only a run with a journal is told, also if it is new."""
+        self._has_journal = True
         self._journal_bytes, self._journal_ticks = size, ticks
+        self._ticks_recorded = ticks
 
     def checkpointed(self) -> None:
         """Note the time of the latest checkpoint."""
@@ -119,32 +146,56 @@ class Metrics(Observer):
         """Publish within a long tick too: then the oracle's numbers are of interest."""
         self._count_tasks()
         if self._clock() - self._published_at >= PERIOD_S / 2:
-            self._publish(at_tick_end=False)
+            self._publish()
 
     def _count_tasks(self) -> None:
         if self._run is not None:
             self._tasks.update(len(self._run.mailboxes))
 
-    def _publish(self, *, at_tick_end: bool) -> None:
+    def _publish(self) -> None:
         run = self._run
         if run is None:
             return
-        if at_tick_end:
-            self._measure(run)
-            self._measured_at = self._clock()
         self._totals.step()
         self._published_at = self._clock()
         try:
-            self.snapshot = self._take_snapshot(run)
-        except Exception as error:  # noqa: BLE001  # the oracle, which gives its tokens, is foreign code: an error there must not end the run
+            now = run.snapshot(self._mailbox_statistics())
+        except Exception as error:  # noqa: BLE001  # an oracle's hosts are foreign code: an error there must not end the run
             _log_failure("snapshot_failed", error)
+            return
+        if not now.is_in_tick and now.tick >= self._ticks_recorded:
+            self._note_tick_end(run, now)
+        self._show(now)
 
-    def _take_snapshot(self, run: RunView) -> Snapshot:
+    def _note_tick_end(self, run: RunView, now: RunSnapshot) -> None:
+        """Keep the end of a tick until the journal has it on disk."""
+        self._measured_at = self._clock()
+        if now.tick == self._tick_noted:
+            return
+        self._tick_noted = now.tick
+        try:
+            self._measures = tuple(run.measures())
+        except Exception as error:  # noqa: BLE001  # a domain is foreign code: an error there must not end the run
+            _log_failure("measures_failed", error)
+        self._tick_ends.append(TickEnd(now, self._measures))
+
+    def _show(self, now: RunSnapshot) -> None:
+        self._run_now = now
+        while self._tick_ends and (not self._has_journal or self._tick_ends[0].run.tick <= self._journal_ticks):
+            self._committed = self._tick_ends.popleft()
+        self.snapshot = self._snapshot_of(now)
+
+    def _mailbox_statistics(self) -> dict[str, MailboxStatistics]:
+        return {name: mailbox.statistics() for name, mailbox in self._mailboxes.items()}
+
+    def _snapshot_of(self, now: RunSnapshot) -> Snapshot:
         return Snapshot(
             labels=self._labels,
             active=self._active,
-            run=run.snapshot({name: mailbox.statistics() for name, mailbox in self._mailboxes.items()}),
-            measures=self._measures,
+            run=now,
+            committed=self._committed,
+            ticks_replayed=self._ticks_replayed,
+            before=self._before,
             triggers_refused=self._totals.refused,
             triggers_dropped=self._totals.dropped,
             agents_depth_max=self._totals.depth_max,
@@ -160,12 +211,6 @@ class Metrics(Observer):
                 MAILBOX_WAIT.name: {(name,): waits.counts() for name, waits in self._waits.items()},
             },
         )
-
-    def _measure(self, run: RunView) -> None:
-        try:
-            self._measures = tuple(run.measures())
-        except Exception as error:  # noqa: BLE001  # a domain is foreign code: an error there must not end the run
-            _log_failure("measures_failed", error)
 
 
 def _log_failure(event: str, error: Exception) -> None:

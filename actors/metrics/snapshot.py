@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
+from actors.core.mailbox import MailboxStatistics
 from actors.core.snapshot import RunSnapshot
 from actors.metrics.histogram import Counts
 from prism.measure import Measure
@@ -29,12 +31,28 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
     python: str
 
 
+class TickEnd(NamedTuple):
+    """A run at the end of a tick: what follows from its journal, and nothing of the tick after it.
+
+    Args:
+        run: its state.
+        measures: its world's measures.
+    """
+
+    run: RunSnapshot
+    measures: tuple[Measure, ...]
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a scrape, without the event loop's lag. It never changes.
 
     Args:
         active: whether the run is under way.
-        measures: the world's measures at the end of a tick.
+        run: the state now, for what is waiting and under way, and for the calls to a model.
+        committed: the latest tick end that the journal has on disk; None while recorded ticks are done again. All that
+            counts ticks, or what happens in them, is from there: so no crash can take back what was shown.
+        ticks_replayed: recorded ticks that were done again.
+        before: counts of the mailboxes after the last recorded tick, to be subtracted.
         triggers_refused, triggers_dropped, agents_depth_max: totals over the agents' mailboxes.
         journal_bytes, journal_ticks: the size of the journal on disk.
         checkpoint_s: Unix time of the latest checkpoint; 0 before the first.
@@ -44,7 +62,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     labels: Labels
     active: bool
     run: RunSnapshot
-    measures: tuple[Measure, ...]
+    committed: TickEnd | None
+    ticks_replayed: int
+    before: Mapping[str, MailboxStatistics]
     triggers_refused: int
     triggers_dropped: int
     agents_depth_max: int

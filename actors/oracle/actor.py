@@ -20,7 +20,7 @@ import structlog
 
 from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
-from actors.core.messages import Codec, Decided, QuestionName
+from actors.core.messages import Codec, Decided, QuestionName, Retried
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
@@ -144,14 +144,7 @@ class OracleActor:
             is_open: returns whether the engine has no answer to a question yet: after a resume such a question is
                 asked, and counted, again.
         """
-
-        def is_counted_again(name: QuestionName) -> bool:
-            # Once the actor has ended, a question without an answer gets none that could name its calls.
-            waiting = self._open.get(name)
-            is_lost = self._has_ended and waiting is not None and waiting.decided is None
-            return is_open(name) and not is_lost
-
-        return self.statistics.state(self.tokens, is_open, is_counted_again)
+        return self.statistics.state(self.tokens, is_open, has_ended=self._has_ended)
 
     def stop_waiting(self) -> None:
         """Wait no longer for a server that is away, now or from when it is found to be.
@@ -346,7 +339,10 @@ class OracleActor:
         self, waiting: WaitingQuestion, answer: Answer, pause_s: float, calls: anyio.abc.TaskGroup
     ) -> None:
         """Put a question back into the queue after a pause. Its key and those that wait for its answer stay."""
-        self.statistics.count_retry(waiting.name, answer.reason)
+        spent = self.statistics.count_retry(waiting.name, answer.reason)
+        agent, tick, trigger = waiting.name
+        await self._answers.keep(self._codec.encode(Retried(tick, agent, trigger, answer.reason, spent)))
+        self.statistics.count_written(spent, answer.reason)
         await self._forget(waiting, answer)
         self._start_calls(calls)
         await anyio.sleep(pause_s)
@@ -370,14 +366,15 @@ class OracleActor:
             followers = []
         now = anyio.current_time()
         for same in (waiting, *followers):
-            question = same.question
-            decided = same.decide(answer, now, self.statistics.spent_on(same.name))
-            self.statistics.count_answer(decided, now, answer.detail, self._id(question) if answer.reason else "")
-            self._share.add(answer)
             if answer.reason:
-                await self.oracle.record_fallback(self._codec.encode(question), answer.source, answer.reason)
+                await self.oracle.record_fallback(self._codec.encode(same.question), answer.source, answer.reason)
+            decided = same.decide(answer, now, self.statistics.take_unlogged(same.name))
+            name = self._id(same.question) if answer.reason else ""
+            self.statistics.count_answer(decided, now, answer.detail, name)
+            self._share.add(answer)
             self._open[same.name] = same._replace(decided=decided)
             await self._answers.keep(self._codec.encode(decided))
+            self.statistics.count_written(decided.spent)
             await self._send(same, decided)
         self._start_calls(calls)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import structlog
 
 from actors.core.messages import Decided, QuestionName
-from actors.core.state import OracleState
+from actors.core.state import Effort, OracleState
 from actors.oracle.call import Answer
 from prism.agents import FALLBACKS
 from prism.latencies import Latencies
@@ -74,13 +74,19 @@ class OracleCounters:
         """Tokens used by earlier processes of the run."""
         self.spent = Ledger()
         """Calls to a model in the whole run, those of earlier processes included."""
+        self.spent_written = Ledger()
+        """Those of them that are in a file of the run: a kill does not take them back."""
+        self.retries_written: Counter[str] = Counter()
+        """The same of the retries."""
         self.concurrency_max = 0
         self.latencies = Latencies()
         """Seconds from a question's arrival to its answer; fallbacks do not count."""
         self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
         """`{open question: {(count, reason of a fallback or method): its part of that count}}`."""
-        self._spent_on_open: dict[QuestionName, Ledger] = {}
-        """`{open question: its part of that}`."""
+        self._unlogged: dict[QuestionName, Ledger] = {}
+        """`{open question: calls for it that no record of the oracle's log names yet}`."""
+        self._has_effort = False
+        """True if the calls that recorded answers name have been counted already, all at once."""
         self._unreported: Counter[str] = Counter()
         self._detail = self._question = ""
         """The latest failure in words, and the id of its question."""
@@ -96,10 +102,15 @@ class OracleCounters:
         self.coalesced += 1
         self._add(name, "coalesced")
 
-    def count_retry(self, name: QuestionName, reason: str) -> None:
-        """Count a question that is asked again, because a call failed for this reason."""
+    def count_retry(self, name: QuestionName, reason: str) -> Spending:
+        """Count a question that is asked again, because a call failed for this reason.
+
+        Returns:
+            The calls that the record of the retry must name: it must be appended to the log in the same turn.
+        """
         self.retries[reason] += 1
-        self._add(name, "retries", reason)
+        self._of_open[name]["calls", ""] -= 1  # the record counts it
+        return self.take_unlogged(name)
 
     def count_answer(self, decided: Decided, now: float, detail: str = "", question: str = "") -> None:
         """Count an answer or a fallback.
@@ -120,59 +131,57 @@ class OracleCounters:
     def count_spent(self, name: QuestionName, spending: Spending) -> None:
         """Count the calls to a model that a question has led to."""
         self.spent.add(spending)
-        self._spent_on_open.setdefault(name, Ledger()).add(spending)
+        self._unlogged.setdefault(name, Ledger()).add(spending)
 
-    def spent_on(self, name: QuestionName) -> Spending:
-        """Return the calls to a model that an open question has led to."""
-        return self._spent_on_open[name].total if name in self._spent_on_open else ()
+    def take_unlogged(self, name: QuestionName) -> Spending:
+        """Return the calls that a record must name which is appended to the log in the same turn."""
+        return self._unlogged.pop(name).total if name in self._unlogged else ()
+
+    def count_written(self, spending: Spending, retried: str = "") -> None:
+        """Note that a record is written: with these calls, and with the reason of a retry."""
+        self.spent_written.add(spending)
+        if retried:
+            self.retries_written[retried] += 1
 
     def count_recorded(self, decided: Decided) -> None:
         """Count an answer that was recorded before the resume: with its calls, but without its latency."""
         name = (decided.agent, decided.asked, decided.trigger)
         if decided.reason not in UNASKED:
             self.count_call(name)
-        self.count_spent(name, decided.spent)
-        self.tokens_before += tokens_of(decided.spent)
+        if not self._has_effort:
+            self._add_effort(Effort(spent=decided.spent))
         self._count_answer(decided)
 
     def close(self, name: QuestionName) -> None:
         """Note that the engine has the answer to a question: a resume from here does not ask it again."""
         self._of_open.pop(name, None)
-        self._spent_on_open.pop(name, None)
+        self._unlogged.pop(name, None)
 
-    def state(
-        self, tokens: int, is_open: Callable[[QuestionName], bool], is_counted_again: Callable[[QuestionName], bool]
-    ) -> OracleState:
+    def state(self, tokens: int, is_open: Callable[[QuestionName], bool], *, has_ended: bool) -> OracleState:
         """Return the counts so far, without the questions that a resume will ask, and count, again.
 
         Args:
             is_open: returns whether the engine has no answer to a question yet.
-            is_counted_again: returns whether the calls for a question are counted again: those that its recorded
-                answer will name.
+            has_ended: whether the oracle has ended. Until then, a later record will name the calls under way.
         """
         spent = Ledger(self.spent)
-        for name, ledger in self._spent_on_open.items():
-            if is_counted_again(name):
-                spent.subtract(ledger)
-                tokens -= tokens_of(ledger)
+        for ledger in () if has_ended else self._unlogged.values():
+            spent.subtract(ledger)
+            tokens -= tokens_of(ledger)
         open_counts: Counter[tuple[str, str]] = Counter()
         for name, added in self._of_open.items():
             if is_open(name):
                 open_counts.update(added)
-        fallbacks, retries, methods = (
+        fallbacks, methods = (
             {name: count - open_counts[kind, name] for name, count in counts.items()}
-            for kind, counts in (
-                ("fallbacks", self.fallbacks),
-                ("retries", self.retries),
-                ("methods", self.methods),
-            )
+            for kind, counts in (("fallbacks", self.fallbacks), ("methods", self.methods))
         )
         return OracleState(
             answered=self.answered - open_counts["answered", ""],
             calls=self.calls - open_counts["calls", ""],
             coalesced=self.coalesced - open_counts["coalesced", ""],
             fallbacks={reason: count for reason, count in fallbacks.items() if count},
-            retries={reason: count for reason, count in retries.items() if count},
+            retries=dict(self.retries),
             methods={method: count for method, count in methods.items() if count},
             tokens=tokens,
             spent=spent.total,
@@ -184,7 +193,29 @@ class OracleCounters:
         self.fallbacks, self.retries = Counter(state.fallbacks), Counter(state.retries)
         self.methods = Counter(state.methods)
         self.tokens_before = state.tokens
-        self.spent = Ledger(state.spent)
+        self.spent, self.spent_written = Ledger(state.spent), Ledger(state.spent)
+        self.retries_written = Counter(state.retries)
+
+    def add_logged(self, effort: Effort) -> None:
+        """Add what the log has after the checkpoint, all at once: an answer that is used again is not counted again.
+
+        So the counts are right as soon as a resumed run begins, also for answers that it will not ask for again.
+        """
+        self._add_effort(effort)
+        self.calls += sum(effort.retries.values())  # the calls that led to answers are counted with those
+        self._has_effort = True
+
+    def replace_effort(self, effort: Effort) -> None:
+        """Set the calls and retries to those of a fork's own log."""
+        self.spent, self.retries, self.tokens_before = Ledger(), Counter(), 0
+        self.spent_written, self.retries_written = Ledger(), Counter()
+        self._add_effort(effort)
+
+    def _add_effort(self, effort: Effort) -> None:
+        for spent, retries in ((self.spent, self.retries), (self.spent_written, self.retries_written)):
+            spent.add(effort.spent)
+            retries.update(effort.retries)
+        self.tokens_before += tokens_of(effort.spent)
 
     def _count_answer(self, decided: Decided) -> None:
         name = (decided.agent, decided.asked, decided.trigger)

@@ -2,11 +2,14 @@
 
 An answer is written before anything acts on it. It has a frame with the link of an empty chain: answers arrive in any
 order, so their frames do not depend on each other. An answer is found by its question's agent, tick and trigger.
+
+A failed call after which the question was asked again has a record, too: so that all that a run has cost is counted,
+however often it was killed.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -14,10 +17,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, encode_frame
-from actors.core.messages import Decided, QuestionName
+from actors.core.messages import Decided, QuestionName, Retried
+from actors.core.state import Effort
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import check_magic, read_frames, reading
 from prism.agents import Question
+from prism.llm.spending import Ledger
 
 ANSWERS = "oracle.log"
 MAGIC = b"PRISMA\r\n"
@@ -36,7 +41,9 @@ class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
     question: bytes = b""
 
 
-_decode = msgspec.msgpack.Decoder(LoggedAnswer).decode
+LogRecord = LoggedAnswer | Retried
+
+_decode = msgspec.msgpack.Decoder(LogRecord).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -45,13 +52,35 @@ def question_hash(question: Question[Any]) -> bytes:
     return sha256(_encode(question)).digest()[:16]
 
 
-def encode_answer(decided: bytes) -> bytes:
-    """Return the frame of an encoded `Decided`."""
-    return encode_frame(ORIGIN, decided)
+def encode_answer(record: bytes) -> bytes:
+    """Return the frame of an encoded `Decided` or `Retried`."""
+    return encode_frame(ORIGIN, record)
 
 
 def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LoggedAnswer, int] | Damage]:
-    """Yield `(answer, offset after it)` from an offset on; the last item is the damage, if any."""
+    """Yield `(answer, offset after it)` from an offset on; the last item is the damage, if any.
+
+    An answer names all calls that it took, those before a `Retried` included.
+    """
+    unanswered: dict[QuestionName, Ledger] = {}
+    for found in read_records(disk, offset):
+        if isinstance(found, Damage):
+            yield found
+            return
+        record, end = found
+        name = (record.agent, record.asked, record.trigger)
+        if isinstance(record, Retried):
+            unanswered.setdefault(name, Ledger()).add(record.spent)
+        elif name in unanswered:
+            ledger = unanswered.pop(name)
+            ledger.add(record.spent)
+            yield msgspec.structs.replace(record, spent=ledger.total), end
+        else:
+            yield record, end
+
+
+def read_records(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LogRecord, int] | Damage]:
+    """Yield `(record, offset after it)` from an offset on; the last item is the damage, if any."""
     for start, frame in read_frames(disk, ANSWERS, offset):
         if isinstance(frame, Damage):
             yield frame
@@ -121,17 +150,22 @@ class AnswersScan(NamedTuple):
     """The result of reading an oracle's log.
 
     Args:
-        answers: the number of whole records; `end`: the offset after the last of them.
+        answers: the number of answers; `end`: the offset after the last whole record.
         damage: the reason why the records end before the file does; None if they do not.
+        effort: the calls and retries that the records after an offset name.
     """
 
     answers: int
     end: int
     damage: Damage | None
+    effort: Effort = Effort()
 
 
-def scan_answers(disk: Disk) -> AnswersScan:
+def scan_answers(disk: Disk, counted_from: int = FIRST_ANSWER) -> AnswersScan:
     """Read every record of the log.
+
+    Args:
+        counted_from: the offset from which calls and retries are counted.
 
     Raises:
         DamagedError: it does not begin with the magic number of an oracle's log.
@@ -139,9 +173,15 @@ def scan_answers(disk: Disk) -> AnswersScan:
     """
     with reading(ANSWERS):
         check_magic(disk, ANSWERS, MAGIC)
-    answers, end = 0, FIRST_ANSWER
-    for record in read_answers(disk):
-        if isinstance(record, Damage):
-            return AnswersScan(answers, end, record)
-        answers, end = answers + 1, record[1]
-    return AnswersScan(answers, end, None)
+    answers, end, damage = 0, FIRST_ANSWER, None
+    spent, retries = Ledger(), Counter[str]()
+    for found in read_records(disk):
+        if isinstance(found, Damage):
+            damage = found
+            break
+        record, end = found
+        answers += isinstance(record, LoggedAnswer)
+        if end > counted_from:
+            spent.add(record.spent)
+            retries.update([record.reason] if isinstance(record, Retried) else [])
+    return AnswersScan(answers, end, damage, Effort(spent=spent.total, retries=dict(retries)))

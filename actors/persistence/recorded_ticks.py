@@ -10,6 +10,7 @@ import msgspec
 from actors.core.errors import DivergedError
 from actors.core.frames import HEAD, ORIGIN, Damage
 from actors.core.messages import LATE
+from actors.core.state import Effort
 from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
 from prism.agents import Question, Source, Update
@@ -32,6 +33,7 @@ class RecordedTicks:
         end: the end of the journal's whole frames.
         ticks: whole ticks in the journal.
         answers_from: the first offset of the oracle's log that is read; `answers_end`: the end of its whole records.
+        effort: the calls and retries that its records after the checkpoint name.
     """
 
     def __init__(  # noqa: PLR0913  # its place in two files
@@ -45,6 +47,7 @@ class RecordedTicks:
         ticks: int = 0,
         answers_from: int = 0,
         answers_end: int = 0,
+        effort: Effort = Effort(),  # noqa: B008  # never changes
     ) -> None:
         self.tick = tick
         self.start = start
@@ -52,6 +55,7 @@ class RecordedTicks:
         self.ticks = ticks
         self.answers_from = answers_from
         self.answers_end = answers_end
+        self.effort = effort
         self._frames: Iterator[TickFrame | Damage] = iter(())
         if start < end:
             self._frames = read_ticks(disk, start, tick=tick, link=link)

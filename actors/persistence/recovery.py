@@ -15,7 +15,7 @@ from actors.persistence.checkpoint import Checkpoint, checkpoint_names, read_che
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import reading
 from actors.persistence.journal import JOURNAL, Header, JournalScan, read_header, scan_journal
-from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, create_answers, scan_answers
+from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, AnswersScan, create_answers, scan_answers
 from actors.persistence.recorded_ticks import RecordedTicks
 
 REMEDY = "`prism verify` shows all of it; `prism resume --cut-damage` cuts the journal there and runs the rest again"
@@ -84,8 +84,9 @@ def _recover(disk: Disk, *, repair: bool, before: int | None, cut_damage: bool) 
         if repair:
             disk.remove(checkpoint.name)
     durable = max((checkpoint.position.answers_end for checkpoint in candidates), default=0)
-    answers_end = _repair_answers(disk, notes, durable, repair=repair, cut_damage=cut_damage)
-    recorded = _recorded_ticks(disk, first, scan, answers_end, chosen)
+    counted_from = FIRST_ANSWER if chosen is None else chosen.position.answers_end
+    answers = _repair_answers(disk, notes, durable, counted_from, repair=repair, cut_damage=cut_damage)
+    recorded = _recorded_ticks(disk, first, scan, answers, chosen)
     return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
 
 
@@ -107,14 +108,17 @@ def _checkpoints(disk: Disk, notes: list[str]) -> list[Checkpoint]:
     return readable
 
 
-def _repair_answers(disk: Disk, notes: list[str], durable: int, *, repair: bool, cut_damage: bool) -> int:
-    """Cut a torn tail off the oracle's log, and return its length then. `cut_damage` also cuts durable bytes."""
+def _repair_answers(
+    disk: Disk, notes: list[str], durable: int, counted_from: int, *, repair: bool, cut_damage: bool
+) -> AnswersScan:
+    """Cut a torn tail off the oracle's log, and return what it holds then. `cut_damage` also cuts durable bytes."""
     if ANSWERS not in disk.names():
         if not repair:
-            return 0
+            return AnswersScan(0, 0, None)
         create_answers(disk)
         notes.append(f"{ANSWERS}: is missing; an empty one was created")
-    _, end, damage = scan_answers(disk)
+    scan = scan_answers(disk, counted_from)
+    _, end, damage, _ = scan
     if damage is not None:
         if not cut_damage and _was_durable(disk, ANSWERS, damage, durable):
             raise DamagedError(ANSWERS, damage.offset, damage.problem, REMEDY_OF_ANSWERS)
@@ -125,11 +129,11 @@ def _repair_answers(disk: Disk, notes: list[str], durable: int, *, repair: bool,
         notes.append(
             f"{ANSWERS}: is shorter than it was at a checkpoint; without the lost answers the run may not replay"
         )
-    return end
+    return scan
 
 
 def _recorded_ticks(
-    disk: Disk, first: int, scan: JournalScan, answers_end: int, checkpoint: Checkpoint | None
+    disk: Disk, first: int, scan: JournalScan, answers: AnswersScan, checkpoint: Checkpoint | None
 ) -> RecordedTicks:
     if checkpoint is None:
         return RecordedTicks(
@@ -138,7 +142,8 @@ def _recorded_ticks(
             end=scan.end,
             ticks=scan.ticks,
             answers_from=FIRST_ANSWER,
-            answers_end=answers_end,
+            answers_end=answers.end,
+            effort=answers.effort,
         )
     at = checkpoint.position
     return RecordedTicks(
@@ -148,6 +153,7 @@ def _recorded_ticks(
         link=at.link,
         end=scan.end,
         ticks=scan.ticks,
-        answers_from=min(at.answers_bytes, answers_end),
-        answers_end=answers_end,
+        answers_from=min(at.answers_bytes, answers.end),
+        answers_end=answers.end,
+        effort=answers.effort,
     )

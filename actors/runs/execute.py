@@ -252,7 +252,8 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
             tasks.cancel_scope.cancel()
     finally:
         disk.close()
-    return summarise(simulation, perf_counter() - begun, stopped_by)
+    resumes = len(run.manifest.resumed)
+    return summarise(simulation, perf_counter() - begun, stopped_by, resumes=resumes)
 
 
 def _stop_of(group: BaseExceptionGroup[BaseException], ticks: int) -> Stop | None:
@@ -304,6 +305,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     with collector_paused():
         simulation = Simulation(settings, run.domain, oracle, store, observer, run.directory.name)
         restore(simulation, run.checkpoint)
+        simulation.oracle.statistics.add_logged(run.recorded.effort)
     checkpointer = Checkpointer(simulation, store, checkpoint_interval(settings, run.domain))
     series = RoundsWriter(store, simulation, is_new=not has_rows)
     async with anyio.create_task_group() as files:

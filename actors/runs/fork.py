@@ -22,6 +22,7 @@ from actors.persistence.oracle_log import (
     create_answers,
     encode_answer,
     read_answers,
+    scan_answers,
 )
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
@@ -187,6 +188,7 @@ async def _write_past(branch: Branch, future: Simulation) -> None:
         for answer in branch.answers:
             target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
         target.sync(ANSWERS)
+        future.oracle.statistics.replace_effort(scan_answers(target).effort)
         create_journal(target, header_of(future.config, built.inputs, built.domain.size, version("prism-sim")))
         header_end = target.size(JOURNAL)
         _, first = read_header(source)

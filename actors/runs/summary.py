@@ -17,7 +17,10 @@ DONE, DONE_WITH_FALLBACKS, STOPPED = "done", "done_with_fallbacks", "stopped"
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a run. Only `wall_s`, `latency_s_*` and `stopped_by` do not follow from config, seed and answers.
+    """The outcome of a run.
+
+    All follows from config, seed and answers, but for `stopped_by`, `resumes`, `ticks_replayed`,
+    `latency_s_*` and `wall_*`.
 
     Args:
         digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
@@ -36,6 +39,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
             They are of the whole run, but for the percentiles of latencies, which are of its last process.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
+        wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
+        resumes: times that the run was resumed.
+        ticks_replayed: ticks that the last process did again, because they were in the journal but in no checkpoint.
         world: the domain's own entries, such as posts and cascades; `summary.json` has them beside the other keys.
     """
 
@@ -69,6 +75,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     latency_s_p95: float
     llm: OracleStatistics | None
     wall_s: float
+    wall_activations: int | None = None  # summaries of older versions have none of these
+    resumes: int = 0
+    ticks_replayed: int = 0
     world: dict[str, Any]
 
     @property
@@ -99,12 +108,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.convert({**own, "world": world}, cls)
 
 
-def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None) -> Summary:
+def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None, *, resumes: int = 0) -> Summary:
     """Return the summary of a simulation that has ended.
 
     Args:
-        wall_s: the time that it took.
+        wall_s: the time that this process took.
         stopped_by: the signal or the spend cap that ended it early, if any.
+        resumes: times that the run was resumed.
     """
     counters, oracle = simulation.counters, simulation.oracle.statistics
     decisions = counters.decisions_by_source()
@@ -143,6 +153,9 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         latency_s_p95=latencies.percentile(0.95),
         llm=_llm(simulation),
         wall_s=round(wall_s, 3),
+        wall_activations=counters.activations - counters.activations_recorded,
+        resumes=resumes,
+        ticks_replayed=simulation.engine.ticks_replayed,
         world=simulation.domain.world.totals(),
     )
 

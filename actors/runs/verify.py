@@ -224,7 +224,7 @@ def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
 def _answers(disk: Disk) -> Finding:
     if ANSWERS not in disk.names():
         return Finding(ANSWERS, False, "is missing")
-    count, _, damage = scan_answers(disk)
+    count, _, damage, _ = scan_answers(disk)
     if damage is not None:
         return Finding(ANSWERS, False, f"damaged at byte {damage.offset}, after {count:,} answers: {damage.problem}")
     return Finding(ANSWERS, True, f"{count:,} answers")

@@ -31,6 +31,8 @@ class Counters:
         self.activations = 0
         """Triggers sent. A trigger with a decision in it is the second half of one, and does not count."""
         self.questions = 0
+        self.activations_recorded = 0
+        """Those of ticks that earlier processes committed."""
 
     def add(self, updates: Sequence[Update[Any]]) -> None:
         """Count a tick's committed updates."""
@@ -52,6 +54,7 @@ class Counters:
         """Set the counts to those of a checkpoint."""
         self.rows = Counter(dict(state.rows))
         self.activations, self.questions = state.activations, state.questions
+        self.activations_recorded = state.activations
 
     @property
     def transitions(self) -> int:

@@ -119,6 +119,10 @@ class EngineActor:
         """Triggers sent whose answer has not been read."""
         self.waits_since: float | None = None
         """The time since which the tick has waited for the oracle; None while it does not."""
+        self.is_in_tick = False
+        """True from the beginning of a tick until it is committed."""
+        self.ticks_replayed = 0
+        """Ticks done again that were in the journal already."""
         self._frame: list[bytes] = []
         """The answers that this tick has committed so far, as the agents encoded them."""
         self._end = 0
@@ -142,17 +146,32 @@ class EngineActor:
         """
         self._end = ticks
         self.open_questions.ask_again(ticks)
-        while self.tick < ticks and (not self.is_stopping or self._recorder.is_recorded(self.tick)):
-            started = perf_counter()
+        while self.tick < ticks and (not self.is_stopping or self.is_replaying):
+            started, is_new = perf_counter(), not self.is_replaying
             self._pace.begin_tick()
+            self.is_in_tick = True
             frame = await self._step(self.tick)
             await self._recorder.commit(self.tick, frame)
             self.tick += 1
-            self._observer.tick_ended(perf_counter() - started)
+            self.is_in_tick = False
+            if is_new:
+                self._observer.tick_ended(perf_counter() - started)
+            else:
+                self._note_replayed()
             on_tick(self.tick)
             await between()
-            if not self._recorder.is_recorded(self.tick - 1):
+            if is_new:
                 await self._pace.wait()
+
+    @property
+    def is_replaying(self) -> bool:
+        """True if the next tick, or the one under way, is in the journal already."""
+        return self._recorder.is_recorded(self.tick)
+
+    def _note_replayed(self) -> None:
+        self.ticks_replayed += 1
+        self.counters.activations_recorded = self.counters.activations
+        self._observer.tick_replayed()
 
     def stop(self) -> None:
         """Finish the tick, and run no further one."""
@@ -165,6 +184,7 @@ class EngineActor:
             tick=self.tick,
             link=self.digest.link,
             late=self.open_questions.late,
+            fallbacks=dict(self.open_questions.fallbacks),
             asked=self.open_questions.asked(),
             decided=self.open_questions.decided(),
         )
@@ -172,7 +192,7 @@ class EngineActor:
     def restore(self, state: EngineState) -> None:
         """Continue from a state. Called before the first tick."""
         self.tick, self.digest.link = state.tick, state.link
-        self.open_questions.restore(state.asked, state.decided, state.late)
+        self.open_questions.restore(state)
 
     async def _step(self, tick: int) -> bytes:
         """Run one tick in waves, and return its frame: the world's triggers, then the decisions due, then reactions.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
-from prism.agents import Decision, Question, Source, Trigger
+from actors.core.state import EngineState
+from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
 
 
 class OpenQuestions:
@@ -22,6 +23,8 @@ class OpenQuestions:
     def __init__(self, codec: Codec, oracle: Mailbox[bytes]) -> None:
         self.late = 0
         """Decisions whose answers came too late, in `realtime`."""
+        self.fallbacks: Counter[str] = Counter()
+        """`{reason: decisions that took effect and were not the oracle's}`. It follows from the journal alone."""
         self._codec = codec
         self._oracle = oracle
         self._asked: dict[int, Question[Any]] = {}
@@ -82,6 +85,8 @@ class OpenQuestions:
             decision = Decision(question.options[0], Source.TIMEOUT, question.tick, LATE)
         else:
             decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
+        if decision.source in FALLBACKS:
+            self.fallbacks[decision.reason] += 1
         return Trigger(tick, agent, question.trigger, question.context, decision)
 
     def is_open(self, name: QuestionName) -> bool:
@@ -104,11 +109,11 @@ class OpenQuestions:
         """Return the answers that have arrived already."""
         return tuple(map(self._codec.encode, self._decided.values()))
 
-    def restore(self, asked: Iterable[tuple[int, bytes]], decided: Iterable[bytes], late: int) -> None:
-        """Set the questions and answers to those of a checkpoint."""
-        self.late = late
-        for due, encoded in asked:
+    def restore(self, state: EngineState) -> None:
+        """Set the questions, answers and counts to those of a checkpoint."""
+        self.late, self.fallbacks = state.late, Counter(state.fallbacks)
+        for due, encoded in state.asked:
             self.open(self._codec.question(encoded), due)
-        for encoded in decided:
+        for encoded in state.decided:
             answer = self._codec.decided(encoded)
             self._decided[answer.agent] = answer

@@ -27,12 +27,20 @@ from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.phase import Standing, standing_of
-from actors.runtime.snapshot import by_failure, fallbacks_by_reason, hosts_of, tokens_of, transitions_by_pair
+from actors.runtime.snapshot import (
+    by_failure,
+    calls_by_outcome,
+    fallbacks_by_reason,
+    hosts_of,
+    tokens_of,
+    transitions_by_pair,
+)
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.domain import Domain
 from prism.llm.question_id import TraceIds
+from prism.llm.spending import cost_usd
 from prism.measure import Measure
 from prism.statechart import Oracle
 
@@ -60,6 +68,8 @@ class Progress(msgspec.Struct, frozen=True):
     outage_reason: str = ""
     cost_usd: float | None = None
     """The cost of the model in the whole run so far; None without prices."""
+    is_replaying: bool = False
+    """True while a resumed run does ticks again that are in its journal."""
 
 
 class Simulation:
@@ -173,7 +183,9 @@ class Simulation:
     def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
         """Return the state of the run now, for `RunView`. It costs about 0.1 ms, whatever the number of agents."""
         engine, counters, oracle = self.engine, self.counters, self.oracle
+        written = oracle.statistics.spent_written
         return RunSnapshot(
+            is_in_tick=engine.is_in_tick,
             tick=engine.tick,
             ticks=self.ticks,
             round=engine.tick // self.config.simulation.ticks_per_round,
@@ -193,10 +205,11 @@ class Simulation:
             concurrency_limit=oracle.admission.limit.limit,
             breaker=oracle.admission.breaker.state.value,
             outage_s=by_failure(dict([oracle.outage] if oracle.outage else [])),
-            retries=by_failure(oracle.statistics.retries),
-            fallbacks=fallbacks_by_reason(oracle.statistics.fallbacks, engine.open_questions.late),
-            tokens=tokens_of(oracle.oracle),
-            cost_usd=oracle.cost_usd or 0.0,
+            retries=by_failure(oracle.statistics.retries_written),
+            fallbacks=fallbacks_by_reason(engine.open_questions.fallbacks),
+            calls=calls_by_outcome(written),
+            tokens=tokens_of(written),
+            cost_usd=cost_usd(written, self.config.llm.prices) or 0.0,
             hosts=hosts_of(oracle.oracle),
             mailboxes=mailboxes,
         )
@@ -285,6 +298,7 @@ class Simulation:
             waiting_for_oracle_s=None if outage is None else outage[1],
             outage_reason="" if outage is None else outage[0],
             cost_usd=self.oracle.cost_usd,
+            is_replaying=self.engine.is_replaying,
         )
 
     def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:

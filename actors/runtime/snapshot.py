@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from actors.core.snapshot import FAILURES, FALLBACK_REASONS, Pairs, Tokens, state_pairs
+from actors.core.snapshot import CALL_OUTCOMES, FAILURES, FALLBACK_REASONS, Pairs, Tokens, state_pairs
 from prism.agents import MOVED, Source
-from prism.llm import HostState, OracleStatistics
+from prism.llm import HostState
+from prism.llm.spending import Spent
 from prism.statechart import Statechart
-
-
-@runtime_checkable
-class _AsksModel(Protocol):
-    """An oracle that counts the tokens of its model."""
-
-    def statistics(self) -> OracleStatistics:
-        """Return the counts so far."""
 
 
 @runtime_checkable
@@ -44,21 +37,26 @@ def by_failure(counted: Mapping[str, float]) -> Mapping[str, float]:
     return numbers
 
 
-def fallbacks_by_reason(counted: Mapping[str, int], late: int) -> Mapping[str, int]:
+def fallbacks_by_reason(counted: Mapping[str, int]) -> Mapping[str, int]:
     """Return `{reason: count}` for every reason; any other reason that a custom oracle gives counts as `error`."""
     counts = dict.fromkeys(FALLBACK_REASONS, 0)
     for reason, count in counted.items():
         counts[reason if reason in counts else "error"] += count
-    counts["late"] += late
     return counts
 
 
-def tokens_of(oracle: object) -> Tokens:
-    """Return the tokens that the oracle's model has read and written; zeros for an oracle without a model."""
-    if not isinstance(oracle, _AsksModel):
-        return Tokens()
-    counts = oracle.statistics()
-    return Tokens(counts.prompt_tokens, counts.completion_tokens)
+def calls_by_outcome(spending: Iterable[Spent]) -> Mapping[str, int]:
+    """Return `{outcome: calls to a model}` for every outcome; any other one counts as `error`."""
+    counts: dict[str, int] = dict.fromkeys(CALL_OUTCOMES, 0)
+    for spent in spending:
+        counts[spent.outcome if spent.outcome in counts else "error"] += spent.calls
+    return counts
+
+
+def tokens_of(spending: Iterable[Spent]) -> Tokens:
+    """Return the tokens of calls to a model."""
+    spending = tuple(spending)
+    return Tokens(sum(spent.prompt_tokens for spent in spending), sum(spent.completion_tokens for spent in spending))
 
 
 def hosts_of(oracle: object) -> tuple[HostState, ...]:

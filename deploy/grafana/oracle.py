@@ -83,6 +83,12 @@ ORACLE = Layout(
                 "short",
                 Query(total(rate("prism_llm_tokens_total"), "type"), "{{type}}"),
             ),
+            stacked(
+                "Calls by outcome",
+                "Calls to the model a second, counted over resumes.",
+                "ops",
+                Query(total(rate("prism_llm_calls_total"), "outcome"), "{{outcome}}"),
+            ),
         ),
         "Failures": (
             stacked(

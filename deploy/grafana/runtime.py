@@ -112,10 +112,11 @@ RUNTIME = Layout(
         "Disk": (
             lines(
                 "Ticks committed and on disk",
-                "A second. If the two lines differ for long, the journal does not advance.",
+                "A second. If the first two differ for long, the journal does not advance. A resume does ticks again.",
                 "short",
-                Query(total(rate("prism_ticks_total")), "committed"),
+                Query(total(rate("prism_tick_duration_seconds_count")), "committed"),
                 Query(total(rate("prism_journal_ticks_total")), "on disk"),
+                Query(total(rate("prism_ticks_replayed_total")), "done again"),
             ),
             lines(
                 "Journal",

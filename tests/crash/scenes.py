@@ -14,6 +14,7 @@ import anyio
 import msgspec
 
 from actors.core.errors import first_error
+from actors.core.ports import Observer
 from actors.persistence.journal import JOURNAL, create_journal, header_of
 from actors.persistence.oracle_log import RecordedAnswers, create_answers
 from actors.persistence.recovery import recover
@@ -79,12 +80,20 @@ class Scene:
         self.is_live = is_live
         self.config = config
 
-    def run(self, disk: SimulatedDisk, *, process: int = 0, oracle: Oracle[Any] | None = None) -> None:
+    def run(
+        self,
+        disk: SimulatedDisk,
+        *,
+        process: int = 0,
+        oracle: Oracle[Any] | None = None,
+        observer: Observer | None = None,
+    ) -> None:
         """Begin the run or resume it, and run it to its end, as `prism run` and `prism resume` do.
 
         Args:
             process: the seed of the schedule, of the disk's delays and of the fickle oracle's answers.
             oracle: the oracle that answers; by default the scene's own.
+            observer: is told of the run; by default there is none.
 
         Raises:
             CrashedError: the disk has crashed.
@@ -113,7 +122,9 @@ class Scene:
         )
 
         async def go_on() -> None:
-            await run_recorded(run, oracle, disk, undisturbed, has_rows=has_rows, execute=with_delays(process))
+            await run_recorded(
+                run, oracle, disk, undisturbed, has_rows=has_rows, observer=observer, execute=with_delays(process)
+            )
 
         try:
             run_to_the_end(go_on, process)

@@ -154,8 +154,9 @@ async def test_each_fault_in_a_tenth_of_the_calls_costs_at_most_one_choice_in_a_
     assert summary.oracle_retries + summary.fallbacks == failed > 0
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
 def test_retries_are_counted_over_resumes(
-    prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    is_killed: bool, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fails = FaultPlan(at=dict.fromkeys((20, 30, 80, 90), Fault.ERROR))
     with ModelServer(ServerSettings(faults=fails)) as server:
@@ -163,6 +164,11 @@ def test_retries_are_counted_over_resumes(
         sections = {"oracle": oracle, "llm": {"systemone": "off"}, "population": {"size": 300}}
         assert prism(server.url, simulation={"ticks": 36}, **sections).code == 0
         assert json.loads((tmp_path / "run" / "summary.json").read_text())["oracle_retries"] == 2
+        if is_killed:  # without a checkpoint and a summary, all is known from oracle.log
+            for file in ((tmp_path / "run" / "summary.json"), *(tmp_path / "run").glob("checkpoint-*")):
+                file.unlink()
         assert run_prism(monkeypatch, capsys, "resume", "run", "--ticks", "72").code == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert (summary["oracle_retries"], summary["retries_by_reason"]) == (4, {"server_error": 4})
+    calls = summary["llm"]["calls"]
+    assert summary["oracle_calls"] == calls["ok"] + calls["server_error"] == calls["ok"] + 4

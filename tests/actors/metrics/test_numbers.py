@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from actors.runtime.counters import Counters
 from prism.agents import Source
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics.support import Watched, finished
+from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL, run, with_run, with_simulation
 from tests.schedules import run_scheduled
 
@@ -155,13 +158,16 @@ def test_scrapes_during_a_run_see_no_half_of_a_tick() -> None:
 def test_a_world_is_measured_at_the_end_of_long_ticks_too() -> None:
     watched, now_s = Watched(), 100.0
     watched.metrics._clock = lambda: now_s
+    watched.metrics._measured_at = 0.0
     likes: list[tuple[float, int]] = []
 
     def look(_: int) -> None:
         nonlocal now_s
         snapshot = watched.metrics.snapshot
         assert snapshot is not None
-        shown = sum(measure.value for measure in snapshot.measures if measure.name == "prism_likes_total")
+        assert snapshot.committed is not None
+        measures = snapshot.committed.measures
+        shown = sum(measure.value for measure in measures if measure.name == "prism_likes_total")
         likes.append((shown, watched.simulation.domain.world.totals()["likes"]))
         now_s += 0.9
         watched.metrics._on_beat()  # the heartbeat publishes in the middle of a tick that takes a second
@@ -170,3 +176,25 @@ def test_a_world_is_measured_at_the_end_of_long_ticks_too() -> None:
     run_scheduled(0, partial(watched.simulation.run, look))
     assert likes[-1][1] > 0
     assert all(shown == there for shown, there in likes[1:])
+
+
+def test_nothing_of_a_tick_under_way_is_shown_as_committed() -> None:
+    now_s = 100.0
+    looks: list[tuple[int, bool]] = []
+
+    async def looking(_: object, options: Sequence[Any]) -> Any:
+        nonlocal now_s
+        now_s += 0.2  # a tick takes less than the time between two snapshots, so its end is not always kept
+        watched.metrics._on_beat()
+        snapshot = watched.metrics.snapshot
+        assert snapshot is not None
+        assert snapshot.committed is not None
+        looks.append((snapshot.run.tick - snapshot.committed.run.tick, snapshot.committed.run.is_in_tick))
+        return options[0]
+
+    watched = Watched(oracle=ScriptedOracle(looking))
+    watched.metrics._clock = lambda: now_s
+    watched.metrics._measured_at = 0.0
+    run_scheduled(0, watched.simulation.run)
+    assert len({behind for behind, _ in looks}) > 1
+    assert not any(is_in_tick for _, is_in_tick in looks)

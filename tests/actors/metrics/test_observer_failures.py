@@ -9,8 +9,7 @@ from structlog.typing import EventDict
 
 from actors.core.snapshot import FALLBACK_REASONS
 from prism.errors import OracleError
-from prism.llm import OracleStatistics
-from prism.llm.statistics import CallCounters as ModelTally
+from prism.llm import HostState
 from prism.measure import Measure
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import ScriptedOracle, failing
@@ -78,18 +77,18 @@ def test_a_world_that_cannot_be_measured_does_not_end_its_run(logged: list[Event
     assert {event["event"] for event in logged} == {"measures_failed"}
 
 
-def test_an_oracle_that_cannot_count_its_tokens_does_not_end_its_run(logged: list[EventDict]) -> None:
-    class Uncounted(ScriptedOracle):
-        is_counted = True
+def test_an_oracle_that_cannot_tell_its_hosts_does_not_end_its_run(logged: list[EventDict]) -> None:
+    class Lost(ScriptedOracle):
+        is_lost = False
 
-        def statistics(self) -> OracleStatistics:
-            if self.is_counted:
-                return ModelTally().statistics()
-            raise ValueError("who knows")
+        def hosts(self) -> tuple[HostState, ...]:
+            if self.is_lost:
+                raise ValueError("who knows")
+            return ()
 
-    oracle = Uncounted()
+    oracle = Lost()
     watched = Watched(oracle=oracle)
-    oracle.is_counted = False
+    oracle.is_lost = True
     finished(watched)
     assert watched.simulation.engine.tick == 36
     assert {event["event"] for event in logged} == {"snapshot_failed"}

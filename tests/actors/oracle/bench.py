@@ -11,6 +11,7 @@ import anyio.abc
 from actors.core.errors import first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided
+from actors.core.ports import Answers
 from actors.oracle.actor import OracleActor
 from prism.agents import Question, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
@@ -41,6 +42,7 @@ class Bench:
         prices: PricesConfig | None = None,
         ticks: int = 0,
         is_awaited: bool = True,
+        answers: Answers | None = None,
     ) -> None:
         config = config or OracleConfig()
         domain = TrafficDomain()
@@ -54,6 +56,7 @@ class Bench:
             self.codec,
             self.engine,
             config,
+            answers=answers,
             on_spent=self._count_stop,
             on_spoilt=self._count_stop,
             prices=prices,

@@ -7,8 +7,12 @@ from typing import Any
 import anyio
 import pytest
 
+from actors.core.frames import Damage
 from actors.core.messages import Decided, QuestionName
+from actors.core.ports import Unrecorded
+from actors.core.state import Effort
 from actors.oracle.statistics import OracleCounters
+from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, encode_answer, read_answers, scan_answers
 from prism.agents import Source
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import ConfigError
@@ -18,6 +22,8 @@ from prism.llm.spending import Spent
 from prism.llm.statistics import CallCounters
 from prism.statechart import Answer, Oracle
 from tests.actors.oracle.bench import Bench, question
+from tests.actors.persistence.files import empty_run
+from tests.crash.disk import SimulatedDisk
 from tests.schedules import run_scheduled
 
 PRICES = PricesConfig(input=1000.0, output=1000.0)
@@ -64,12 +70,55 @@ def always(_: QuestionName) -> bool:
     return True
 
 
-def test_an_answer_names_the_calls_that_it_took_failed_ones_included() -> None:
-    bench = Bench(Metered(failures=2))
+def answers_in(disk: SimulatedDisk) -> list[LoggedAnswer]:
+    return [found[0] for found in read_answers(disk) if not isinstance(found, Damage)]
+
+
+class Kept(Unrecorded):
+    """The records that the oracle's log would have."""
+
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+
+    async def keep(self, decided: bytes) -> None:
+        self.records.append(decided)
+
+
+def test_an_answer_names_the_calls_since_the_records_of_its_failed_calls() -> None:
+    kept = Kept()
+    bench = Bench(Metered(failures=2), answers=kept)
     (decided,) = run_scheduled(0, lambda: bench.ask(question(0)))
-    assert decided.spent == (Spent("invalid_response", 2, 0.5, 180, 0, 10), ONE)
+    assert decided.spent == (ONE,)
+    disk = empty_run()
+    for record in kept.records:
+        disk.append(ANSWERS, encode_answer(record))
+    scan = scan_answers(disk)
     state = bench.actor.state(never)
-    assert (state.spent, state.tokens) == (decided.spent, 290)
+    whole = (Spent("invalid_response", 2, 0.5, 180, 0, 10), ONE)
+    assert (state.spent, state.tokens, state.calls) == (whole, 290, 3)
+    assert (scan.answers, scan.effort) == (1, Effort(spent=whole, retries={"invalid_response": 2}))
+    (answer,) = answers_in(disk)
+    assert answer.spent == whole, "for a fork or a replay, an answer names all of its calls"
+
+
+@pytest.mark.parametrize("written", range(4))
+def test_wherever_a_run_is_killed_its_calls_and_retries_are_counted_once(written: int) -> None:
+    """A life that writes so many of its three records, then one that asks what is not answered, from no checkpoint."""
+    kept = Kept()
+    run_scheduled(0, lambda: Bench(Metered(failures=2), answers=kept).ask(question(0)))
+    disk = empty_run()
+    for record in kept.records[:written]:
+        disk.append(ANSWERS, encode_answer(record))
+    scan = scan_answers(disk)
+    counters = OracleCounters()
+    counters.add_logged(scan.effort)
+    for answer in answers_in(disk):
+        counters.count_recorded(answer)
+    retries = min(written, 2)
+    assert sum(spent.calls for spent in counters.spent) == written
+    assert (counters.retries.total(), counters.calls) == (retries, written)
+    assert (counters.spent_written.total, counters.retries_written) == (counters.spent.total, counters.retries)
+    assert counters.state(counters.tokens_before, never, has_ended=False).spent == counters.spent.total
 
 
 def test_of_identical_questions_one_names_the_call() -> None:
@@ -92,7 +141,7 @@ def test_calls_without_an_answer_count_towards_the_cap() -> None:
     bench = Bench(Metered(failures=5), config, prices=PRICES)
     (decided,) = run_scheduled(0, lambda: bench.ask(question(0)))
     assert (decided.source, decided.reason, bench.stops) == (Source.FALLBACK, "spent", 1)
-    assert decided.spent == (Spent("invalid_response", 3, 0.75, 270, 0, 15),)
+    assert bench.actor.statistics.spent.total == (Spent("invalid_response", 3, 0.75, 270, 0, 15),)
 
 
 def test_recorded_answers_are_counted_with_their_calls() -> None:
@@ -106,11 +155,12 @@ def test_a_checkpoint_leaves_out_what_recorded_answers_will_name() -> None:
     counters.count_spent((0, 1, "clock"), (ONE,))
     counters.count_spent((1, 1, "clock"), (CUT,))
     counters.close((0, 1, "clock"))
-    assert counters.state(195, always, always).spent == (ONE,)
-    assert counters.state(195, always, always).tokens == 100
-    assert counters.state(195, never, never).spent == (ONE, CUT)
+    assert counters.state(195, always, has_ended=False).spent == (ONE,)
+    assert counters.state(195, always, has_ended=False).tokens == 100
+    assert counters.state(195, never, has_ended=True).spent == (ONE, CUT)
     resumed = OracleCounters()
-    resumed.restore(counters.state(195, always, always))
+    resumed.restore(counters.state(195, always, has_ended=False))
+    resumed.add_logged(Effort(spent=(CUT,)))
     resumed.count_recorded(Decided(1, 1, "clock", "red", "llm", spent=(CUT,)))
     assert (resumed.spent.total, resumed.tokens_before) == ((ONE, CUT), 195)
 
@@ -166,4 +216,6 @@ def test_decisions_are_counted_by_method_over_a_resume_and_open_questions_once()
     resumed.count_recorded(Decided(1, 1, "clock", "red", "timeout", "deadline"))
     resumed.count_recorded(Decided(1, 2, "clock", "green", "llm"))
     assert resumed.methods == {"json": 2, "logprobs": 5}, "a fallback, and an answer of an older log, have no method"
-    assert resumed.state(0, always, always).methods == {"json": 2, "logprobs": 4}, "open questions are counted again"
+    assert resumed.state(0, always, has_ended=False).methods == {"json": 2, "logprobs": 4}, (
+        "open questions are counted again"
+    )

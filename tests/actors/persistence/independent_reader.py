@@ -35,5 +35,6 @@ def read_run(run: Path) -> tuple[dict[str, Any], list[Any], str, list[Any]]:
         if link != following or tick != len(ticks):
             raise ValueError(f"{run}: tick {tick} does not follow from the one before it")
         ticks.append(answers)
-    decided = [decode(payload) for payload, _ in frames(run / "oracle.log", b"PRISMA\r\n")]
+    logged = (decode(payload) for payload, _ in frames(run / "oracle.log", b"PRISMA\r\n"))
+    decided = [record for record in logged if record[0] == 4]
     return decode(header), ticks, link.hex()[:32], decided

@@ -107,7 +107,7 @@ def test_a_torn_answer_ends_the_whole_records() -> None:
     disk = logged(decided(4, 1))
     end = disk.size(ANSWERS)
     disk.append(ANSWERS, encode_answer(msgspec.msgpack.encode(decided(4, 2)))[:-1])
-    answers, length, damage = scan_answers(disk)
+    answers, length, damage, _ = scan_answers(disk)
     assert (answers, length) == (1, end)
     assert damage is not None
     assert damage.is_end
@@ -117,7 +117,7 @@ def test_a_frame_that_holds_no_answer_is_damage() -> None:
     disk = logged(decided(4, 1))
     end = disk.size(ANSWERS)
     disk.append(ANSWERS, encode_frame(ORIGIN, msgspec.msgpack.encode([2, "an update"])))
-    _, length, damage = scan_answers(disk)
+    _, length, damage, _ = scan_answers(disk)
     assert (length, damage and damage.offset) == (end, end)
     assert damage is not None
     assert "holds no answer" in damage.problem

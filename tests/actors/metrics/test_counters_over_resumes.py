@@ -1,0 +1,213 @@
+"""Counters over kills and resumes: they never fall, no tick is counted twice, and no call to a model is lost.
+
+A run on a simulated disk is killed while it writes, and resumed. Everything that its metrics ever publish is read, as a
+Prometheus would that scrapes at the worst moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from actors.core.snapshot import RunSnapshot
+from actors.metrics.instruments import INSTRUMENTS
+from actors.metrics.observer import Metrics
+from actors.persistence.oracle_log import scan_answers
+from prism.config import LLMConfig, PricesConfig
+from prism.llm import LLMFailureException
+from prism.llm.failure import Usage
+from prism.llm.spending import Ledger, Spent, tokens_of
+from prism.llm.statistics import CallCounters
+from prism.rng import uniform
+from prism.statechart import Oracle
+from tests.actors.metrics.support import LABELS
+from tests.crash.disk import Crash, CrashedError, Cut, SimulatedDisk
+from tests.crash.scenes import CONFIG, Scene, with_oracle
+from tests.tiers import Size
+
+Totals = dict[tuple[str, ...], float]
+"""`{(counter, label values): value}`."""
+
+OF_ONE_PROCESS = frozenset({"prism_ticks_replayed_total", "prism_messages_total"})
+"""Counters that begin at 0 in each process, as a histogram does."""
+OF_CALLS = frozenset(
+    {"prism_llm_calls_total", "prism_llm_tokens_total", "prism_llm_cost_usd_total", "prism_oracle_retries_total"}
+)
+"""Counters of what a run has cost. A kill costs more: the calls under way are made again."""
+
+FEW, PROMPT, COMPLETION = 4, 90, 10
+PRICES = PricesConfig(input=100.0, output=1000.0)
+SETTINGS = msgspec.structs.replace(with_oracle(max_concurrency=FEW, max_attempts=5), llm=LLMConfig(prices=PRICES))
+PACE = Scene(is_live=True, config=SETTINGS)
+REAL_TIME = Scene(
+    is_live=True,
+    config=msgspec.structs.replace(SETTINGS, oracle=msgspec.structs.replace(SETTINGS.oracle, mode="realtime")),
+)
+FAILURES = frozenset({"server_error"})
+
+
+class Server:
+    """A model's server, which counts for itself what it has answered in all lives of a run."""
+
+    def __init__(self) -> None:
+        self.spent = Ledger()
+
+    @property
+    def tokens(self) -> int:
+        return tokens_of(self.spent)
+
+
+class Asking(Oracle[Any]):
+    """An oracle of one process, that asks the server: one question in five fails at first. Its answers never change."""
+
+    source = "llm"
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._failed: set[tuple[int, int]] = set()
+        self._counters = CallCounters()
+
+    @property
+    def tokens(self) -> int:
+        return self._counters.tokens
+
+    async def ask(
+        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
+    ) -> Any:
+        name, drawn = (agent.agent_id, agent.tick), uniform(5, agent.agent_id, agent.tick, 1)
+        await anyio.sleep(2.0 * drawn)
+        if drawn < 0.2 and name not in self._failed:
+            self._failed.add(name)
+            self._count("server_error", Usage(PROMPT, 0))
+            raise LLMFailureException("server_error")
+        self._count("ok", Usage(PROMPT, COMPLETION))
+        return options[int(drawn * 1e6) % len(options)]
+
+    def _count(self, outcome: Any, usage: Usage) -> None:
+        self._counters.count(outcome, 0.1, usage)
+        self._server.spent.add((Spent(outcome, 1, 0.1, usage.prompt_tokens, 0, usage.completion_tokens),))
+
+
+class Scraped(Metrics):
+    """The metrics of one process, read whenever they change, until it is killed.
+
+    Args:
+        disk: the disk of the run: no scrape comes after its end.
+        totals: what was read last in all lives. A counter that falls is an error.
+    """
+
+    def __init__(self, disk: SimulatedDisk, totals: Totals) -> None:
+        super().__init__(LABELS, clock=anyio.current_time)
+        self._simulated = disk
+        self._read = totals
+        self.scrapes = 0
+
+    def _show(self, now: RunSnapshot) -> None:
+        super()._show(now)
+        if self._simulated.is_dead:
+            return
+        self.scrapes += 1
+        for key, value in self._counters().items():
+            before = self._read.get(key, 0.0)
+            assert value >= before, f"{key} falls from {before} to {value}"
+            self._read[key] = value
+
+    def _counters(self) -> Mapping[tuple[str, ...], float]:
+        now = self.snapshot
+        assert now is not None
+        counted = {
+            (metric.name, *labels): float(value)
+            for metric in INSTRUMENTS
+            if metric.kind == "counter" and metric.name not in OF_ONE_PROCESS
+            for labels, value in (metric.series(now) or {}).items()
+        }
+        measured = () if now.committed is None else now.committed.measures
+        return counted | {(each.name, *each.labels.values()): each.value for each in measured if each.kind == "counter"}
+
+
+def run(scene: Scene, kills: Sequence[Crash], seed: int) -> tuple[Totals, Server, SimulatedDisk]:
+    """Run to the end, killed so often, and return what was scraped, the server, and the disk at the end."""
+    totals: Totals = {}
+    server, disk = Server(), SimulatedDisk(seed=seed)
+    for number, kill in enumerate((*kills, None)):
+        disk.crash = kill
+        metrics = Scraped(disk, totals)
+        try:
+            scene.run(disk, process=seed + number, oracle=Asking(server), observer=metrics)
+        except CrashedError:
+            disk = disk.surviving(Cut.KILLED, seed + number)
+        assert metrics.scrapes or kill is not None
+    return totals, server, disk
+
+
+def kills_of(scene: Scene, seed: int, count: int = 5) -> list[Crash]:
+    random = Random(seed)
+    return [Crash(at=random.randint(1, whole(scene)[2].changes // 3), share=random.random()) for _ in range(count)]
+
+
+@cache
+def whole(scene: Scene) -> tuple[Totals, Server, SimulatedDisk]:
+    """Return what an undisturbed run leaves."""
+    return run(scene, (), 0)
+
+
+def of_journal(totals: Totals) -> Totals:
+    return {key: value for key, value in totals.items() if key[0] not in OF_CALLS}
+
+
+def only(totals: Totals, name: str) -> dict[str, float]:
+    return {key[-1]: value for key, value in totals.items() if key[0] == name and value}
+
+
+def test_without_a_kill_the_counters_are_the_servers_own() -> None:
+    totals, server, _ = whole(PACE)
+    counted = {spent.outcome: spent.calls for spent in server.spent}
+    assert only(totals, "prism_llm_calls_total") == counted
+    assert counted.keys() == {"ok", "server_error"}
+    assert sum(only(totals, "prism_llm_tokens_total").values()) == server.tokens
+    assert only(totals, "prism_oracle_retries_total") == {"server_error": counted["server_error"]}
+    assert only(totals, "prism_ticks_total") == {"prism_ticks_total": CONFIG.simulation.length}
+    assert only(totals, "prism_likes_total")
+
+
+def test_over_five_kills_nothing_falls_and_the_end_is_that_of_an_undisturbed_run(size: Size) -> None:
+    for seed in range(size(300, everyday=6)):
+        totals, server, disk = run(PACE, kills_of(PACE, seed), seed)
+        assert of_journal(totals) == of_journal(whole(PACE)[0])
+        assert_calls_are_true(totals, server, disk, kills=5)
+
+
+def test_in_real_time_nothing_falls_either(size: Size) -> None:
+    for seed in range(size(300, everyday=4)):
+        totals, server, disk = run(REAL_TIME, kills_of(REAL_TIME, seed), seed)
+        assert only(totals, "prism_ticks_total") == {"prism_ticks_total": CONFIG.simulation.length}
+        assert_calls_are_true(totals, server, disk, kills=5)
+
+
+def assert_calls_are_true(totals: Totals, server: Server, disk: SimulatedDisk, kills: int) -> None:
+    """Assert that all calls were counted whose end is in a file, and that at most those under way at a kill are not."""
+    counted = only(totals, "prism_llm_calls_total")
+    served = {spent.outcome: spent.calls for spent in server.spent}
+    lost = sum(served.values()) - sum(counted.values())
+    assert 0 <= lost <= kills * FEW
+    assert all(counted.get(outcome, 0) <= calls for outcome, calls in served.items())
+    tokens = sum(only(totals, "prism_llm_tokens_total").values())
+    assert 0 <= server.tokens - tokens <= lost * (PROMPT + COMPLETION)
+    effort = scan_answers(disk).effort
+    assert counted == {spent.outcome: spent.calls for spent in effort.spent}
+    assert tokens == tokens_of(effort.spent)
+    assert only(totals, "prism_oracle_retries_total") == effort.retries
+    usd = (
+        sum(
+            spent.prompt_tokens * (PRICES.input or 0.0) + spent.completion_tokens * (PRICES.output or 0.0)
+            for spent in effort.spent
+        )
+        / 1e6
+    )
+    assert sum(only(totals, "prism_llm_cost_usd_total").values()) == pytest.approx(usd)
