@@ -65,11 +65,8 @@ def _work(summary: Summary) -> str:
     if not summary.resumes:
         return f"{_plural(summary.activations, 'activation')} {took}"
     done = _plural(summary.wall_activations or 0, "activation")
-    again = f", {_plural(summary.ticks_replayed, 'tick')} done again" if summary.ticks_replayed else ""
-    return (
-        f"{_plural(summary.activations, 'activation')} in all; since the last of "
-        f"{_plural(summary.resumes, 'resume')} {done} {took}{again}"
-    )
+    again = f"\n{_plural(summary.ticks_replayed, 'tick')} done again" if summary.ticks_replayed else ""
+    return f"{_plural(summary.activations, 'activation')}\nsince resume {summary.resumes:,}: {done} {took}{again}"
 
 
 def _plural(count: int, noun: str) -> str:

@@ -182,7 +182,7 @@ def headline(tick: int, ticks: int, *more: str) -> RenderableType:
 def states_table(counts: Mapping[str, float]) -> RenderableType:
     """Return the number of agents in each state, as a table with bars; the longest bar is for the fullest state."""
     table = Table.grid(padding=(0, 2))
-    most = max(1.0, *counts.values())
+    most = max((1.0, *counts.values()))
     for state, count in counts.items():
         table.add_row(ProgressBar(count, most, has_track=False), Text(f"{count:>9,.0f}", justify="right"), state)
     return table

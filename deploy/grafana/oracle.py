@@ -78,16 +78,11 @@ ORACLE = Layout(
                 Query(of_run("prism_llm_concurrency_limit"), "limit"),
             ),
             lines(
-                "Tokens",
-                "Tokens a second.",
+                "Tokens and calls",
+                "Tokens and calls of the model a second, counted over resumes.",
                 "short",
                 Query(total(rate("prism_llm_tokens_total"), "type"), "{{type}}"),
-            ),
-            stacked(
-                "Calls by outcome",
-                "Calls to the model a second, counted over resumes.",
-                "ops",
-                Query(total(rate("prism_llm_calls_total"), "outcome"), "{{outcome}}"),
+                Query(total(rate("prism_llm_calls_total")), "calls"),
             ),
         ),
         "Failures": (

@@ -56,6 +56,17 @@ def test_no_line_of_a_week_takes_more_than_80_columns(stopped_by: str | None, we
     status = "done" if stopped_by is None else "stopped"
     summary = msgspec.structs.replace(week, status=status, stopped_by=stopped_by)
     assert shown(summary, 80) == shown(summary, 300)
+    resumed = msgspec.structs.replace(summary, resumes=1_000, wall_activations=999_000_000, ticks_replayed=9_999)
+    assert shown(resumed, 80) == shown(resumed, 300)
+
+
+def test_after_a_resume_the_time_is_that_of_the_last_process(week: Summary) -> None:
+    resumed = msgspec.structs.replace(week, resumes=2, wall_s=60.0, wall_activations=500, ticks_replayed=1)
+    lines = shown(resumed, 80)
+    assert lines[1:3] == ["1,000,000,000 activations", "since resume 2: 500 activations in 1 min 00 s"]
+    assert lines[3] == "1 tick done again"
+    unknown = msgspec.structs.replace(resumed, wall_activations=0, ticks_replayed=0)
+    assert shown(unknown, 80)[2] == "since resume 2: 0 activations in 1 min 00 s"
 
 
 def test_it_says_what_the_model_cost_and_what_was_wasted(week: Summary) -> None:

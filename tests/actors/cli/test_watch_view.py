@@ -111,12 +111,23 @@ def test_a_quantile_is_in_the_bucket_of_the_value_that_it_stands_for(values: lis
 
 def test_a_real_run_is_viewed_whole() -> None:
     watched = Watched()
+    before = watched.text()
     run_scheduled(0, watched.simulation.run)
-    text = shown(Interval(Scrape.parse("", 0.0), Scrape.parse(watched.text(), 1.0)))
+    text = shown(Interval(Scrape.parse(before, 0.0), Scrape.parse(watched.text(), 1.0)))
     assert text.startswith("run small-001: social, choice, seed 11, not under way\n")
     assert "  tick 36 of 36 (100%), round 3\n" in text
     assert "36.0 ticks/s" in text
     assert "breaker closed" in text
+
+
+def test_ticks_that_are_done_again_have_no_pace() -> None:
+    run = "prism_run_active 1\nprism_ticks_planned 900\n"
+    again = f"{run}prism_journal_ticks_total 450\nprism_ticks_replayed_total 12\n"
+    new = f"{run}prism_journal_ticks_total 451\nprism_ticks_total 451\n"
+    text = shown(interval(again, again))
+    assert "  tick 450 of 900 (50%)" in text
+    assert "doing recorded ticks again: 12 so far" in text
+    assert "0.0 ticks/s   0 transitions/s" in shown(interval(again, new))
 
 
 def test_control_characters_of_a_server_do_not_reach_the_terminal() -> None:

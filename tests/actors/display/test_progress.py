@@ -124,3 +124,23 @@ def test_a_run_that_waits_for_its_oracle_says_so_and_why() -> None:
     said = "waiting for the oracle for 12 s (connection_error)"
     assert f" | {said} | idle=900" in line(pace.now(), pace)
     assert said in shown(pace.now(), pace)
+
+
+def test_ticks_that_are_done_again_are_no_pace() -> None:
+    now_s, tick, is_replaying = 0.0, 100, True
+
+    def read() -> Progress:
+        return msgspec.structs.replace(READING, tick=tick, is_replaying=is_replaying, transitions=10 * tick)
+
+    pace = Pace(read, lambda: now_s)
+    pace.now()
+    now_s, tick = 1.0, 250
+    progress = pace.now()
+    assert (pace.ticks_per_s, pace.transitions_per_s, pace.eta_s(progress)) == (0.0, 0.0, None)
+    assert "doing recorded ticks again" in line(progress, pace)
+    now_s, tick, is_replaying = 2.0, 300, False
+    assert (pace.now(), pace.ticks_per_s) == (read(), 0.0), "a part of this second's ticks was done again"
+    now_s, tick = 4.0, 304
+    progress = pace.now()
+    assert (pace.ticks_per_s, pace.transitions_per_s) == (2.0, 20.0)
+    assert pace.eta_s(progress) == (1200 - 304) / 2.0
