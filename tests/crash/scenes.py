@@ -104,9 +104,7 @@ class Scene:
             oracle = FickleOracle(process) if self.is_live else domain.oracle()
         directory = RunDirectory(Path("simulated"))
         if JOURNAL not in disk.visible_names():
-            with directory.writing():
-                create_answers(disk)
-                create_journal(disk, header_of(self.config, {}, domain.size, "simulated"))
+            self._create(disk, directory, domain.size)
         recovered = recover(disk)
         with directory.writing():
             has_rows = cut_series(disk, recovered.recorded.tick, self.config.simulation.ticks_per_round)
@@ -132,6 +130,11 @@ class Scene:
             if disk.is_dead:
                 raise CrashedError from None
             raise
+
+    def _create(self, disk: SimulatedDisk, directory: RunDirectory, agents: int) -> None:
+        with directory.writing():
+            create_answers(disk)
+            create_journal(disk, header_of(self.config, {}, agents, "simulated"))
 
     def replay(self, disk: SimulatedDisk) -> None:
         """Run again as `prism replay` does, and compare.
