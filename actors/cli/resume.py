@@ -33,7 +33,14 @@ def _refuse_force(_: click.Context, __: click.Parameter, is_given: bool) -> None
 @click.option("--accept-settings", is_flag=True, help="Go on with changed settings, if they cannot change the past.")
 @click.option("--accept-code", is_flag=True, help="Go on with other code without the proof that it gives the same.")
 @click.option("--cut-damage", is_flag=True, help="Cut off damage that no crash explains, and run the rest again.")
-@click.option("--force", is_flag=True, hidden=True, expose_value=False, callback=_refuse_force)
+@click.option(
+    "--force",
+    is_flag=True,
+    hidden=True,
+    expose_value=False,
+    callback=_refuse_force,
+    help="Of earlier versions: refused with a line that says which of the three options to use.",
+)
 @QUIET
 @with_log_options
 def resume(  # noqa: PLR0913  # one for each option

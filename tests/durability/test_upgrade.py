@@ -9,13 +9,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
+from actors.core.errors import ResumeRefusedError
+from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header, scan_journal
+from actors.persistence.oracle_log import ANSWERS, MAGIC
+from actors.runs.directory import MANIFEST
+from actors.runs.resume import plan_resume
+from actors.runs.upgrade import prove
+from actors.testing import ModelServer
 from tests.command import Ended, prism_alone
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-pytestmark = [pytest.mark.process, pytest.mark.long]
+pytestmark = pytest.mark.long
 
 CONFIG = """
 simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
@@ -71,6 +81,7 @@ def resumed(run: Path, *options: str) -> Ended:
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
+@pytest.mark.process
 def test_comments_and_docstrings_are_no_upgrade(begun: Path, undisturbed: str) -> None:
     edit(begun.parent / FEED, SCORE, f"    # A comment.\n\n{SCORE}")
     for module in (FEED, "actors/runtime/engine.py"):
@@ -80,6 +91,7 @@ def test_comments_and_docstrings_are_no_upgrade(begun: Path, undisturbed: str) -
     assert json.loads((begun / "manifest.json").read_text())["upgrades"] == []
 
 
+@pytest.mark.process
 def test_code_that_gives_the_same_ticks_goes_on_to_the_same_digest(begun: Path, undisturbed: str) -> None:
     refactored = SCORE.replace("return", "score =") + "    return score\n"
     edit(begun.parent / FEED, SCORE, refactored)
@@ -93,6 +105,7 @@ def test_code_that_gives_the_same_ticks_goes_on_to_the_same_digest(begun: Path, 
     assert upgrade["before"]["code"] != manifest["code"]
 
 
+@pytest.mark.process
 def test_code_that_gives_other_ticks_is_refused_and_no_byte_changes(begun: Path) -> None:
     edit(begun.parent / FEED, SCORE, SCORE.replace("/ 2", "* 2"))
     before = {path.name: path.read_bytes() for path in begun.iterdir()}
@@ -102,3 +115,31 @@ def test_code_that_gives_other_ticks_is_refused_and_no_byte_changes(begun: Path)
     assert "; under this code tick 55 came out differently than in the journal: agent 14: to_state is " in ended.err
     assert ended.err.endswith("with the code that it was run with, or go on without the proof with --accept-code.\n")
     assert {path.name: path.read_bytes() for path in begun.iterdir()} == before
+
+
+@pytest.fixture
+def begun_live(live: Path) -> Path:
+    """Return a crashed run whose server answers differently every time, as if other code had begun it."""
+    edit(live / MANIFEST, '"code": "', '"code": "0')
+    return live
+
+
+@pytest.mark.network
+def test_a_proof_asks_nothing_of_the_model_and_changes_nothing(begun_live: Path, server: ModelServer) -> None:
+    before, calls = {path.name: path.read_bytes() for path in begun_live.iterdir()}, server.statistics().calls
+    disk = RealDisk(begun_live)
+    second = read_checkpoint(disk, checkpoint_names(disk)[1]).position.tick
+    assert anyio.run(prove, plan_resume(begun_live)) == (second, scan_journal(disk, read_header(disk)[1]).ticks)
+    assert server.statistics().calls == calls
+    assert {path.name: path.read_bytes() for path in begun_live.iterdir()} == before
+
+
+@pytest.mark.network
+def test_without_its_recorded_answers_a_run_cannot_be_proved(begun_live: Path, server: ModelServer) -> None:
+    for name in checkpoint_names(RealDisk(begun_live)):
+        (begun_live / name).unlink()
+    (begun_live / ANSWERS).write_bytes(MAGIC)
+    calls, problem = server.statistics().calls, "the recorded ticks cannot be done again: oracle.log: has no answer to "
+    with pytest.raises(ResumeRefusedError, match=f"; {problem}agent .*; a part of it is lost. Resume it with "):
+        anyio.run(prove, plan_resume(begun_live))
+    assert server.statistics().calls == calls

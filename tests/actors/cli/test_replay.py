@@ -13,7 +13,7 @@ import pytest
 from actors.core.frames import ORIGIN, encode_frame, link_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
-from actors.runs.directory import SUMMARY
+from actors.runs.directory import CONFIG, SUMMARY
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -59,6 +59,13 @@ def test_a_run_replays_to_its_own_digest_and_writes_nothing(whole: Path, prism: 
     ended = prism("replay", "whole")
     assert (ended.code, ended.out) == (0, f"whole: 72 ticks replayed, every one as recorded; digest {digest}\n")
     assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
+
+
+def test_a_replay_does_not_wait_between_ticks(whole: Path, prism: Prism) -> None:
+    config = whole / CONFIG
+    config.write_text(config.read_text().replace("tick_s: 0", "tick_s: 3600"))
+    assert "tick_s: 3600" in config.read_text()
+    assert prism("replay", "whole", "-q").code == 0
 
 
 def test_the_first_ticks_replay_to_the_digest_of_a_run_of_as_many(whole: Path, prism: Prism) -> None:

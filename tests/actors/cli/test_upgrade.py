@@ -21,6 +21,7 @@ from actors.runs.manifest import Manifest
 from actors.runs.replay import Replay
 from actors.runtime.simulation import Simulation
 from prism.social import feed
+from prism.social.post import Post
 from prism.social.world import SocialWorld
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, prism_alone
@@ -69,9 +70,14 @@ def upgrades(run: Path) -> list[dict[str, Any]]:
     return list(json.loads((run / MANIFEST).read_text())["upgrades"])
 
 
-def give_other_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the code give other results from some tick on."""
-    monkeypatch.setitem(feed.SCORES, "interest", feed.SCORES["chronological"])
+def give_other_results(monkeypatch: pytest.MonkeyPatch, since: int = 0) -> None:
+    """Make the code give other results from some tick on, `since` or later."""
+    before, after = feed.SCORES["interest"], feed.SCORES["chronological"]
+
+    def score(reader: feed.Reader, post: Post, engagements: int) -> float:
+        return (before if reader.tick < since else after)(reader, post, engagements)
+
+    monkeypatch.setitem(feed.SCORES, "interest", score)
 
 
 @pytest.fixture
@@ -130,8 +136,10 @@ def test_the_ticks_after_the_newest_checkpoint_are_proved_before_anything_change
     begun: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (begun / checkpoint_names(RealDisk(begun))[0]).unlink()
+    with (begun / JOURNAL).open("ab") as journal:
+        journal.write(b"a torn tail")
     before = contents(begun)
-    give_other_results(monkeypatch)
+    give_other_results(monkeypatch, since=50)
     assert prism("resume", "begun", "-q", "--ticks", "72").code == 2
     assert contents(begun) == before
 
@@ -237,6 +245,14 @@ def test_a_fork_whose_checkpoints_cannot_be_loaded_is_refused(
     assert ended.code == 2
     assert ended.err.endswith("Branch off again with: prism fork begun --at 30\n")
     assert contents(tmp_path / "forked") == before
+
+
+def test_missing_rows_are_written_anew_after_the_proof(begun: Path, prism: Prism, small_run: Path) -> None:
+    (begun / "rounds.csv").unlink()
+    ended = prism("resume", "begun", "-q", "--ticks", "72")
+    assert (ended.code, upgrades(begun)[0]["proved"]) == (0, [48, 60])
+    assert ended.err.splitlines()[1].startswith("prism: rounds.csv: ")
+    assert (begun / "rounds.csv").read_bytes() == (small_run / "rounds.csv").read_bytes()
 
 
 def test_an_interrupted_proof_changes_nothing(begun: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
