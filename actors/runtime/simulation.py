@@ -69,7 +69,7 @@ class Progress(msgspec.Struct, frozen=True):
     cost_usd: float | None = None
     """The cost of the model in the whole run so far; None without prices."""
     is_replaying: bool = False
-    """True while a resumed run does ticks again that are in its journal."""
+    """True while a resumed run does ticks again that are in its journal, before new ones. A replay has no new ones."""
 
 
 class Simulation:
@@ -298,7 +298,7 @@ class Simulation:
             waiting_for_oracle_s=None if outage is None else outage[1],
             outage_reason="" if outage is None else outage[0],
             cost_usd=self.oracle.cost_usd,
-            is_replaying=self.engine.is_replaying,
+            is_replaying=self.engine.is_replaying and not self._record.is_recorded(self.ticks - 1),
         )
 
     def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:

@@ -7,13 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 import pytest
 
+from actors import resume
 from actors.core.frames import ORIGIN, encode_frame, link_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
-from actors.runs.directory import CONFIG, SUMMARY
+from actors.runs.directory import CONFIG, SUMMARY, RunDirectory
+from actors.runs.replay import replay
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -66,6 +69,16 @@ def test_a_replay_does_not_wait_between_ticks(whole: Path, prism: Prism) -> None
     config.write_text(config.read_text().replace("tick_s: 0", "tick_s: 3600"))
     assert "tick_s: 3600" in config.read_text()
     assert prism("replay", "whole", "-q").code == 0
+
+
+def test_a_replay_shows_its_pace_and_a_resume_only_that_of_new_ticks(whole: Path) -> None:
+    begun: list[bool] = []
+    anyio.run(replay, RunDirectory(whole), 20, lambda simulation: begun.append(simulation.progress().is_replaying))
+    for path in whole.glob("checkpoint-*"):
+        path.unlink()
+    resume(whole, ticks=73, progress=lambda progress: begun.append(progress.is_replaying))
+    assert begun[:2] == [False, True]
+    assert not begun[-1]
 
 
 def test_the_first_ticks_replay_to_the_digest_of_a_run_of_as_many(whole: Path, prism: Prism) -> None:
