@@ -1,7 +1,6 @@
-"""The HTTP server under the endpoint: connections, TLS and the password, in threads of its own.
+"""The HTTP server under the endpoint: requests, answers, TLS and the password, in threads of its own.
 
-No thread uses the event loop: a blocked loop does not block a scrape, and `/healthz` reports it. Connections are
-limited in number and time, because anyone who can reach the port can open them.
+No thread uses the event loop: a blocked loop does not block a scrape, and `/healthz` reports it.
 """
 
 from __future__ import annotations
@@ -11,19 +10,18 @@ import hmac
 import os
 import socket
 import ssl
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from socketserver import TCPServer, ThreadingMixIn
-from threading import BoundedSemaphore, Thread
-from time import monotonic
+from io import BytesIO
 from typing import Any, NamedTuple
 
 import structlog
 
 from actors.core.errors import MetricsAddressError
+from actors.metrics.connections import BACKLOG, REQUEST_MAX_BYTES, Connections, Make
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
 
@@ -56,12 +54,8 @@ log = structlog.get_logger(__name__)
 PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not its value
 PROTECTED = frozenset({"/metrics", "/events"})
 """The pages that need the password."""
-CONNECTIONS_MAX = 32
-SILENCE_MAX_S = 10.0
-"""The time after which a connection that sends nothing is closed."""
-
-CONNECTION_MAX_S = 30.0
-"""The time after which any connection is closed: otherwise a byte now and then would keep its place for ever."""
+PROBES = frozenset({"/healthz", "/readyz"})
+"""The pages that are made at once, by the thread that serves the connections: they only look at a few numbers."""
 
 
 class MetricsServer:
@@ -84,23 +78,25 @@ class MetricsServer:
         tls = _tls(config)
         credentials = _credentials(config, environment)
         try:
-            self._server = _Server(config, pages, credentials, tls)
+            listener = _listen(config)
         except (OSError, UnicodeError) as error:  # the latter for a host name that is not valid
             problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise MetricsAddressError(config.host, config.port, problem) from None
-        self.port: int = self._server.server_address[1]
+        self.port: int = listener.getsockname()[1]
         self.url = f"{'http' if tls is None else 'https'}://{_reachable(config.host)}:{self.port}"
         """Its address for a client on this machine."""
-        self._thread = Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="metrics", daemon=True
-        )
-        self._thread.start()
+        site = _Site(pages, credentials)
+        self._connections = Connections(listener, tls, partial(_respond, site), partial(_busy, site))
+        self._connections.start()
+
+    @property
+    def has_clients(self) -> bool:
+        """True if a client is connected."""
+        return self._connections.are_open
 
     def close(self) -> None:
-        """Stop listening. Answers under way may be cut off."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        """Stop listening. Answers under way get a moment."""
+        self._connections.close()
 
 
 def _reachable(host: str) -> str:
@@ -155,71 +151,78 @@ def _credentials(config: MetricsConfig, environment: Mapping[str, str]) -> bytes
     return f"{config.username}:{password}".encode()
 
 
-class _Server(ThreadingMixIn, TCPServer):
-    """A server with a thread for each connection, and a limit on connections."""
+def _listen(config: MetricsConfig) -> socket.socket:
+    addresses = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = addresses[0]
+    with ExitStack() as unless_bound:
+        listener = unless_bound.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        unless_bound.pop_all()
+    return listener
 
-    allow_reuse_address = True
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64
 
-    def __init__(
-        self, config: MetricsConfig, pages: Mapping[str, Render], credentials: bytes | None, tls: ssl.SSLContext | None
-    ) -> None:
-        self.pages = pages
-        self.credentials = credentials
-        self._places = BoundedSemaphore(CONNECTIONS_MAX)
-        self._begun: dict[socket.socket, float] = {}
-        """`{connection: time of its start}`."""
-        addresses = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        self.address_family, _, _, _, address = addresses[0]
-        super().__init__((str(address[0]), config.port), _Handler)
-        if tls is not None:
-            # Each connection's own thread does the handshake: one silent client must not stop all others.
-            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+class _Site(NamedTuple):
+    """The pages, and the credentials for those of `PROTECTED`."""
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread of its own, or close it if there are too many."""
-        if not self._places.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        with ExitStack() as unless_served:
-            unless_served.callback(self._places.release)
-            super().process_request(request, client_address)
-            unless_served.pop_all()
+    pages: Mapping[str, Render]
+    credentials: bytes | None
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve a connection."""
-        self._begun[request] = monotonic()
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            del self._begun[request]
-            self._places.release()
 
-    def service_actions(self) -> None:
-        """Close connections that have lasted too long. Called several times a second."""
-        for request, begun in list(self._begun.items()):
-            if monotonic() - begun > CONNECTION_MAX_S:
-                with suppress(OSError):  # it has been closed meanwhile
-                    socket.socket.shutdown(request, socket.SHUT_RDWR)  # without the closing messages of TLS
+def _respond(site: _Site, request: bytes) -> bytes | Make:
+    """Return the answer to a request, or a function that makes it where that takes long."""
+    handler = _Handler(site, request)
+    if handler.is_long:
+        return handler.answer
+    return handler.answer()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  # the base class's signature
-        """Log the error, unless the client has closed the connection or does not use TLS."""
-        error = sys.exception()
-        if not isinstance(error, OSError):
-            _log_failure("metrics_request_failed", error)
+
+def _busy(site: _Site) -> bytes:
+    """Return the answer where too many pages are asked for at once."""
+    line = "too many requests at once; come again in a second"
+    return _Handler(site, b"GET / HTTP/1.1\r\n\r\n").answer(plain(HTTPStatus.SERVICE_UNAVAILABLE, line))
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """A handler that answers one request, then closes the connection."""
+    """The handler of one request, whose bytes are all there, and whose answer is bytes. It has no socket."""
 
-    server: _Server
-    timeout = SILENCE_MAX_S
-    wbufsize = 2**20
-    """Enough to send an answer in one call: each call releases the interpreter, and a busy loop returns it late."""
     server_version = "prism"
     sys_version = ""
+
+    def __init__(self, site: _Site, request: bytes) -> None:
+        self._site = site
+        self._answered = BytesIO()
+        self.rfile, self.wfile = BytesIO(request), self._answered
+        self.requestline, self.request_version, self.command = "", "", ""
+        self.raw_requestline = self.rfile.readline(REQUEST_MAX_BYTES + 1)
+        if len(request) > REQUEST_MAX_BYTES:
+            self._is_valid = False
+            self.send_error(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        else:
+            self._is_valid = self.parse_request()  # it answers a request that is not valid
+
+    @property
+    def is_long(self) -> bool:
+        """True if the page may take long to make."""
+        path = self._path()
+        is_read = self.command in {"GET", "HEAD"} and path in self._site.pages and path not in PROBES
+        return is_read and (path not in PROTECTED or self._may_read())
+
+    def answer(self, page: Page | None = None) -> bytes:
+        """Return the answer: the page, or that which is asked for."""
+        if page is not None:
+            self._answer(page)
+        elif self._is_valid:
+            method = getattr(self, f"do_{self.command}", None)
+            if method is None:
+                self.send_error(HTTPStatus.NOT_IMPLEMENTED)
+            else:
+                method()
+        return self._answered.getvalue()
+
+    def _path(self) -> str:
+        return self.path.partition("?")[0] if self._is_valid else ""
 
     def do_GET(self) -> None:
         """Answer with the page."""
@@ -230,8 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._page())
 
     def _page(self) -> Page:
-        pages = self.server.pages
-        path = self.path.partition("?")[0]
+        pages, path = self._site.pages, self._path()
         render = pages.get(path)
         if render is None:
             return plain(HTTPStatus.NOT_FOUND, f"there are only {', '.join(pages)}")
@@ -244,14 +246,14 @@ class _Handler(BaseHTTPRequestHandler):
             return plain(HTTPStatus.INTERNAL_SERVER_ERROR, "this page cannot be made; the run's log says why")
 
     def _may_read(self) -> bool:
-        if self.server.credentials is None:
+        if self._site.credentials is None:
             return True
         scheme, _, encoded = self.headers.get("Authorization", "").partition(" ")
         try:
             given = base64.b64decode(encoded.strip(), validate=True)
         except ValueError:
             return False
-        return scheme.lower() == "basic" and hmac.compare_digest(given, self.server.credentials)
+        return scheme.lower() == "basic" and hmac.compare_digest(given, self._site.credentials)
 
     def _answer(self, page: Page) -> None:
         self.send_response(page.status)

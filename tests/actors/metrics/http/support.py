@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from http import HTTPStatus
+from pathlib import Path
 
 import msgspec
 
@@ -67,3 +68,7 @@ def send(server: MetricsServer, request: bytes) -> bytes:
             while part := client.recv(65_536):
                 received += part
         return received
+
+
+def over_tls(certificate: tuple[Path, Path]) -> MetricsConfig:
+    return MetricsConfig(port=0, tls_cert=str(certificate[0]), tls_key=str(certificate[1]))

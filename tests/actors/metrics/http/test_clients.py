@@ -6,14 +6,32 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from http import HTTPStatus
+from threading import Event, Semaphore, Thread
 
 import pytest
 
-from actors.metrics.http_server import CONNECTIONS_MAX
-from tests.actors.metrics.http.support import Serve, ask
+from actors.metrics.connections import ANSWERED_AT_ONCE, ANSWERED_MAX, WAITING_MAX
+from actors.metrics.http_server import Headers, MetricsServer, Page, plain
+from tests.actors.metrics.http.support import ANY, PAGES, Serve, ask, send
 from tests.patience import HANG_S
 
 pytestmark = pytest.mark.network
+
+GET_METRICS = b"GET /metrics HTTP/1.1\r\n\r\n"
+
+
+def connect(server: MetricsServer, clients: ExitStack) -> socket.socket:
+    return clients.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S))
+
+
+def everything(client: socket.socket) -> bytes:
+    """All that comes until the server ends the connection."""
+    received = bytearray()
+    with suppress(ConnectionResetError):
+        while part := client.recv(1 << 20):
+            received += part
+    return bytes(received)
 
 
 def test_a_silent_client_blocks_nobody(serve: Serve) -> None:
@@ -22,28 +40,109 @@ def test_a_silent_client_blocks_nobody(serve: Serve) -> None:
         assert ask(server).status == 200
 
 
-def test_too_many_clients_are_turned_away_until_one_leaves(serve: Serve) -> None:
+def test_one_silent_client_too_many_and_the_oldest_of_them_is_dropped(serve: Serve) -> None:
     server = serve()
     with ExitStack() as clients:
-        silent = [
-            clients.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(CONNECTIONS_MAX)
-        ]
-        with pytest.raises(OSError, match=r"."):
-            ask(server)
-        silent[0].close()
-        assert until(lambda: ask(server).status == 200)
+        silent = [connect(server, clients) for _ in range(WAITING_MAX)]
+        assert ask(server).status == 200
+        assert silent[0].recv(1) == b""
+        for each in silent[1:]:
+            each.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                each.recv(1)
+
+
+def test_half_a_request_is_no_request_when_its_client_ends(serve: Serve) -> None:
+    assert send(serve(), GET_METRICS[:-2]) == b""
+
+
+class Gate:
+    """A page that is not made until it may be, and that counts how many are being made at once."""
+
+    def __init__(self) -> None:
+        self.is_open = Event()
+        self.begun = Semaphore(0)
+        self.most = self.now = 0
+
+    def __call__(self, _: Headers) -> Page:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        self.begun.release()
+        assert self.is_open.wait(HANG_S)
+        self.now -= 1
+        return plain(HTTPStatus.OK, "made")
+
+
+def test_pages_that_take_long_are_limited_and_hold_up_no_probe(serve: Serve) -> None:
+    gate = Gate()
+    server = serve(pages={"/metrics": gate, "/healthz": lambda _: plain(HTTPStatus.OK, "ok")})
+    with ExitStack() as clients:
+        asking = [connect(server, clients) for _ in range(ANSWERED_MAX)]
+        for each in asking:
+            each.sendall(GET_METRICS)
+        for _ in range(ANSWERED_AT_ONCE):
+            assert gate.begun.acquire(timeout=HANG_S)
+        assert until(lambda: ask(server).status == 503)
+        assert [ask(server, "/healthz").body for _ in range(3)] == ["ok\n"] * 3
+        assert ask(server, "/admin").status == 404
+        gate.is_open.set()
+        for each in asking:
+            assert everything(each).endswith(b"made\n")
+    assert gate.most == ANSWERED_AT_ONCE
+    assert ask(server).status == 200
+
+
+def test_a_page_that_is_being_made_is_still_sent_when_the_server_is_closed() -> None:
+    gate = Gate()
+    server = MetricsServer(ANY, {"/metrics": gate}, {})
+    with ExitStack() as clients:
+        client = connect(server, clients)
+        client.sendall(GET_METRICS)
+        assert gate.begun.acquire(timeout=HANG_S)
+        closing = Thread(target=server.close)
+        closing.start()
+        gate.is_open.set()
+        assert everything(client).endswith(b"made\n")
+        closing.join(HANG_S)
+
+
+def test_a_large_answer_is_sent_as_its_client_takes_it(serve: Serve) -> None:
+    large = b"x" * 20_000_000
+    server = serve(pages={"/metrics": lambda _: Page(HTTPStatus.OK, large), "/healthz": PAGES["/healthz"]})
+    with ExitStack() as clients:
+        slow = connect(server, clients)
+        slow.sendall(GET_METRICS)
+        assert slow.recv(8) == b"HTTP/1.0"
+        assert ask(server, "/healthz").status == 503  # which this page says
+        assert everything(slow).endswith(b"\r\n\r\n" + large)
+
+
+@pytest.mark.parametrize("limit", ["SILENCE_MAX_S", "CONNECTION_MAX_S"])
+def test_a_client_that_does_not_take_its_answer_is_dropped(
+    limit: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"actors.metrics.connections.{limit}", 0.2)
+    server = serve(pages={"/metrics": lambda _: Page(HTTPStatus.OK, b"x" * 20_000_000)})
+    with ExitStack() as clients:
+        slow = connect(server, clients)
+        slow.sendall(GET_METRICS)
+        assert slow.recv(1), "it has been accepted"
+
+        def is_dropped() -> bool:
+            return not server.has_clients
+
+        assert until(is_dropped)
+        assert len(everything(slow)) < 20_000_000
 
 
 @pytest.mark.parametrize("request_bytes", [b"GET", b"GET /metrics HTTP/1.1\r\nX: "])
 def test_a_client_that_takes_its_time_does_not_keep_its_place(
     request_bytes: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.metrics.http_server.CONNECTION_MAX_S", 0.2)
+    monkeypatch.setattr("actors.metrics.connections.CONNECTION_MAX_S", 0.2)
     server = serve()
     with ExitStack() as clients:
-        slow = [
-            clients.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(CONNECTIONS_MAX)
-        ]
+        slow = [clients.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(WAITING_MAX)]
 
         def is_answered_while_they_go_on() -> bool:
             for each in slow:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import ssl
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from structlog.typing import EventDict
@@ -15,25 +13,7 @@ from structlog.typing import EventDict
 from actors.metrics.http_server import MetricsServer
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
-from tests.actors.metrics.http.support import PAGES, Serve, ask, send
-
-
-@pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that signs itself, and its key."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not installed")
-    directory = tmp_path_factory.mktemp("tls")
-    cert, key = directory / "cert.pem", directory / "key.pem"
-    command: list[Any] = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command += ["-nodes", "-days", "1", "-subj", "/CN=prism", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
-    return cert, key
-
-
-def over_tls(certificate: tuple[Path, Path]) -> MetricsConfig:
-    return MetricsConfig(port=0, tls_cert=str(certificate[0]), tls_key=str(certificate[1]))
+from tests.actors.metrics.http.support import PAGES, Serve, ask, over_tls, send
 
 
 @pytest.mark.network

@@ -1,0 +1,89 @@
+"""A thousand clients that never finish a request, and a liveness probe."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from actors.metrics.http_server import MetricsServer
+from tests.actors.metrics.http.support import ANY, Serve, ask, over_tls
+from tests.patience import HANG_S
+
+pytestmark = [pytest.mark.network, pytest.mark.long]
+
+CLIENTS = 1_000
+PROBES = 20
+PROBE_MAX_S = 1.0
+"""The usual timeout of a liveness probe."""
+
+BEGINNINGS = (b"", b"G", b"GET /metrics HTTP/1.1\r\nX-Slow: ", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+"""Beginnings of requests; the last one is that of a TLS handshake."""
+
+
+@pytest.fixture
+def _many_files() -> Iterator[None]:
+    """Allow this process a file for each client and some more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = 2 * CLIENTS + 500
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        pytest.skip(f"a process may open only {hard} files here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+class Crowd:
+    """Clients that begin a request, go on with it a byte at a time, and come again when they are dropped."""
+
+    def __init__(self, server: MetricsServer, sockets: ExitStack) -> None:
+        self._server = server
+        self._sockets = sockets
+        self.clients = [self._begin(number) for number in range(CLIENTS)]
+
+    def _begin(self, number: int) -> socket.socket:
+        client = self._sockets.enter_context(socket.create_connection(("127.0.0.1", self._server.port), HANG_S))
+        with suppress(OSError):
+            client.sendall(BEGINNINGS[number % len(BEGINNINGS)])
+        return client
+
+    def go_on(self, share: int) -> None:
+        """Let every client of a share send a byte, and those that were dropped begin again."""
+        for number in range(share, CLIENTS, PROBES):
+            try:
+                self.clients[number].sendall(b"x")
+            except OSError:
+                self.clients[number].close()
+                self.clients[number] = self._begin(number)
+
+
+def longest_probe_s(server: MetricsServer, tls: ssl.SSLContext | None) -> float:
+    """Return the longest time that a probe took beside the crowd."""
+    longest_s = 0.0
+    with ExitStack() as sockets:
+        crowd = Crowd(server, sockets)
+        for share in range(PROBES):
+            crowd.go_on(share)
+            begun = time.perf_counter()
+            assert ask(server, "/healthz", tls=tls).body == "stuck\n"
+            longest_s = max(longest_s, time.perf_counter() - begun)
+        assert ask(server, tls=tls).status == 200, "and the metrics can be read, too"
+    return longest_s
+
+
+@pytest.mark.usefixtures("_many_files")
+def test_a_thousand_half_open_connections_do_not_hold_up_a_probe(serve: Serve) -> None:
+    assert longest_probe_s(serve(ANY), None) < PROBE_MAX_S
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("_many_files")
+def test_nor_do_they_over_tls(certificate: tuple[Path, Path], serve: Serve) -> None:
+    trusting = ssl.create_default_context(cafile=str(certificate[0]))
+    assert longest_probe_s(serve(over_tls(certificate)), trusting) < PROBE_MAX_S
