@@ -49,12 +49,12 @@ class Pace:
         """Return the progress now, and update the rates since the call before."""
         progress, moment = self._read(), self._clock()
         since, ticks, transitions = self._last
+        if progress.tick != ticks:
+            self._moved = moment
         if self._first is None or progress.is_replaying or self._was_replaying:
             # What is done again is no pace: it is much faster, because no question is asked.
             self._begun_ticks, self._was_replaying = moment, progress.is_replaying
             self._first, ticks, transitions = progress.tick, progress.tick, progress.transitions
-        if progress.tick != ticks:
-            self._moved = moment
         elapsed = max(1e-9, moment - since)
         self.ticks_per_s = (progress.tick - ticks) / elapsed
         self.transitions_per_s = (progress.transitions - transitions) / elapsed
@@ -106,9 +106,10 @@ def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
     shown = {
         "tick": progress.tick,
         "ticks": progress.ticks,
+        "phase": progress.phase.value,
         "eta_s": pace.eta_s(progress),
-        "ticks_per_s": pace.ticks_per_s,
-        "transitions_per_s": pace.transitions_per_s,
+        "ticks_per_s": None if progress.is_replaying else pace.ticks_per_s,
+        "transitions_per_s": None if progress.is_replaying else pace.transitions_per_s,
         "oracle_waiting": progress.oracle_queue,
         "oracle_asked": progress.oracle_in_flight,
         "fallbacks": progress.fallbacks,

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from actors.display.progress import Pace, duration, line, table
+from actors.display.progress import Pace, duration, facts, line, table
 from actors.runtime.simulation import Progress
 
 READING = Progress(
@@ -138,6 +138,9 @@ def test_ticks_that_are_done_again_are_no_pace() -> None:
     progress = pace.now()
     assert (pace.ticks_per_s, pace.transitions_per_s, pace.eta_s(progress)) == (0.0, 0.0, None)
     assert "doing recorded ticks again" in line(progress, pace)
+    assert "ticks_per_s" not in facts(progress, pace)
+    now_s, tick = 1.5, 260
+    assert pace.stands_s(pace.now()) is None, "the clock moves, though it has no pace"
     now_s, tick, is_replaying = 2.0, 300, False
     assert (pace.now(), pace.ticks_per_s) == (read(), 0.0), "a part of this second's ticks was done again"
     now_s, tick = 4.0, 304
