@@ -77,7 +77,7 @@ async def test_the_reasoning_is_logged_at_debug(caplog: pytest.LogCaptureFixture
     )
     caplog.set_level(logging.DEBUG)
     await engine.run_turn([approved()])
-    debug_logs = [record.message for record in caplog.records if record.name.startswith("prism")]
+    debug_logs = [record.message for record in caplog.records if record.levelname == "DEBUG"]
     assert any("llm_reasoning_chain" in message for message in debug_logs)
     assert any("component=engine" in message for message in debug_logs)
     assert any("cool economy" in message for message in debug_logs)

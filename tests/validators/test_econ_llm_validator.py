@@ -101,7 +101,7 @@ async def test_a_failure_says_that_the_validator_asked() -> None:
 async def test_the_reasoning_is_logged_at_debug(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     await EconLLMValidator(ScriptedClient(VALID)).validate_actions([action()])
-    (line,) = [record.message for record in caplog.records if record.name.startswith("prism")]
+    (line,) = [record.message for record in caplog.records if "llm_reasoning_chain" in record.message]
     assert "llm_reasoning_chain component=validator" in line
     assert "It concerns interest rates." in line
 
