@@ -12,6 +12,7 @@ from actors.cli.options import choose_config, with_settings
 from actors.factory.checks import Checked, check_domain
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
+from actors.metrics.observation import check_tracing
 from prism.config import Config
 
 
@@ -42,6 +43,7 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
         from actors.metrics.http_server import check_access  # noqa: PLC0415  # most runs serve nothing
 
         check_access(settings.metrics)
+    check_tracing(settings)
     check_oracle(settings)
     simulation = settings.simulation
     size = "as many agents as the files name" if checked.size is None else f"{checked.size:,} agents"

@@ -14,6 +14,8 @@ from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Decided
 from actors.core.snapshot import RunSnapshot
 from prism.agents import Question
+from prism.llm.question_id import Asked
+from prism.llm.spending import Spending
 from prism.measure import Measure
 
 
@@ -23,6 +25,14 @@ class RunView(Protocol):
     @property
     def mailboxes(self) -> Sequence[Mailbox[bytes]]:
         """The agents' mailboxes, by agent id."""
+
+    @property
+    def tick(self) -> int:
+        """Ticks committed so far."""
+
+    @property
+    def updates(self) -> int:
+        """Updates committed so far."""
 
     def measures(self) -> Sequence[Measure]:
         """Return the world's measures. Only between two ticks."""
@@ -82,6 +92,26 @@ class Observer:
             duration_s: the call alone, without the wait before it.
             tick: the tick of the question.
         """
+
+    def called(self, asked: Asked, reason: str, duration_s: float, spent: Spending) -> None:
+        """Note that a call ended that an oracle made outside: `answered`, with what it was about.
+
+        Args:
+            asked: the question, the number of the call, and the address that it went to.
+            reason: why it failed; empty for an answer.
+            spent: the calls to a model that it took.
+        """
+
+    def decided(self, question: Question[Any], decided: Decided, shared: Question[Any] | None) -> None:
+        """Note the answer to a question, or its fallback, before the engine has it.
+
+        Args:
+            shared: the identical question whose call gave the answer; None if it was the question's own.
+        """
+
+    def is_sampled(self, tick: int) -> bool:  # noqa: ARG002  # all are, unless an observer leaves some out
+        """Return whether the trace of a tick is recorded, for the servers that are asked in it."""
+        return True
 
     def committed(self, duration_s: float, size: int, ticks: int = 1) -> None:
         """Note that frames of `ticks` ticks, `size` bytes in all, were written to the journal and synced."""

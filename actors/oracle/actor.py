@@ -288,6 +288,8 @@ class OracleActor:
         answer = await self._ask(waiting, call.within_s)
         now = anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun, question.tick)
+        if (asked := ASKED.get()) is not None:
+            self._observer.called(asked, answer.reason, now - call.begun, answer.spent)
         self._calling -= 1
         try:
             self.admission.ended(call, answer, now)
@@ -310,7 +312,13 @@ class OracleActor:
     def _name_calls(self, waiting: WaitingQuestion) -> None:
         """Let the requests and the log lines of this task carry the id of its question."""
         question = waiting.question
-        asked = Asked(self._id(question), self._ids.trace(question.tick), waiting.tries + 1, self._process)
+        asked = Asked(
+            self._id(question),
+            self._ids.trace(question.tick),
+            waiting.tries + 1,
+            self._process,
+            is_sampled=self._observer.is_sampled(question.tick),
+        )
         ASKED.set(asked)
         structlog.contextvars.bind_contextvars(question=asked.question)
 
@@ -322,7 +330,7 @@ class OracleActor:
             return await asked
         with metered() as ledger:
             try:
-                return await asked
+                return (await asked)._replace(spent=ledger.total)
             finally:
                 self.statistics.count_spent(waiting.name, ledger.total)
 
@@ -371,6 +379,7 @@ class OracleActor:
             decided = same.decide(answer, now, self.statistics.take_unlogged(same.name))
             name = self._id(same.question) if answer.reason else ""
             self.statistics.count_answer(decided, now, answer.detail, name)
+            self._observer.decided(same.question, decided, None if same is waiting else waiting.question)
             self._share.add(answer)
             self._open[same.name] = same._replace(decided=decided)
             await self._answers.keep(self._codec.encode(decided))

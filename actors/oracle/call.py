@@ -11,6 +11,7 @@ import anyio
 from prism.agents import Question, Source, StatefulAgent
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import LLMFailureException
+from prism.llm.spending import Spending
 from prism.statechart import Oracle
 
 
@@ -26,6 +27,7 @@ class Answer(NamedTuple):
         retry_after_s: the pause that the server asked for.
         is_rate_limited: True if the server said that there were too many calls in a time.
         method: how the oracle found its answer; empty for a fallback.
+        spent: the calls to a model that it took.
     """
 
     state: str
@@ -36,6 +38,7 @@ class Answer(NamedTuple):
     retry_after_s: float = 0.0
     is_rate_limited: bool = False
     method: str = ""
+    spent: Spending = ()
 
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:

@@ -194,7 +194,7 @@ class Simulation:
             transitions=transitions_by_pair(self.domain.chart, counters.rows),
             decisions=counters.decisions_by_source(),
             unmoved=counters.unmoved_by_source(),
-            updates=sum(counters.rows.values()),
+            updates=self.updates,
             questions=counters.questions,
             unanswered=engine.unanswered,
             quarantined=self.supervisor.quarantined,
@@ -213,6 +213,16 @@ class Simulation:
             hosts=hosts_of(oracle.oracle),
             mailboxes=mailboxes,
         )
+
+    @property
+    def tick(self) -> int:
+        """Ticks committed so far."""
+        return self.engine.tick
+
+    @property
+    def updates(self) -> int:
+        """Updates committed so far."""
+        return sum(self.counters.rows.values())
 
     def measures(self) -> Sequence[Measure]:
         """Return the world's measures. Only between two ticks."""

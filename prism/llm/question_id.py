@@ -61,6 +61,11 @@ def tick_span(trace: str) -> str:
     return trace[:16]
 
 
+def commit_span(trace: str) -> str:
+    """Return the id of the span of a commit, which is below the last of its ticks."""
+    return _hexadecimal(f"{trace}-commit".encode(), 16)
+
+
 class TraceIds(msgspec.Struct, frozen=True, kw_only=True):
     """The ids of a run's traces, one trace for each tick.
 

@@ -11,7 +11,7 @@ import anyio.abc
 from actors.core.errors import first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided
-from actors.core.ports import Answers
+from actors.core.ports import Answers, Observer
 from actors.oracle.actor import OracleActor
 from prism.agents import Question, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
@@ -43,6 +43,7 @@ class Bench:
         ticks: int = 0,
         is_awaited: bool = True,
         answers: Answers | None = None,
+        observer: Observer | None = None,
     ) -> None:
         config = config or OracleConfig()
         domain = TrafficDomain()
@@ -62,6 +63,7 @@ class Bench:
             prices=prices,
             ticks=lambda: ticks,
             is_awaited=lambda: is_awaited,
+            observer=observer,
         )
 
     def put(self, *questions: Question[int]) -> list[bool]:
