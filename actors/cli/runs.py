@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
@@ -10,10 +11,15 @@ from rich.table import Table
 
 from actors.cli.question import show_question
 from actors.core.errors import RunDirectoryError
-from actors.runs.listing import ListedRun, run_paths, runs_in
+from actors.core.phase import Phase
+from actors.display.words import duration
+from actors.runs.listing import ListedRun, RunStatus, run_paths, runs_in
+from actors.runs.phase_file import PhaseNote
 
 WIDEST = 10_000
 """Columns that a table may have if it is not shown on a terminal."""
+RESUMABLE = {"yes": "resumable", "no": "not resumable", "--ticks": "can be made longer with resume --ticks N"}
+"""The column `resumable` in words."""
 
 
 @click.command()
@@ -26,9 +32,11 @@ WIDEST = 10_000
 def runs(root: Path, question: str | None) -> None:
     """List the runs in DIR (default: runs), or the one run that DIR is; or show a question that one of them asked.
 
+    A process works on it: starting, recovering, running, waiting_for_oracle, waiting_for_disk, stopping or ended, its
+    phase; the note says since when, and why it waits. Nobody works on it:
+
     \b
-    running   a process works on it
-    done      it has all its ticks
+    done      it has all its ticks; `prism resume --ticks` makes it longer
     stopped   it ended early on purpose, as the note says; `prism resume` continues it
     crashed   it ended otherwise; `prism resume` continues it
     damaged   its journal or configuration cannot be read; `prism verify` shows why
@@ -60,8 +68,8 @@ def _table(lines: list[ListedRun]) -> Table:
     for line in lines:
         table.add_row(
             str(line.path),
-            line.status.value,
-            "yes" if line.is_resumable else "no",
+            _state(line),
+            _resumable(line),
             f"{line.ticks:,}",
             f"{line.length:,}",
             f"{line.agents:,}",
@@ -75,7 +83,7 @@ def _block(line: ListedRun) -> str:
     """Return one run as lines, for a terminal that is too narrow for a row."""
     rows = [
         str(line.path),
-        f"  {line.status.value}, {'resumable' if line.is_resumable else 'not resumable'}",
+        f"  {_state(line)}, {RESUMABLE[_resumable(line)]}",
         f"  {line.ticks:,} of {line.length:,} ticks, {line.agents:,} agents",
         f"  digest {line.digest}" if line.digest else "",
         f"  {_note(line)}" if _note(line) else "",
@@ -83,9 +91,29 @@ def _block(line: ListedRun) -> str:
     return "\n".join(filter(None, rows))
 
 
+def _state(line: ListedRun) -> str:
+    """Return the phase of a run that a process works on, and the status of any other."""
+    if line.status is not RunStatus.RUNNING:
+        return line.status.value
+    return Phase.STARTING.value if line.phase is None else line.phase.phase.value
+
+
+def _resumable(line: ListedRun) -> str:
+    """Return whether `prism resume` continues a run; a run that is done needs more ticks for that."""
+    if line.status is RunStatus.DONE:
+        return "--ticks"
+    return "yes" if line.is_resumable else "no"
+
+
+def _since(phase: PhaseNote) -> str:
+    """Return the time for which a phase has lasted, and the reason for it."""
+    return f"for {duration(max(0.0, time.time() - phase.since))}{f' ({phase.reason})' if phase.reason else ''}"
+
+
 def _note(line: ListedRun) -> str:
-    """Return the process that works on a run, what stopped it, its fallbacks, and the run that it branched off."""
+    """Return the notes: how long the phase has lasted, whose process it is, what stopped the run, where it is from."""
     notes = [
+        None if line.phase is None else _since(line.phase),
         line.holder,
         f"by {line.stopped_by}" if line.stopped_by else None,
         f"{line.fallbacks:,} fallbacks" if line.fallbacks else None,

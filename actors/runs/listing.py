@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import StrEnum, unique
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header, scan_journal
 from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
-from actors.runs.lock import holder_of
+from actors.runs.lock import LOCK, holder_of
 from actors.runs.manifest import Manifest
+from actors.runs.phase_file import PhaseNote, read_phase
 from actors.runs.resume import read_resolved
 from prism.errors import ConfigError
 
@@ -43,6 +45,7 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
         digest: the digest after those ticks.
         is_resumable: whether `prism resume` can continue it.
         holder: the process that works on it.
+        phase: what that process is doing; None if there is none, or it has not said so yet.
         stopped_by: what stopped it, in a word or two; empty unless it is `stopped`.
         fallbacks: the choices that it made without the oracle, if it has ended with a summary.
         parent: the run that it branched off; `is_repair`: to repair it.
@@ -56,6 +59,7 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     is_resumable: bool
     holder: str | None = None
+    phase: PhaseNote | None = None
     stopped_by: str = ""
     fallbacks: int = 0
     parent: str | None = None
@@ -96,6 +100,7 @@ def list_run(path: Path) -> ListedRun:
             digest="",
             is_resumable=False,
             holder=holder,
+            phase=None if holder is None else _phase(path),
         )
     summary = directory.summary() or {}
     if summary.get("ticks") != ticks:  # it is the summary of an earlier end
@@ -117,11 +122,20 @@ def list_run(path: Path) -> ListedRun:
         digest=digest,
         is_resumable=status in {RunStatus.STOPPED, RunStatus.CRASHED},
         holder=holder,
+        phase=None if holder is None else _phase(path),
         stopped_by=stopped_by if status is RunStatus.STOPPED else "",
         fallbacks=_fallbacks(summary),
         parent=None if fork is None else fork.parent,
         is_repair=fork is not None and fork.repaired > 0,
     )
+
+
+def _phase(path: Path) -> PhaseNote | None:
+    """Return what the process that holds the lock says of its phase; None for what a process before it has left."""
+    note = read_phase(path)
+    with suppress(OSError):
+        return note if note is not None and note.since >= (path / LOCK).stat().st_mtime else None
+    return None
 
 
 def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import SUMMARY
 from actors.runs.lock import locked
+from actors.runs.phase_file import PHASE
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Prism
 from tests.paths import ROOT
@@ -55,8 +58,8 @@ def test_each_state_is_told(five: Path, prism: Prism) -> None:
     assert {run: cells[:2] for run, cells in told.items()} == {
         "runs/crashed": ["crashed", "yes"],
         "runs/damaged": ["damaged", "no"],
-        "runs/done": ["done", "no"],
-        "runs/running": ["running", "no"],
+        "runs/done": ["done", "--ticks"],
+        "runs/running": ["starting", "no"],
         "runs/stopped": ["stopped", "yes"],
     }
     assert told["runs/done"][2:5] == ["72", "72", "60"]
@@ -86,7 +89,7 @@ def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
         assert prism("verify", "runs/economy").code == 0
         more = ("--accept-settings", "--set", "oracle.max_calls=1000", "--set", "oracle.max_tokens=1000000")
         assert prism("resume", "runs/economy", "-q", *more, "--ticks", "6").code == 0
-    assert rows(prism("runs").out)["runs/economy"][:3] == ["done", "no", "6"]
+    assert rows(prism("runs").out)["runs/economy"][:3] == ["done", "--ticks", "6"]
 
 
 @pytest.mark.network
@@ -157,6 +160,16 @@ def test_at_80_columns_nothing_is_cut_and_no_line_is_longer(five: Path, prism: P
 @pytest.mark.process
 def test_a_wide_terminal_shows_a_row_each(five: Path, prism: Prism, tmp_path: Path) -> None:
     assert shown(160, "runs", cwd=tmp_path).splitlines()[0].split() == TITLES
+
+
+def test_a_run_at_work_shows_its_phase_how_long_it_lasts_and_why(five: Path, prism: Prism) -> None:
+    with locked(five / "running"):
+        (five / "running" / PHASE).write_text(
+            json.dumps({"phase": "waiting_for_oracle", "since": time.time() + 0.1, "reason": "timeout"})
+        )
+        told = prism("runs", "runs/running").out
+    assert rows(told)["runs/running"][:2] == ["waiting_for_oracle", "no"]
+    assert "  for 0 s (timeout), process " in told
 
 
 def test_one_run_can_be_named(five: Path, prism: Prism) -> None:

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from actors.core.phase import Phase
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
 from actors.runs.listing import RunStatus, list_run, runs_in
 from actors.runs.lock import locked
+from actors.runs.phase_file import PHASE, PhaseNote
 from tests.actors.persistence.test_independent_reader import summary_of
 
 
@@ -76,6 +80,20 @@ def test_a_run_at_work_is_running_and_cannot_be_resumed(run: Path) -> None:
         line = list_run(run)
     assert (line.status, line.is_resumable) == (RunStatus.RUNNING, False)
     assert line.holder is not None
+
+
+def test_the_phase_of_a_run_is_that_of_the_process_at_work(run: Path) -> None:
+    def write(since: float) -> None:
+        (run / PHASE).write_bytes(msgspec.json.encode(PhaseNote(phase=Phase.WAITING_FOR_DISK, since=since)))
+
+    write(time.time() + 1.0)
+    assert list_run(run).phase is None, "nobody is at work"
+    with locked(run):
+        now = list_run(run).phase
+        assert now is not None
+        assert now.phase is Phase.WAITING_FOR_DISK
+        write(time.time() - 60.0)
+        assert list_run(run).phase is None, "a process that is gone has left it"
 
 
 @pytest.mark.parametrize("name", [JOURNAL, "config.yaml", "manifest.json"])
