@@ -51,6 +51,13 @@ class World(Protocol):
         """Return the numbers that a running world shows: the same names and labels each time. Called between ticks."""
         return ()
 
+    def highlights(self) -> Sequence[str]:
+        """Return a few lines about the world now, for a person who looks at the run. It changes nothing.
+
+        It is called once a second while somebody looks, also within a tick, so it must be quick.
+        """
+        return ()
+
     def columns(self) -> Iterator[Column]:
         """Yield, piece by piece, all that `restore` needs to continue as if the run had not been interrupted.
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from actors.display.progress import duration
+from actors.display.words import duration
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.input_files import SMALL_BYTES_MAX, locate_input
 from actors.logs.output import output, say

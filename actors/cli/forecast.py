@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.display.progress import duration, usd
+from actors.display.words import duration, usd
 from actors.runs.forecast import FACTOR, Forecast
 from prism.config import Config
 

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 import httpx
@@ -19,6 +20,7 @@ from actors.cli.scrape import Interval, Scrape
 from actors.core.errors import RunDirectoryError, WatchError
 from actors.core.files import read_regular
 from actors.core.ports import Address
+from actors.display.words import printable
 from actors.metrics.http_server import OWN_CLIENT, PASSWORD
 from actors.runs.directory import ADDRESS, MANIFEST, RECORD_BYTES_MAX, RunDirectory
 from actors.runs.lock import LOCK, holder_of
@@ -38,6 +40,8 @@ class MetricsClient:
     """
 
     def __init__(self, run: str, user: str | None = None, ca: Path | None = None) -> None:
+        self.name = run
+        """The address or the directory, as it was given."""
         self._url = run if run.startswith(("http://", "https://")) else None
         self._directory = Path(run)
         self._user = user
@@ -53,8 +57,29 @@ class MetricsClient:
         Raises:
             WatchError: there are none, or they cannot be read.
         """
-        address = self._address()
-        url = f"{address.url.rstrip('/').removesuffix('/metrics')}/metrics"
+        text = self._get("/metrics")
+        url = self._page("/metrics")
+        try:
+            scrape = Scrape.parse(text, time.monotonic())
+        except ValueError:
+            raise WatchError(url, "is no page of metrics") from None
+        if not scrape.value("prism_population") and not scrape.value("prism_run_phase"):
+            raise WatchError(url, "shows no run yet")
+        return scrape
+
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Read the latest events, the oldest first; none if they cannot be read, as from a version without them."""
+        try:
+            lines = self._get("/events").splitlines()
+            return tuple(event for event in map(msgspec.json.decode, lines) if isinstance(event, dict))
+        except (WatchError, msgspec.MsgspecError):
+            return ()
+
+    def _page(self, path: str) -> str:
+        return f"{self._address().url.rstrip('/').removesuffix('/metrics')}{path}"
+
+    def _get(self, path: str) -> str:
+        address, url = self._address(), self._page(path)
         user = self._user or address.username
         try:
             with httpx.Client(trust_env=False, timeout=TIMEOUT_S, verify=self._trust(address)) as client:
@@ -66,23 +91,22 @@ class MetricsClient:
             raise WatchError(url, f"needs --user NAME and its password in ${PASSWORD}")
         if answer.status_code != httpx.codes.OK:
             raise WatchError(url, f"answered {answer.status_code}")
-        try:
-            scrape = Scrape.parse(answer.text, time.monotonic())
-        except ValueError:
-            raise WatchError(url, "is no page of metrics") from None
-        if not scrape.value("prism_population"):
-            raise WatchError(url, "shows no run yet")
-        return scrape
+        return answer.text
 
-    def interval(self, seconds: float) -> Interval:
-        """Read the metrics twice, this many seconds apart.
+    def end_words(self, reason: str, ticks: int, detail: str) -> str:
+        """Return the end of the run in words.
 
-        Raises:
-            WatchError: there are none, or they cannot be read.
+        Args:
+            reason: one of `actors.core.events.ENDS`, or of another version.
+            ticks: committed.
+            detail: of the reason; may be empty.
         """
-        before = self.read()
-        time.sleep(seconds)
-        return Interval(before, self.read())
+        if reason.startswith("done"):
+            return f"{self.name}: {reason.replace('_', ' ')} after {ticks:,} ticks"
+        what = "ended by an error" if reason == "error" else f"stopped by {reason}"
+        why = f" ({printable(detail)})" if detail else ""
+        again = "" if self._url is not None else f"; continue with: prism resume {self._directory}"
+        return f"{self.name}: {what}{why} after {ticks:,} ticks{again}"
 
     @property
     def outcome(self) -> str | None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.sparkline import Sparklines, read_paths
-from actors.display.progress import duration, usd
+from actors.display.words import duration, usd
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import DONE, DONE_WITH_FALLBACKS, Summary
 from prism.llm import OracleStatistics

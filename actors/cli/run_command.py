@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +17,7 @@ from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.report import render
 from actors.core.errors import ungrouped
 from actors.display.progress import show_progress
+from actors.display.starting import GREETING, step_shown
 from actors.logs.output import say
 from actors.logs.setup import log_muted_streams
 from actors.metrics.observation import Observation, observation
@@ -38,6 +39,10 @@ T = TypeVar("T")
 
 class Terminal(Display):
     """A display of a run on the terminal."""
+
+    def greeting(self) -> AbstractContextManager[None]:
+        """Return a context that shows that the oracle is being greeted, if that takes long."""
+        return step_shown(GREETING)
 
     def begin(self, run: Run, oracle: str) -> None:
         """Print what is run."""

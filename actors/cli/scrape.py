@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
+from actors.display.words import printable
+
 Key = tuple[str, frozenset[tuple[str, str]]]
 
 
@@ -33,7 +35,7 @@ class Scrape(msgspec.Struct, frozen=True):
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
                 # A server's text goes to a terminal, which would act on control characters.
-                labels = frozenset((name, _printable(value)) for name, value in sample.labels.items())
+                labels = frozenset((name, printable(value)) for name, value in sample.labels.items())
                 samples[sample.name, labels] = sample.value
         return cls(moment_s, samples)
 
@@ -109,7 +111,3 @@ def _quantile(share: float, buckets: Mapping[float, float]) -> float | None:
             return lower + (bound - lower) * (share * total - below) / (count - below)
         lower, below = bound, count
     return lower
-
-
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else "?" for character in text)

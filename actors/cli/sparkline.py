@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
-BLOCKS = "▁▂▃▄▅▆▇█"
+from actors.display.sparkline import blocks
+
 OTHER_COLUMNS = 60
 """Columns of the terminal beside the blocks."""
 WIDTHS = (10, 60)
@@ -51,15 +51,6 @@ class Sparklines:
             first, *others = map(_format, (values[0], values[-1], min(values), max(values)))
             table.add_row(name.replace("_", " "), first, blocks(values, width), *others)
         yield table
-
-
-def blocks(values: Sequence[float], width: int) -> str:
-    """Return the values as at most `width` blocks from the lowest to the highest; equal values are in the middle."""
-    count = min(width, len(values))
-    edges = [index * len(values) // count for index in range(count + 1)]
-    means = [sum(values[start:end]) / (end - start) for start, end in pairwise(edges)]
-    low, span, top = min(means), max(means) - min(means), len(BLOCKS) - 1
-    return "".join(BLOCKS[round((mean - low) / span * top) if span else top // 2] for mean in means)
 
 
 def _format(number: float) -> str:

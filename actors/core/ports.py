@@ -137,6 +137,10 @@ class Recorder(Protocol):
         """Return whether this tick was run before, so that it is now compared with its record."""
         return False
 
+    def recorded_ticks(self) -> int:
+        """Return the number of ticks, from tick 0, that were run before."""
+        return 0
+
     def stands_since(self) -> float | None:
         """Return the time since which one write has been under way; None while there is none."""
         return None

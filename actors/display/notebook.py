@@ -7,12 +7,14 @@ from html import escape
 
 import anyio
 
-from actors.display.progress import REFRESH_S, Pace, duration, line, share
+from actors.display.phase import phase_words
+from actors.display.progress import REFRESH_S, Pace, line
+from actors.display.words import duration, share
 from actors.runtime.simulation import Progress
 
 
 class ProgressView:
-    """A reading as a notebook shows it: a bar and two lines, or one plain line where there is no HTML."""
+    """A reading as a notebook shows it: a bar and three lines, or one plain line where there is no HTML."""
 
     def __init__(self, progress: Progress, pace: Pace) -> None:
         self._progress = progress
@@ -23,11 +25,12 @@ class ProgressView:
 
     def _repr_html_(self) -> str:
         progress, pace = self._progress, self._pace
+        phase = phase_words(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
         states = ", ".join(f"{count:,} {escape(state)}" for state, count in progress.agents_by_state.items() if count)
         return (
             f'<progress value="{progress.tick}" max="{progress.ticks}"></progress> '
             f"tick {progress.tick:,} of {progress.ticks:,} ({share(progress.tick, progress.ticks)}), "
-            f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go<br>"
+            f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go<br>{escape(phase)}<br>"
             f"{states}; oracle: {progress.oracle_queue:,} waiting, {progress.oracle_in_flight:,} being asked, "
             f"{progress.fallbacks:,} fallbacks"
         )

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 import anyio
 import click
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from actors.core.phase import Phase
+from actors.display.frame import Frame
+from actors.display.phase import phase_line, phase_words
 from actors.display.progress_bar import ProgressBar
+from actors.display.trends import Row, Trends, oracle_rows, trends_table
+from actors.display.words import duration, printable, share, usd
 from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
 
 REFRESH_S = 0.25
 LINE_EVERY_S = 5.0
 REPLAYING = "doing recorded ticks again"
+WINDOW_S = 5.0
+"""Rates are over this time."""
+LOOK_EVERY_S = 1.0
+"""The time between two looks at the world."""
 STANDS_AFTER_S = 1.0
 """The duration of a tick with open questions from which the clock is shown to stand: it probably waits for them."""
 
 
 class Pace:
-    """The pace of a run: its rates, and the time for which its clock has stood.
+    """The pace of a run: its rates, the time for which its clock has stood, and its trends.
 
     Args:
         read: returns the progress now.
@@ -36,35 +44,55 @@ class Pace:
     def __init__(self, read: Callable[[], Progress], clock: Callable[[], float] = perf_counter) -> None:
         self._read = read
         self._clock = clock
-        self._begun = self._moved = clock()
-        self._last = (self._begun, 0, 0)
+        self._begun = self._moved = self._changed = clock()
+        self._phase: Phase | None = None
+        self._latest: deque[tuple[float, int, int]] = deque()
+        """`(time, ticks, transitions)` of the latest calls, the oldest first."""
         self._first: int | None = None
         """The first tick that this process did for the first time: a resumed run does not begin at tick 0."""
         self._begun_ticks = self._begun
         """The time at which it began."""
         self._was_replaying = False
         self.ticks_per_s = self.transitions_per_s = 0.0
+        self.trends = Trends()
 
     def now(self) -> Progress:
-        """Return the progress now, and update the rates since the call before."""
+        """Return the progress now, and update the rates."""
         progress, moment = self._read(), self._clock()
-        since, ticks, transitions = self._last
-        if progress.tick != ticks:
+        if self._latest and progress.tick != self._latest[-1][1]:
             self._moved = moment
         if self._first is None or progress.is_replaying or self._was_replaying:
             # What is done again is no pace: it is much faster, because no question is asked.
             self._begun_ticks, self._was_replaying = moment, progress.is_replaying
-            self._first, ticks, transitions = progress.tick, progress.tick, progress.transitions
+            self._first = progress.tick
+            self._latest.clear()
+        if progress.phase is not self._phase:
+            self._phase, self._changed = progress.phase, moment
+        self._update_rates(moment, progress)
+        if self.trends.is_due(moment):
+            values = {"queue": float(progress.oracle_queue), "latency": progress.oracle_latency_s_p95}
+            self.trends.add(moment, {"ticks/s": self.ticks_per_s, **values}, {"fallbacks": progress.fallbacks})
+        return progress
+
+    def _update_rates(self, moment: float, progress: Progress) -> None:
+        latest = self._latest
+        latest.append((moment, progress.tick, progress.transitions))
+        while len(latest) > 2 and moment - latest[1][0] >= WINDOW_S:
+            latest.popleft()
+        since, ticks, transitions = latest[0]
         elapsed = max(1e-9, moment - since)
         self.ticks_per_s = (progress.tick - ticks) / elapsed
         self.transitions_per_s = (progress.transitions - transitions) / elapsed
-        self._last = (moment, progress.tick, progress.transitions)
-        return progress
 
     @property
     def elapsed_s(self) -> float:
         """Seconds since the start."""
         return self._clock() - self._begun
+
+    @property
+    def phase_s(self) -> float:
+        """Seconds since the phase began."""
+        return self._clock() - self._changed
 
     def eta_s(self, progress: Progress) -> float | None:
         """Return the seconds to go at the mean pace so far; None before the first tick."""
@@ -88,10 +116,22 @@ async def show_progress(read: Callable[[], Progress]) -> None:
         while True:
             await anyio.sleep(LINE_EVERY_S)
             _print_line(pace.now(), pace)
-    with Live(table(pace.now(), pace), console=console, refresh_per_second=4, transient=True) as live:
+    await _show_live(console, pace)
+
+
+async def _show_live(console: Console, pace: Pace) -> None:
+    frame = Frame(console, stays=False)
+    progress = pace.now()
+    highlights: Sequence[str] = progress.highlights()
+    frame.content = table(progress, pace, highlights)
+    looked_s = pace.elapsed_s
+    with frame:
         while True:
             await anyio.sleep(REFRESH_S)
-            live.update(table(pace.now(), pace))
+            progress = pace.now()
+            if pace.elapsed_s - looked_s >= LOOK_EVERY_S:
+                highlights, looked_s = progress.highlights(), pace.elapsed_s
+            frame.content = table(progress, pace, highlights)
 
 
 def _print_line(progress: Progress, pace: Pace) -> None:
@@ -107,6 +147,9 @@ def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
         "tick": progress.tick,
         "ticks": progress.ticks,
         "phase": progress.phase.value,
+        "phase_s": pace.phase_s,
+        "phase_reason": progress.phase_reason or None,
+        "to_redo": progress.to_redo or None,
         "eta_s": pace.eta_s(progress),
         "ticks_per_s": None if progress.is_replaying else pace.ticks_per_s,
         "transitions_per_s": None if progress.is_replaying else pace.transitions_per_s,
@@ -125,86 +168,73 @@ def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
 
 def line(progress: Progress, pace: Pace) -> str:
     """Return the progress as one plain line."""
-    stands_s = pace.stands_s(progress)
     rates = f"{pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
+    stands_s = _stands_s(progress, pace)
     states = " ".join(f"{state}={count}" for state, count in progress.agents_by_state.items() if count)
     return (
         f"tick {progress.tick}/{progress.ticks} ({share(progress.tick, progress.ticks)})"
         f" eta {duration(pace.eta_s(progress))}"
+        f" | {phase_words(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)}"
         f" | {REPLAYING if progress.is_replaying else rates}"
         f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
         f"{'' if progress.cost_usd is None else f' spent={usd(progress.cost_usd)}'}"
         f"{'' if stands_s is None else f' clock_stands={duration(stands_s)}'}"
-        f"{_waiting(progress.waiting_for_oracle_s, progress.outage_reason, ' | ')}"
         f" | {states}"
     )
 
 
-def table(progress: Progress, pace: Pace) -> RenderableType:
-    """Return the progress as a table: ticks, pace, agents by state, and the oracle."""
-    time = Text(f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go", style="dim")
-    rates = f"{pace.ticks_per_s:,.0f} ticks/s   {pace.transitions_per_s:,.0f} transitions/s"
-    facts = Text(
-        f"{REPLAYING if progress.is_replaying else rates}   quarantined {progress.quarantined}\n"
-        f"oracle: {progress.oracle_queue} waiting, {progress.oracle_in_flight} being asked, "
-        f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s, "
-        f"{progress.fallbacks} fallbacks",
-    )
-    if progress.cost_usd is not None:
-        facts.append(f"\n{usd(progress.cost_usd)} spent")
-    if progress.waiting_for_oracle_s is not None:
-        facts.append(_waiting(progress.waiting_for_oracle_s, progress.outage_reason, "\n"), style="yellow")
-    elif (stands_s := pace.stands_s(progress)) is not None:
+def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> RenderableType:
+    """Return the progress as a table: phase, ticks, agents by state, trends, and lines about the world."""
+    phase = phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
+    if (stands_s := _stands_s(progress, pace)) is not None:
         questions = progress.oracle_queue + progress.oracle_in_flight
-        facts.append(
-            f"\nthe clock has stood for {duration(stands_s)}, with {questions:,} questions open", style="yellow"
-        )
-    head = headline(progress.tick, progress.ticks)
-    return Group(head, time, Text(), states_table(progress.agents_by_state), Text(), facts)
+        phase.append(f"; the clock has stood for {duration(stands_s)}, with {questions:,} questions open", "yellow")
+    time = f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go"
+    time += "" if progress.cost_usd is None else f", {usd(progress.cost_usd)} spent"
+    return Group(
+        phase,
+        headline(progress.tick, progress.ticks),
+        Text(time, style="dim"),
+        Text(),
+        states_table(progress.agents_by_state),
+        Text(),
+        trends_table(pace.trends, _rows(progress, pace)),
+        *(Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights),
+    )
 
 
-def _waiting(waited_s: float | None, reason: str, before: str) -> str:
-    return "" if waited_s is None else f"{before}{waiting_text(waited_s, reason)}"
+def _rows(progress: Progress, pace: Pace) -> Iterator[Row]:
+    ill = f"{progress.quarantined:,} quarantined" if progress.quarantined else ""
+    rates = f"{pace.ticks_per_s:,.1f}, {pace.transitions_per_s:,.0f} transitions/s"
+    yield Row("ticks/s", REPLAYING if progress.is_replaying else rates, ill)
+    queue = f"{progress.oracle_queue:,} waiting, {progress.oracle_in_flight:,} being asked"
+    latency = f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s"
+    yield from oracle_rows(pace.trends, queue, latency, progress.oracle_latency_s_p95, progress.fallbacks)
 
 
-def waiting_text(waited_s: float, reason: str) -> str:
-    """Return the text for a run that waits for a server that is away."""
-    return f"waiting for the oracle for {duration(waited_s)} ({reason})"
+def _stands_s(progress: Progress, pace: Pace) -> float | None:
+    """Return the seconds for which the clock has stood, while the phase does not say so."""
+    return pace.stands_s(progress) if progress.phase is Phase.RUNNING else None
 
 
 def headline(tick: int, ticks: int, *more: str) -> RenderableType:
     """Return the ticks done as a bar and in numbers, with further texts on the same line."""
-    head = Table.grid(padding=(0, 2))
+    head = Table.grid(padding=(0, 2), expand=True)
+    head.add_column(ratio=1)
+    head.add_column(no_wrap=True)
     text = ", ".join((f"tick {tick:,} of {ticks:,} ({share(tick, ticks)})", *more))
-    head.add_row(ProgressBar(tick, ticks, style="green"), Text(text, style="bold"))
+    head.add_row(ProgressBar(tick, ticks, style="green", width=None), Text(text, style="bold"))
     return head
 
 
 def states_table(counts: Mapping[str, float]) -> RenderableType:
     """Return the number of agents in each state, as a table with bars; the longest bar is for the fullest state."""
-    table = Table.grid(padding=(0, 2))
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(ratio=1)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
     most = max((1.0, *counts.values()))
     for state, count in counts.items():
-        table.add_row(ProgressBar(count, most, has_track=False), Text(f"{count:>9,.0f}", justify="right"), state)
+        bar = ProgressBar(count, most, width=None, has_track=False)
+        table.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), state)
     return table
-
-
-def share(part: float, whole: float) -> str:
-    """Return a part in percent, rounded down, so that only the whole is 100%."""
-    return f"{math.floor(100 * part / whole)}%"
-
-
-def usd(amount: float) -> str:
-    """Return an amount in US dollars: to the cent, and below a dollar to the hundredth of a cent."""
-    return f"${amount:,.2f}" if amount >= 1.0 else f"${amount:.4f}"
-
-
-def duration(seconds: float | None) -> str:
-    """Return seconds as `1 h 02 min`, `3 min 04 s` or `5 s`; a dash for None."""
-    if seconds is None:
-        return "-"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

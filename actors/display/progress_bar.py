@@ -1,4 +1,4 @@
-"""A progress bar of a fixed width. Both of its parts have their own signs, so it can be read without colour."""
+"""A progress bar. Both of its parts have their own signs, so it can be read without colour."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ProgressBar:
         part: the part that is done; more than the whole counts as the whole.
         whole: the whole; above 0.
         style: the style of the part that is done.
-        width: signs in all.
+        width: signs in all; None for as many as there is room for.
         has_track: whether the rest is shown; False if the whole is only the longest of several bars.
     """
 
     def __init__(
-        self, part: float, whole: float, style: str = "cyan", width: int = BAR_WIDTH, *, has_track: bool = True
+        self, part: float, whole: float, style: str = "cyan", width: int | None = BAR_WIDTH, *, has_track: bool = True
     ) -> None:
         self._share = min(1.0, max(0.0, part / whole))
         self._width = width
@@ -33,7 +33,7 @@ class ProgressBar:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the line, in its own width or that of the terminal."""
         done, rest = ASCII_SIGNS if options.ascii_only else SIGNS
-        width = min(self._width, options.max_width)
+        width = self._width_in(options)
         full = int(self._share * width)  # rounded down: full only when nothing is missing
         yield Segment(done * full, console.get_style(self._style))
         if self._has_track:
@@ -43,5 +43,8 @@ class ProgressBar:
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Return its own width, or that of the terminal."""
-        width = min(self._width, options.max_width)
-        return Measurement(width, width)
+        width = self._width_in(options)
+        return Measurement(1 if self._width is None else width, width)
+
+    def _width_in(self, options: ConsoleOptions) -> int:
+        return options.max_width if self._width is None else min(self._width, options.max_width)

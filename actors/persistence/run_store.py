@@ -166,6 +166,10 @@ class RunStore(Record):
         """Return whether this tick was run before."""
         return tick < self._recorded.ticks
 
+    def recorded_ticks(self) -> int:
+        """Return the number of ticks that were run before."""
+        return self._recorded.ticks
+
     def late_agents(self, tick: int) -> frozenset[int] | None:
         """Return the agents whose decisions came too late in this tick when it was first run; None if it is new."""
         return self._recorded.late_agents(tick)

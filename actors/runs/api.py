@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from actors.core.ports import Observer
 from actors.core.threads import in_threads
 from actors.display.notebook import show_in_notebook
 from actors.display.progress import REFRESH_S, show_progress
+from actors.display.starting import GREETING, step_shown
 from actors.factory.config_file import read_config
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import Observation, observation
@@ -234,6 +236,10 @@ def _refuse_in_loop(function: str) -> None:
 
 class _LiveDisplay(Display):
     """A display on the terminal, or below the cell of a notebook."""
+
+    def greeting(self) -> AbstractContextManager[None]:
+        """Return a context that shows that the oracle is being greeted, if that takes long."""
+        return nullcontext() if in_notebook() else step_shown(GREETING)
 
     async def show(self, progress: Callable[[], Progress]) -> None:
         """Show progress until cancelled."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -104,6 +104,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 class Display:
     """A display of a run that shows nothing. The command line has one that shows progress."""
 
+    def greeting(self) -> AbstractContextManager[None]:
+        """Return a context that shows that the oracle is being greeted. It may block."""
+        return nullcontext()
+
     def begin(self, run: Run, oracle: str) -> None:
         """Show that the run begins, and with which oracle."""
 
@@ -184,7 +188,10 @@ def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Obser
 
 
 async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
-    async with open_oracle(run.config, run.domain, run.directory.path, host.oracle) as opened:
+    async with AsyncExitStack() as stack:
+        async with in_threads(host.display.greeting()):
+            opening = open_oracle(run.config, run.domain, run.directory.path, host.oracle)
+            opened = await stack.enter_async_context(opening)
         await to_thread.run_sync(_write_config, run, opened)
         warning = _changed_capabilities(run.manifest, opened.capabilities)
         if warning:

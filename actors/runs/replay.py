@@ -84,6 +84,10 @@ class Replay(Record):
         """Return True for every tick of the journal: none of them waits for `run.tick_s`, or ends the run early."""
         return tick < self._recorded.ticks
 
+    def recorded_ticks(self) -> int:
+        """Return the number of ticks in the journal."""
+        return self._recorded.ticks
+
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """Return the recorded answer; None if there is none."""
         return self._answers.take(question)

@@ -70,6 +70,10 @@ class Progress(msgspec.Struct, frozen=True):
     """The cost of the model in the whole run so far; None without prices."""
     is_replaying: bool = False
     """True while a resumed run does ticks again that are in its journal, before new ones. A replay has no new ones."""
+    to_redo: int = 0
+    """The recorded ticks that are still to be done again."""
+    highlights: Callable[[], Sequence[str]] = tuple
+    """Returns a few lines about the world; it is called only if they are shown."""
 
 
 class Simulation:
@@ -309,6 +313,8 @@ class Simulation:
             outage_reason="" if outage is None else outage[0],
             cost_usd=self.oracle.cost_usd,
             is_replaying=self.engine.is_replaying and not self._record.is_recorded(self.ticks - 1),
+            to_redo=max(0, min(self._record.recorded_ticks(), self.ticks) - self.engine.tick),
+            highlights=self.domain.world.highlights,
         )
 
     def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:

@@ -71,6 +71,8 @@ class EconomyWorld(World):
         self.quarantined: dict[int, None] = {}
         self.counts: Counter[str] = Counter()
         self.path = RatePath.beginning(start.interest_rate)
+        self._latest: Action | None = None
+        """The action that was applied latest, for a person who looks at the run; no checkpoint has it."""
         self._chains: list[LLMReasoningChain] = []
         self._waiting: list[int] = []
         """The nations whose proposal is not yet applied or skipped, last first."""
@@ -122,6 +124,7 @@ class EconomyWorld(World):
                 self.actions[update.agent] = self.actions[update.agent].marked(verdict)
             case Applied(decision=decision):
                 self.counts["applied"] += 1
+                self._latest = self.actions[update.agent]
                 moved = replace(self.state.global_state, interest_rate=decision.new_interest_rate)
                 self.state = replace(self.state, global_state=moved)
 
@@ -155,6 +158,16 @@ class EconomyWorld(World):
             for name in COUNTS
         ]
         return gauges + counters
+
+    def highlights(self) -> list[str]:
+        """Return the indicators, the path of the interest rate, and the action that was applied latest."""
+        now, path = self.state.global_state, self.path
+        rate = f"interest rate {now.interest_rate:.2f}%, from {path.lowest:.2f}% to {path.highest:.2f}% so far"
+        others = f"inflation {now.inflation:.2f}%, growth {now.gdp_growth:.2f}%, unemployment {now.unemployment:.2f}%"
+        lines = [f"{rate}; it moved in {path.changes:,} of {path.quarters:,} quarters", others]
+        if self._latest is not None:
+            lines.append(f'applied latest: {self._latest.agent_name}, "{self._latest.action_string}"')
+        return lines
 
     def columns(self) -> Iterator[Column]:
         """Yield the state, the nations' stages and the counts, for `restore`. Between two ticks no turn is open."""

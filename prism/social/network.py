@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
+from heapq import nlargest
 
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import FeedConfig
@@ -20,6 +21,9 @@ POSTS_A_PIECE = 2048
 """Posts in one piece of a column: one takes as long to encode as twenty numbers."""
 
 POSTS = "Posts by what they are: original, reply or reshare."
+
+TOP_POSTS = 2
+"""Posts that are shown to a person who looks at the run."""
 
 RECENT_ORIGINALS = 1000
 """The number of newest originals from which out-of-network candidates are sampled."""
@@ -150,6 +154,24 @@ class Network:
             ),
             counter(name="prism_likes_total", help="Likes given.", value=self.counts["likes"]),
         ]
+
+    def highlights(self) -> list[str]:
+        """Return the largest cascade, and those of the latest originals whose cascades have the most engagements."""
+        largest, lines = self.cascades.largest, []
+        if largest.size:
+            root = self.posts.get(largest.root)
+            what = "" if root is None else f": {self._said(root)}"
+            lines.append(f"largest cascade, {largest.size:,} posts, {largest.depth:,} deep{what}")
+        living = [
+            (self.cascades[post_id].engagements, post_id)
+            for post_id in self._recent
+            if post_id in self.posts and self.cascades[post_id].engagements
+        ]
+        top = nlargest(TOP_POSTS, living)
+        return lines + [f"{count:,} engagements: {self._said(self.posts[post_id])}" for count, post_id in top]
+
+    def _said(self, post: Post) -> str:
+        return f'{self.population.personas[post.author].name}, "{post.text}"'
 
     def edges(self) -> Iterator[CascadeEdge]:
         """Return the steps of every cascade still remembered, oldest first."""

@@ -109,6 +109,10 @@ class SocialWorld(World):
         """Return the number of posts by kind, and of likes."""
         return self.network.measures()
 
+    def highlights(self) -> list[str]:
+        """Return the largest cascade, and the latest originals with the most engagements."""
+        return self.network.highlights()
+
     def columns(self) -> Iterator[Column]:
         """Yield the people and the network, for `restore`."""
         codes = {state: code for code, state in enumerate(AgentState)}

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from actors.cli.sparkline import Sparklines, blocks
+from actors.cli.sparkline import Sparklines
+from actors.display.sparkline import blocks
 from tests.command import Ended, run_prism
 from tests.paths import ROOT
 

@@ -215,3 +215,15 @@ def test_a_large_population_keeps_no_histories_unless_asked() -> None:
     domain = SocialDomain(big, Run().domain.population)
     assert domain.agent(0).max_history_depth == 50
     assert Run(big).people[0].max_history_depth == 0
+
+
+def test_the_highlights_are_the_largest_cascade_and_the_originals_with_the_most_engagements(run: Run) -> None:
+    network = run.world.network
+    before = list(run.world.columns())
+    largest, *top = run.world.highlights()
+    assert largest.startswith(f"largest cascade, {network.cascades.largest.size} posts, ")
+    engagements = sorted(
+        network.cascades[post.id].engagements for post in network.posts.values() if post.kind == "original"
+    )
+    assert [int(line.split()[0]) for line in top] == engagements[:-3:-1]
+    assert list(run.world.columns()) == before, "it changes nothing"

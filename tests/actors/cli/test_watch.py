@@ -167,3 +167,35 @@ def test_a_run_that_has_ended_is_not_waited_for(prism: Prism, tmp_path: Path) ->
     (tmp_path / "ended" / "summary.json").write_text('{"status": "done", "ticks": 72}')
     ended = prism("watch", str(tmp_path / "ended"))
     assert (ended.code, ended.out) == (0, f"{tmp_path / 'ended'}: done after 72 ticks\n")
+
+
+def test_a_run_that_says_why_it_has_ended_is_one_line_with_the_reason(serve: Serve, prism: Prism) -> None:
+    ends = {"done": "done", "done_with_fallbacks": "done with fallbacks", "spend_cap": "stopped by spend_cap"}
+    for reason, words in ends.items():
+        page = f'{PAGE}prism_run_ended{{reason="outage"}} 0.0\nprism_run_ended{{reason="{reason}"}} 1.0\n'
+        url = serve(page).url
+        ended = prism("watch", url)
+        assert (ended.code, ended.out) == (0, f"{url}: {words} after 1,300 ticks\n")
+
+
+def test_several_runs_are_seen_each_until_its_end(serve: Serve, prism: Prism, tmp_path: Path) -> None:
+    urls = [serve(f'{PAGE}prism_run_ended{{reason="{reason}"}} 1.0\n').url for reason in ("done", "error")]
+    ended = prism("watch", *urls)
+    assert (ended.code, ended.out.splitlines()) == (
+        0,
+        [f"{urls[0]}: done after 1,300 ticks", f"{urls[1]}: ended by an error after 1,300 ticks"],
+    )
+    once = prism("watch", urls[0], "http://127.0.0.1:1", "--once")
+    assert once.code == 1
+    assert once.out.startswith("run default-001: social")
+    assert once.err == "prism: http://127.0.0.1:1/metrics: Connection refused\n"
+
+
+def test_events_are_read_and_a_version_without_them_has_none(serve: Serve) -> None:
+    def events(_: Headers) -> Page:
+        return Page(HTTPStatus.OK, b'{"event": "run_started", "timestamp": 1.5}\nno JSON\n')
+
+    assert MetricsClient(serve(PAGE).url).events() == ()
+    for body, told in ((events, ()), (lambda _: Page(HTTPStatus.OK, b'{"event": "a"}\n[]\n'), ({"event": "a"},))):
+        with closing(MetricsServer(MetricsConfig(port=0), {"/events": body}, {})) as server:
+            assert MetricsClient(server.url).events() == told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import time
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from actors.cli.scrape import Interval, Scrape
-from actors.cli.watch import line, view
+from actors.cli.watch_view import brief, line, view
+from actors.cli.watched_run import Sighting
+from actors.display.trends import Trends
 from tests.actors.cli.pages import PAGE
 from tests.actors.metrics.support import Watched
 from tests.schedules import run_scheduled
@@ -23,9 +26,17 @@ def interval(before: str = EARLIER, after: str = PAGE, elapsed_s: float = 10.0) 
     return Interval(Scrape.parse(before, 0.0), Scrape.parse(after, elapsed_s))
 
 
-def shown(reading: Interval) -> str:
-    console = Console(file=io.StringIO(), width=120, force_terminal=False)
-    console.print(view(reading))
+def sighting(reading: Interval, *events: dict[str, object]) -> Sighting:
+    return Sighting(interval=reading, events=events)
+
+
+def plain(reading: Interval) -> str:
+    return line(sighting(reading))
+
+
+def shown(reading: Interval, *events: dict[str, object], width: int = 120) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(view(sighting(reading, *events), Trends()))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -34,33 +45,34 @@ def test_the_view_says_which_run_how_far_how_fast_and_how_the_oracle_does() -> N
     text = shown(interval())
     assert text.startswith("run default-001: social, ollama, seed 42\n")
     assert "  tick 1,300 of 2,300 (56%), round 54\n1 min 40 s to go\n" in text
-    assert "10.0 ticks/s   200 transitions/s   quarantined 1   restarts 3" in text
-    assert "oracle: 7 waiting, 3 of 64 being asked, p50 1.000 s, p95 1.900 s, breaker open" in text
-    assert "900 fallbacks (timeout 900), 12,000 tokens" in text
-    assert "journal: 1,300 ticks, 2.5 MB; latest checkpoint: none" in text
+    assert "  10.0, 200 transitions/s  ! 1 quarantined" in text
+    assert "  7 waiting, 3 of 64 being asked" in text
+    assert "  p50 1.000 s, p95 1.900 s" in text
+    assert "oracle: breaker open, 12,000 tokens, fallbacks by timeout 900\n" in text
+    assert "journal: 1,300 ticks, 2.5 MB; latest checkpoint: none; 3 restarts\n" in text
     assert "event loop late by 0.004 s, at most 0.021 s in the last minute; memory 120 MB" in text
     assert "900  idle" in text
 
 
 def test_the_view_says_what_has_been_spent_if_there_are_prices() -> None:
-    assert "12,000 tokens\n" in shown(interval())
+    assert "12,000 tokens, fallbacks" in shown(interval())
     page = f'{PAGE}prism_llm_cost_usd_total{{model="m"}} 0.5\n'
-    assert "12,000 tokens, $0.5000 spent\n" in shown(interval(after=page))
+    assert "12,000 tokens, $0.5000 spent, fallbacks" in shown(interval(after=page))
 
 
 def test_the_plain_line_has_what_matters() -> None:
-    assert line(interval()) == (
-        "tick 1300/2300 (56%) eta 1 min 40 s | round 54 | 10.0 ticks/s   200 transitions/s | "
+    assert plain(interval()) == (
+        "tick 1300/2300 (56%) eta 1 min 40 s | round 54 | 10.0 ticks/s, 200 transitions/s | "
         "oracle waiting=7 asked=3 fallbacks=900 | idle=900 scrolling=100"
     )
 
 
 def test_an_outage_is_a_line_of_its_own_that_says_since_when_and_why() -> None:
     page = f'{PAGE}prism_oracle_outage_seconds{{reason="timeout"}} 0.0\n'
-    assert "waiting" not in line(interval(after=page)).replace("oracle waiting=", "")
+    assert "waiting" not in plain(interval(after=page)).replace("oracle waiting=", "")
     away = f'{page}prism_oracle_outage_seconds{{reason="connection_error"}} 75.2\n'
-    assert "waiting for the oracle for 1 min 15 s (connection_error)\n" in shown(interval(after=away))
-    assert "| waiting for the oracle for 1 min 15 s (connection_error) |" in line(interval(after=away))
+    assert "waiting_for_oracle for 1 min 15 s (connection_error)\n" in shown(interval(after=away))
+    assert "| waiting_for_oracle for 1 min 15 s (connection_error) |" in plain(interval(after=away))
 
 
 def test_a_run_that_is_over_says_so() -> None:
@@ -78,11 +90,11 @@ def test_a_run_that_does_not_say_how_many_ticks_it_has_is_shown_all_the_same() -
     assert shown(interval(before, after)).startswith(
         "run default-001: social, ollama, seed 42\ntick 1,300, round 54\n\n"
     )
-    assert line(interval(before, after)).startswith("tick 1300 | round 54 | ")
+    assert plain(interval(before, after)).startswith("tick 1300 | round 54 | ")
 
 
 def test_a_process_that_started_anew_has_no_negative_rate() -> None:
-    assert "0.0 ticks/s   0 transitions/s" in shown(interval(before=PAGE, after=EARLIER))
+    assert "  0.0, 0 transitions/s" in shown(interval(before=PAGE, after=EARLIER))
 
 
 def test_latencies_are_of_the_time_in_between() -> None:
@@ -114,9 +126,9 @@ def test_a_real_run_is_viewed_whole() -> None:
     before = watched.text()
     run_scheduled(0, watched.simulation.run)
     text = shown(Interval(Scrape.parse(before, 0.0), Scrape.parse(watched.text(), 1.0)))
-    assert text.startswith("run small-001: social, choice, seed 11, not under way\n")
+    assert text.startswith("run small-001: social, choice, seed 11\nstarting for "), "no process tells a phase"
     assert "  tick 36 of 36 (100%), round 3\n" in text
-    assert "36.0 ticks/s" in text
+    assert "  36.0, " in text
     assert "breaker closed" in text
 
 
@@ -127,9 +139,58 @@ def test_ticks_that_are_done_again_have_no_pace() -> None:
     text = shown(interval(again, again))
     assert "  tick 450 of 900 (50%)" in text
     assert "doing recorded ticks again: 12 so far" in text
-    assert "0.0 ticks/s   0 transitions/s" in shown(interval(again, new))
+    assert "  0.0, 0 transitions/s" in shown(interval(again, new))
 
 
 def test_control_characters_of_a_server_do_not_reach_the_terminal() -> None:
     text = shown(interval(after=PAGE.replace("default-001", "a\x1b[2Jb")))
     assert text.startswith("run a?[2Jb: social, ollama, seed 42\n")
+
+
+PHASES = 'prism_run_phase{phase="running"} 0.0\nprism_run_phase{phase="waiting_for_oracle"} 1.0\n'
+CHANGED = {"event": "phase_changed", "timestamp": 1.5, "phase": "waiting_for_oracle", "reason": "time\x1bout"}
+
+
+def since(seconds: float) -> str:
+    return f"prism_run_phase_since_timestamp_seconds {time.time() - seconds}\n"
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_phase_stands_there_with_its_time_its_reason_and_a_sign_and_nothing_is_wider_than_the_terminal(
+    width: int,
+) -> None:
+    reading = interval(after=f"{PAGE}{PHASES}{since(75.2)}")
+    text = shown(reading, CHANGED, width=width)
+    assert text.splitlines()[1] == "! waiting_for_oracle for 1 min 15 s (time?out)"
+    assert max(map(len, text.splitlines())) == width
+    assert "\x1b" not in text
+    assert " | waiting_for_oracle for 1 min 15 s (time?out) | round 54" in line(sighting(reading, CHANGED))
+    assert brief("a", sighting(reading, CHANGED)).startswith(
+        "a: waiting_for_oracle for 1 min 15 s (time?out), tick 1,300"
+    )
+
+
+def test_the_latest_events_are_shown_except_for_checkpoints() -> None:
+    many = [{"event": "limit_changed", "timestamp": float(number), "limit": number} for number in range(9)]
+    written = {"event": "checkpoint_written", "timestamp": 10.0}
+    told = [line for line in shown(interval(), *many, written).splitlines() if "  limit_changed  " in line]
+    assert [line.split()[-1] for line in told] == [f"limit={number}" for number in range(4, 9)]
+    assert "checkpoint_written" not in shown(interval(), *many, written)
+
+
+def test_a_run_that_starts_has_a_phase_and_nothing_else() -> None:
+    page = f'prism_run_phase{{phase="starting"}} 1.0\n{since(3.0)}'
+    assert shown(interval(page, page)) == "starting for 3 s\n"
+
+
+def test_a_run_that_recovers_says_how_many_ticks_are_left_to_be_done_again() -> None:
+    page = f'{PAGE}prism_run_phase{{phase="recovering"}} 1.0\n{since(3.0)}prism_ticks_replayed_total 12\n'
+    text = shown(interval(after=page), {"event": "run_resumed", "recovered": 100})
+    assert text.splitlines()[1] == "recovering for 3 s, 88 recorded ticks to be done again"
+
+
+def test_a_run_among_several_is_a_line() -> None:
+    assert brief("a", Sighting()) == "a: not seen yet"
+    assert brief("a", Sighting(problem="Connection refused")) == "a: Connection refused"
+    assert brief("a", sighting(interval())) == "a: under way, tick 1,300 of 2,300 (56%)"
+    assert brief("a", Sighting(ended="a: done after 72 ticks")) == "a: done after 72 ticks"

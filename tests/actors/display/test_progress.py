@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
 import msgspec
 import pytest
 from rich.console import Console
 
-from actors.display.progress import Pace, duration, facts, line, table
+from actors.core.phase import Phase
+from actors.display.progress import Pace, facts, line, table
+from actors.display.words import duration
 from actors.runtime.simulation import Progress
 
 READING = Progress(
@@ -25,9 +28,9 @@ READING = Progress(
 )
 
 
-def shown(progress: Progress, pace: Pace, width: int = 80) -> str:
+def shown(progress: Progress, pace: Pace, width: int = 80, highlights: Sequence[str] = ()) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    console.print(table(progress, pace))
+    console.print(table(progress, pace, highlights))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -45,21 +48,26 @@ def test_with_prices_it_is_shown_what_has_been_spent(cost_usd: float, text: str)
     paid = msgspec.structs.replace(READING, cost_usd=cost_usd)
     pace = Pace(lambda: paid)
     assert f" spent={text} | " in line(pace.now(), pace)
-    assert f"{text} spent\n" in shown(paid, pace)
+    assert f", {text} spent\n" in shown(paid, pace)
     assert "spent" not in line(READING, pace) + shown(READING, pace)
 
 
 def test_the_table_lists_every_state_and_the_oracle() -> None:
     pace = Pace(lambda: READING)
     drawn = shown(pace.now(), pace)
+    assert drawn.startswith("running for 0 s\n")
     assert "tick 300 of 1,200 (25%)\n0 s elapsed, " in drawn
     for state in READING.agents_by_state:
         assert state in drawn
-    assert "7 waiting, 3 being asked, p50 0.250 s, p95 1.500 s, 2 fallbacks" in drawn
-    assert "quarantined 1" in drawn
+    rows = {row.split()[0]: row.rstrip() for row in drawn.splitlines() if row}
+    assert rows["ticks/s"].endswith("  ! 1 quarantined")
+    assert rows["queue"].endswith("  7 waiting, 3 being asked")
+    assert rows["latency"].endswith("  p50 0.250 s, p95 1.500 s")
+    assert rows["fallbacks"].endswith("  2")
 
 
-def test_the_table_of_a_long_run_of_many_fits_a_terminal_of_80_columns() -> None:
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_table_of_a_long_run_of_many_fits_its_terminal_and_uses_all_of_it(width: int) -> None:
     long = msgspec.structs.replace(
         READING,
         tick=201_600,
@@ -70,8 +78,11 @@ def test_the_table_of_a_long_run_of_many_fits_a_terminal_of_80_columns() -> None
         fallbacks=99_999,
         cost_usd=99_999.0,
     )
-    lines, wide = (shown(long, Pace(lambda: long), width).splitlines() for width in (80, 200))
-    assert [each.rstrip() for each in lines] == [each.rstrip() for each in wide], "nothing is cut or takes two lines"
+    drawn = shown(long, Pace(lambda: long), width).splitlines()
+    assert max(map(len, drawn)) == width
+    assert len(drawn) == 10, "nothing takes two lines"
+    for whole in ("tick 201,600 of 1,201,600 (16%)", "1,000,000  engaging_reshare", "p95 59.999 s  ! slow", "  99,999"):
+        assert any(line.rstrip().endswith(whole) for line in drawn), whole
 
 
 class Clock:
@@ -118,12 +129,54 @@ def test_durations_read_like_durations(seconds: float | None, shown: str) -> Non
     assert duration(seconds) == shown
 
 
-def test_a_run_that_waits_for_its_oracle_says_so_and_why() -> None:
-    waiting = msgspec.structs.replace(READING, waiting_for_oracle_s=12.3, outage_reason="connection_error")
-    pace = Pace(lambda: waiting)
-    said = "waiting for the oracle for 12 s (connection_error)"
-    assert f" | {said} | idle=900" in line(pace.now(), pace)
-    assert said in shown(pace.now(), pace)
+def test_the_phase_says_since_when_and_why_and_a_waiting_one_has_a_sign_beside_its_colour() -> None:
+    clock, readings = Clock(), [READING]
+    pace = Pace(lambda: readings[0], clock)
+    pace.now()
+    clock.now_s += 60.0
+    readings[0] = msgspec.structs.replace(READING, phase=Phase.WAITING_FOR_ORACLE, phase_reason="connection_error")
+    pace.now()
+    clock.now_s += 12.3
+    said = "waiting_for_oracle for 12 s (connection_error)"
+    assert f" | {said} | 0 ticks/s" in line(pace.now(), pace)
+    assert shown(pace.now(), pace).startswith(f"! {said}\n")
+
+
+def test_a_run_that_recovers_says_how_many_ticks_are_to_be_done_again() -> None:
+    recovering = msgspec.structs.replace(READING, phase=Phase.RECOVERING, to_redo=1234)
+    pace = Pace(lambda: recovering)
+    said = "recovering for 0 s, 1,234 recorded ticks to be done again"
+    assert f" | {said} | " in line(pace.now(), pace)
+    assert shown(pace.now(), pace).startswith(f"{said}\n")
+
+
+def test_fallbacks_of_the_last_minute_are_a_warning_and_older_ones_are_not() -> None:
+    clock, readings = Clock(), [READING]
+    pace = Pace(lambda: readings[0], clock)
+    for second in range(120):
+        clock.now_s += 1.0
+        readings[0] = msgspec.structs.replace(READING, fallbacks=5 if second >= 10 else 2)
+        drawn = shown(pace.now(), pace)
+        assert ("  5  ! 3 in the last minute" in drawn) == (10 <= second < 70), second
+
+
+def test_the_rates_are_those_of_the_last_seconds() -> None:
+    clock, readings = Clock(), [READING]
+    pace = Pace(lambda: readings[0], clock)
+    for quarter in range(40):
+        clock.now_s += 0.25
+        readings[0] = msgspec.structs.replace(READING, tick=300 + quarter, transitions=5000 + 8 * quarter)
+        pace.now()
+    assert (pace.ticks_per_s, pace.transitions_per_s) == (4.0, 32.0)
+    clock.now_s += 5.0
+    pace.now()
+    assert pace.ticks_per_s == 0.0
+
+
+def test_lines_about_the_world_are_one_line_each_and_cannot_move_the_cursor() -> None:
+    pace = Pace(lambda: READING)
+    drawn = shown(pace.now(), pace, 80, ["a\x1b[2Jb", "x" * 100])
+    assert drawn.splitlines()[-2:] == ["a?[2Jb", "x" * 79 + "…"]
 
 
 def test_ticks_that_are_done_again_are_no_pace() -> None:
@@ -137,6 +190,7 @@ def test_ticks_that_are_done_again_are_no_pace() -> None:
     now_s, tick = 1.0, 250
     progress = pace.now()
     assert (pace.ticks_per_s, pace.transitions_per_s, pace.eta_s(progress)) == (0.0, 0.0, None)
+    assert "doing recorded ticks again" in shown(progress, pace)
     assert "doing recorded ticks again" in line(progress, pace)
     assert "ticks_per_s" not in facts(progress, pace)
     now_s, tick = 1.5, 260

@@ -1,0 +1,92 @@
+"""Trends: the recent values of a run's numbers, each as a sparkline with its value now and a warning."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from actors.display.sparkline import Sparkline
+
+SAMPLE_S = 1.0
+"""The time between two values."""
+KEPT = 300
+"""The latest values that are kept: the widest terminal shows no more."""
+MINUTE = 60
+"""The values of a minute."""
+SLOW_S = 10.0
+"""The p95 of the latency that is too long, as a wait of that time makes a run wait for its oracle."""
+
+
+class Trends:
+    """The latest values of some numbers, one of each a second."""
+
+    def __init__(self) -> None:
+        self._values: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=KEPT))
+        self._totals: dict[str, float] = {}
+        self._added_s: float | None = None
+
+    def is_due(self, now_s: float) -> bool:
+        """Return whether a second has passed since the latest values."""
+        return self._added_s is None or now_s - self._added_s >= SAMPLE_S
+
+    def add(self, now_s: float, values: Mapping[str, float], totals: Mapping[str, float]) -> None:
+        """Add a value of each number.
+
+        Args:
+            now_s: the time, from any start.
+            values: `{name: value}`.
+            totals: `{name: count so far}`; the value is its growth.
+        """
+        self._added_s = now_s
+        for name, value in values.items():
+            self._values[name].append(value)
+        for name, total in totals.items():
+            self._values[name].append(max(0.0, total - self._totals.get(name, total)))
+        self._totals.update(totals)
+
+    def __getitem__(self, name: str) -> Sequence[float]:
+        return list(self._values[name]) if name in self._values else []
+
+    def in_last_minute(self, name: str) -> float:
+        """Return the growth of a count in the last minute."""
+        return sum(self[name][-MINUTE:])
+
+
+class Row(NamedTuple):
+    """A row of the table: a number's name in `Trends`, its value in words, and what is wrong with it, if anything."""
+
+    name: str
+    text: str
+    warning: str = ""
+
+
+def trends_table(trends: Trends, rows: Iterable[Row]) -> RenderableType:
+    """Return a table with a row for each number; the sparklines take the room that is left."""
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1, min_width=8, no_wrap=True)
+    table.add_column(no_wrap=True)
+    for row in rows:
+        text = Text(row.text)
+        if row.warning:
+            text.append(f"  ! {row.warning}", style="bold yellow")
+        table.add_row(row.name, Sparkline(trends[row.name]), text)
+    return table
+
+
+def oracle_rows(trends: Trends, queue: str, latency: str, p95_s: float | None, fallbacks: float) -> Iterable[Row]:
+    """Return the rows of the oracle: its queue, its latency and its fallbacks.
+
+    Args:
+        queue, latency: in words.
+        fallbacks: so far.
+    """
+    yield Row("queue", queue)
+    yield Row("latency", latency, "slow" if p95_s is not None and p95_s >= SLOW_S else "")
+    new = trends.in_last_minute("fallbacks")
+    yield Row("fallbacks", f"{fallbacks:,.0f}", f"{new:,.0f} in the last minute" if new else "")

@@ -1,0 +1,31 @@
+"""Numbers in words: durations, shares, amounts of money; and texts of others, made safe for a terminal."""
+
+from __future__ import annotations
+
+import math
+
+
+def share(part: float, whole: float) -> str:
+    """Return a part in percent, rounded down, so that only the whole is 100%."""
+    return f"{math.floor(100 * part / whole)}%"
+
+
+def usd(amount: float) -> str:
+    """Return an amount in US dollars: to the cent, and below a dollar to the hundredth of a cent."""
+    return f"${amount:,.2f}" if amount >= 1.0 else f"${amount:.4f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return seconds as `1 h 02 min`, `3 min 04 s` or `5 s`; a dash for None."""
+    if seconds is None:
+        return "-"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def printable(text: str) -> str:
+    """Return a text without control characters: a terminal would act on them, and a server or a model wrote it."""
+    return "".join(character if character.isprintable() else "?" for character in text)
