@@ -17,6 +17,7 @@ import yaml
 
 SHIPPED = Path(__file__).parent / "prometheus"
 RULES = ("recording.yml", "alerts.yml")
+TARGETS = "targets.yml"
 QUICK = 60
 """The speed of a quick Prometheus: a minute in the shipped rules takes it a second."""
 _DURATION = re.compile(r"(?<=[\[ ])(\d+)(s|m|h)(?=[\])\s])")
@@ -35,10 +36,16 @@ class Prometheus:
 
     Args:
         url: its address on the loopback.
+        targets: the file with the targets that it scrapes.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, targets: Path) -> None:
         self._client = httpx.Client(base_url=url, timeout=10, trust_env=False)
+        self._targets = targets
+
+    def scrape(self, targets: Sequence[str]) -> None:
+        """Scrape these targets from now on, host:port each, and no others. It notices within a second or so."""
+        _write_targets(self._targets, targets)
 
     def query(self, expr: str) -> list[Sample]:
         """Return the present value of an expression: a sample for each series; a scalar is a sample without labels."""
@@ -79,14 +86,17 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(directory: Path, targets: Sequence[str], *, quick: bool = False) -> Iterator[Prometheus]:
+def prometheus(
+    directory: Path, targets: Sequence[str], *, quick: bool = False, speed: int = QUICK
+) -> Iterator[Prometheus]:
     """Return a context with a Prometheus that scrapes these targets. At its start it may not be ready yet.
 
     Its data and its log are in this directory.
 
     Args:
         targets: host:port each.
-        quick: run sixty times as fast, and scrape four times a second.
+        quick: run faster than shipped, and scrape four times a second.
+        speed: how many times as fast.
 
     Raises:
         FileNotFoundError: it is not installed.
@@ -94,14 +104,15 @@ def prometheus(directory: Path, targets: Sequence[str], *, quick: bool = False) 
     binary = shutil.which("prometheus")
     if binary is None:
         raise FileNotFoundError("prometheus is not installed")
-    config = _configuration(directory, targets, quick=quick)
+    config = _configuration(directory, speed if quick else 1)
+    _write_targets(directory / TARGETS, targets)
     address = f"127.0.0.1:{_free_port()}"
     command = [binary, f"--config.file={config}", f"--storage.tsdb.path={directory / 'data'}"]
     with (directory / "prometheus.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603  # the program is looked up, and the paths are our own
             [*command, f"--web.listen-address={address}"], stdout=log, stderr=subprocess.STDOUT
         )
-        server = Prometheus(f"http://{address}")
+        server = Prometheus(f"http://{address}", directory / TARGETS)
         try:
             yield server
         finally:
@@ -110,22 +121,28 @@ def prometheus(directory: Path, targets: Sequence[str], *, quick: bool = False) 
             process.wait(timeout=20)
 
 
-def quickened(rules: str) -> str:
-    """Return the rules with every duration divided by sixty: `[5m]` is `[5000ms]`, `for: 1m` is `for: 1000ms`."""
-    return _DURATION.sub(lambda found: f"{int(found[1]) * _MS[found[2]] // QUICK}ms", rules)
+def quickened(rules: str, speed: int = QUICK) -> str:
+    """Return the rules with every duration divided by `speed`: for 60, `[5m]` is `[5000ms]`, `for: 1m` is `1000ms`."""
+    return _DURATION.sub(lambda found: f"{int(found[1]) * _MS[found[2]] // speed}ms", rules)
 
 
-def _configuration(directory: Path, targets: Sequence[str], *, quick: bool) -> Path:
-    """Return the path of a copy of the shipped configuration, with these targets."""
+def _write_targets(path: Path, targets: Sequence[str]) -> None:
+    """Write the file in one step: Prometheus may read it at any time."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(yaml.safe_dump([{"targets": list(targets)}]), encoding="utf-8")
+    draft.replace(path)
+
+
+def _configuration(directory: Path, speed: int) -> Path:
+    """Return the path of a copy of the shipped configuration, for targets in a file of this directory."""
     for name in RULES:
         rules = (SHIPPED / "rules" / name).read_text(encoding="utf-8")
-        (directory / name).write_text(quickened(rules) if quick else rules, encoding="utf-8")
+        (directory / name).write_text(rules if speed == 1 else quickened(rules, speed), encoding="utf-8")
     config = yaml.safe_load((SHIPPED / "prometheus.yml").read_text(encoding="utf-8"))
     config["rule_files"] = list(RULES)
     (job,) = config["scrape_configs"]
-    del job["file_sd_configs"]
-    job["static_configs"] = [{"targets": list(targets)}]
-    if quick:
+    job["file_sd_configs"] = [{"files": [TARGETS], "refresh_interval": "1s"}]
+    if speed != 1:
         config["global"] = {"scrape_interval": "250ms", "scrape_timeout": "250ms", "evaluation_interval": "250ms"}
     path = directory / "prometheus.yml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")

@@ -47,7 +47,8 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         oracle_restarts: crashes of the oracle after which it was restarted.
         guard_errors: guards that raised.
         waiting: questions in the queue; `in_flight`: questions that the oracle is being asked.
-        concurrency_limit: the most questions that it may be asked at once.
+        concurrency_limit: the most questions that it may be asked at once; `concurrency_max`: the most that this limit
+            may become.
         breaker: its circuit breaker's state.
         fallbacks: `{reason: decisions that took effect and were not the oracle's}`, for every reason.
         outage_s: `{reason: seconds for which questions have been held, because the server is away}`, for every reason.
@@ -55,6 +56,8 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         calls: `{outcome: calls to a model}`, for every outcome; `tokens`: tokens that it read and wrote.
         cost_usd: the cost of the model; 0 without prices. These four are of the whole run, and count what is in its
             files: a kill does not take back any of it.
+        budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
+        tick_s: the least seconds between the beginnings of two ticks.
         hosts: the state of each of several servers of the model; empty for one server, or none.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
@@ -77,6 +80,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     in_flight: int
     concurrency_limit: int
+    concurrency_max: int
     breaker: str
     fallbacks: Mapping[str, int]
     outage_s: Mapping[str, float]
@@ -84,6 +88,8 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     calls: Mapping[str, int]
     tokens: Tokens
     cost_usd: float
+    budgets: Mapping[str, tuple[float, float]]
+    tick_s: float
     hosts: tuple[HostState, ...]
     mailboxes: Mapping[str, MailboxStatistics]
 

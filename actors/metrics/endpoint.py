@@ -26,6 +26,9 @@ from actors.metrics.scrapes import Scrapes
 from actors.metrics.snapshot import Labels
 from prism.config import Config
 
+OF_PROMETHEUS = "X-Prometheus-Scrape-Timeout-Seconds"
+"""A header that Prometheus sends with each scrape, and a browser or curl does not."""
+
 
 class Endpoint:
     """An endpoint that serves a run's metrics and its health.
@@ -93,7 +96,7 @@ class Endpoint:
     def _scrape(self, headers: Headers) -> Page:
         kind, body = self._exposition.render(headers.get("Accept", ""))
         if not headers.get("User-Agent", "").startswith(OWN_CLIENT):
-            self._scrapes.add()
+            self._scrapes.add(comes_again=OF_PROMETHEUS in headers)
         return Page(HTTPStatus.OK, body, kind)
 
     def _events(self, _: Headers) -> Page:

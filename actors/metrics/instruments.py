@@ -202,6 +202,11 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "Ticks that this process did again, because they were in the journal but in no checkpoint.",
     ),
     _gauge("prism_ticks_planned", _one(lambda now: now.run.ticks), "Ticks of the whole run."),
+    _gauge(
+        "prism_tick_interval_seconds",
+        _one(lambda now: now.run.tick_s),
+        "The least seconds between the beginnings of two ticks: run.tick_s.",
+    ),
     _gauge("prism_round", _one_committed(lambda run: run.round), "Rounds committed."),
     _counter("prism_messages_total", _messages, "Messages between actors.", ("kind", "outcome")),
     _gauge("prism_mailbox_messages", _depths, "Messages waiting.", ("mailbox",)),
@@ -216,11 +221,28 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "Cost of the model in US dollars, by llm.prices; 0 without prices.",
         ("model",),
     ),
+    _gauge(
+        "prism_llm_budget",
+        lambda now: {(cap,): most for cap, (_, most) in now.run.budgets.items()},
+        "Spend cap of the whole run; only caps that are set.",
+        ("cap",),
+    ),
+    _gauge(
+        "prism_llm_budget_used",
+        lambda now: {(cap,): used for cap, (used, _) in now.run.budgets.items()},
+        "Use of a spend cap in the whole run; only caps that are set.",
+        ("cap",),
+    ),
     _gauge("prism_llm_requests_in_flight", _one(lambda now: now.run.in_flight), "Calls to the oracle under way."),
     _gauge(
         "prism_llm_concurrency_limit",
         _one(lambda now: now.run.concurrency_limit),
         "The most calls that may be under way now.",
+    ),
+    _gauge(
+        "prism_llm_concurrency_limit_max",
+        _one(lambda now: now.run.concurrency_max),
+        "The most that the limit on calls may become.",
     ),
     _gauge(
         "prism_llm_host_up",

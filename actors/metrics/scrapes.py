@@ -28,25 +28,34 @@ class Scrapes:
         self._count = 0
         self._latest: float | None = None
         self._interval_s = 0.0
+        self._comes_again = False
         self._is_given_up = False
 
-    def add(self) -> None:
-        """Note a scrape."""
+    def add(self, *, comes_again: bool = False) -> None:
+        """Note a scrape.
+
+        Args:
+            comes_again: it is of a Prometheus, so there will be another, at an interval of its own.
+        """
         now = self._clock()
         with self._changed:
             if self._latest is not None:
                 self._interval_s = now - self._latest
             self._latest = now
+            self._comes_again = comes_again
             self._count += 1
             self._changed.notify_all()
 
     def patience_s(self, longest_s: float) -> float:
         """Return the seconds within which two more scrapes are to be expected, at most `longest_s`.
 
-        0 if nobody has scraped. After one scrape the interval is taken to be the time since then.
+        0 if nobody has scraped. After one scrape the interval is taken to be the time since then, or to be unknown if
+        it was of a Prometheus.
         """
         if self._latest is None:
             return 0.0
+        if self._comes_again and self._count == 1:
+            return longest_s
         interval_s = max(self._interval_s, self._clock() - self._latest)
         return min(longest_s, INTERVALS * interval_s + MARGIN_S)
 

@@ -25,7 +25,7 @@ from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, call_oracle
-from actors.oracle.events import Used
+from actors.oracle.events import Used, caps_of
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
@@ -133,6 +133,12 @@ class OracleActor:
     def cost_usd(self) -> float | None:
         """The cost of all calls in the whole run; None without prices."""
         return cost_usd(self.statistics.spent, self._prices)
+
+    @property
+    def budgets(self) -> dict[str, tuple[float, float]]:
+        """`{cap: (used in the whole run, the most)}`, for each spend cap that is set: `calls`, `tokens`, `usd`."""
+        used = self._used()
+        return {name: (getattr(used, name) or 0.0, most) for name, most in caps_of(self._config).items()}
 
     def _used(self) -> Used:
         return Used(self.statistics.calls, self.tokens, self.cost_usd)

@@ -21,6 +21,12 @@ class Used(NamedTuple):
     usd: float | None = None
 
 
+def caps_of(config: OracleConfig) -> dict[str, float]:
+    """Return `{field of Used: most}`, for each spend cap that is set."""
+    caps = {"calls": config.max_calls, "tokens": config.max_tokens, "usd": config.max_usd}
+    return {name: most for name, most in caps.items() if most is not None}
+
+
 class AdmissionEvents:
     """The events of the breaker, the adaptive limit and the spend caps.
 
@@ -34,8 +40,7 @@ class AdmissionEvents:
         self._limit = limit
         """The limit as it was last told."""
         self._opened_at: float | None = None
-        caps = {"calls": config.max_calls, "tokens": config.max_tokens, "usd": config.max_usd}
-        self._caps: dict[str, float] = {name: most for name, most in caps.items() if most is not None}
+        self._caps = caps_of(config)
         self._warned = dict.fromkeys(self._caps, 0)
         """`{cap: shares at which there was a warning}`."""
 

@@ -207,6 +207,7 @@ class Simulation:
             waiting=oracle.queue_depth,
             in_flight=oracle.in_flight,
             concurrency_limit=oracle.admission.limit.limit,
+            concurrency_max=self.config.oracle.max_concurrency,
             breaker=oracle.admission.breaker.state.value,
             outage_s=by_failure(dict([oracle.outage] if oracle.outage else [])),
             retries=by_failure(oracle.statistics.retries_written),
@@ -214,6 +215,8 @@ class Simulation:
             calls=calls_by_outcome(written),
             tokens=tokens_of(written),
             cost_usd=cost_usd(written, self.config.llm.prices) or 0.0,
+            budgets=oracle.budgets,
+            tick_s=self.config.run.tick_s,
             hosts=hosts_of(oracle.oracle),
             mailboxes=mailboxes,
         )

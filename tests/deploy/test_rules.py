@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from tests.deploy.tools import DEPLOY, alerts, needs, read_yaml, recordings
 from tests.paths import ROOT
 
 PROMETHEUS = DEPLOY / "prometheus"
+CASES = sorted((PROMETHEUS / "tests").glob("*.yml"))
 LAGS = {"prism_event_loop_lag_seconds", "prism_event_loop_lag_seconds_max"}
+LIFECYCLE = {"prism_run_phase", "prism_run_phase_since_timestamp_seconds", "prism_run_ended", "prism_events_total"}
 MEASURES = re.compile(
     r"prism_(posts_total|likes_total|economy_(interest_rate|inflation|gdp_growth|unemployment|total_value|proposals_total))"
 )
@@ -32,17 +35,18 @@ def test_prometheus_accepts_the_configuration_and_the_rules() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.process
+@pytest.mark.long
 @needs("promtool")
-def test_every_alert_fires_over_the_run_that_it_is_for_and_over_no_other() -> None:
-    tested = promtool("test", "rules", "tests/alerts_test.yml")
+@pytest.mark.parametrize("cases", CASES, ids=lambda path: path.stem)
+def test_every_alert_fires_over_the_run_that_it_is_for_and_over_no_other(cases: Path) -> None:
+    tested = promtool("test", "rules", str(cases))
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
 def test_every_alert_is_tested_where_it_fires_and_where_it_does_not() -> None:
     fires: dict[str, set[bool]] = defaultdict(set)
-    for case in read_yaml(PROMETHEUS / "tests" / "alerts_test.yml")["tests"]:
+    for case in (case for cases in CASES for case in read_yaml(cases)["tests"]):
         for look in case["alert_rule_test"]:
             fires[look["alertname"]].add(bool(look["exp_alerts"]))
     assert dict(fires) == {rule["alert"]: {True, False} for rule in alerts()}
@@ -59,6 +63,14 @@ def test_an_alert_says_how_bad_it_is_what_has_happened_and_what_to_do(rule: dict
     assert rule["alert"] in sections
 
 
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+def test_a_runbook_names_the_first_command_to_type(rule: dict[str, Any]) -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^### {rule['alert']}$(.*?)^##", text, flags=re.MULTILINE | re.DOTALL)
+    (first,) = re.findall(r"^First: (.*?)$", section, flags=re.MULTILINE)
+    assert re.match(r"`[a-z-]+ .+?`", first), first
+
+
 def test_the_guide_has_no_runbook_of_an_alert_that_there_is_not() -> None:
     sections = re.findall(r"^### (Prism\w+)$", (ROOT / "docs" / "operations.md").read_text("utf-8"), flags=re.MULTILINE)
     assert sections == [rule["alert"] for rule in alerts()]
@@ -71,7 +83,7 @@ def test_every_recorded_series_can_be_joined_to_its_run() -> None:
 
 
 def test_rules_and_panels_ask_for_metrics_that_a_run_has() -> None:
-    known = {each.name for each in INSTRUMENTS} | LAGS
+    known = {each.name for each in INSTRUMENTS} | LAGS | LIFECYCLE
     known |= {f"{timing.name}_{suffix}" for timing in TIMINGS for suffix in ("bucket", "count", "sum")}
     known |= {rule["record"] for rule in recordings()}
     asked = [rule["expr"] for rule in (*alerts(), *recordings())] + [each.expr for each in every_expression()]

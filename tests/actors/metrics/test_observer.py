@@ -34,6 +34,7 @@ EXPECTED = {
     "prism_ticks_replayed_total": "",
     "prism_tick_duration_seconds": "",
     "prism_round": "",
+    "prism_tick_interval_seconds": "",
     "prism_messages_total": "kind,outcome",
     "prism_mailbox_messages": "mailbox",
     "prism_mailbox_depth_max": "mailbox",
@@ -46,6 +47,7 @@ EXPECTED = {
     "prism_llm_cost_usd_total": "model",
     "prism_llm_requests_in_flight": "",
     "prism_llm_concurrency_limit": "",
+    "prism_llm_concurrency_limit_max": "",
     "prism_oracle_queue_depth": "",
     "prism_oracle_queue_wait_seconds": "",
     "prism_decisions_total": "source",
@@ -70,6 +72,8 @@ OF_HOSTS = {
     "prism_llm_host_concurrency_limit": "host",
 }
 """The metrics of a model on several servers."""
+OF_CAPS = {"prism_llm_budget": "cap", "prism_llm_budget_used": "cap"}
+"""The metrics of a run with a spend cap."""
 DOCUMENT = ROOT / "docs" / "metrics.md"
 
 
@@ -103,6 +107,18 @@ def test_a_model_on_several_servers_shows_each() -> None:
     assert shown.value("prism_llm_host_concurrency_limit", host="http://b") == 1
 
 
+def test_a_run_with_spend_caps_shows_each_and_what_it_has_used_of_it() -> None:
+    capped = msgspec.structs.replace(
+        SMALL, oracle=msgspec.structs.replace(SMALL.oracle, max_calls=1_000_000, max_tokens=5)
+    )
+    watched = Watched(capped)
+    assert families(watched.scrape()).keys() == EXPECTED.keys() | OF_CAPS.keys()
+    shown = finished(watched)
+    assert [shown.value("prism_llm_budget", cap=cap) for cap in ("calls", "tokens")] == [1_000_000, 5]
+    assert shown.value("prism_llm_budget_used", cap="calls") == watched.simulation.oracle.statistics.calls > 0
+    assert shown.value("prism_llm_budget_used", cap="tokens") == 0
+
+
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     documented = dict(re.findall(r"^\| `(prism_\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
@@ -110,7 +126,7 @@ def test_every_metric_is_documented_and_every_documented_metric_exists() -> None
         Config(simulation=SimulationConfig(domain="economy"), oracle=OracleConfig(lookahead_ticks=0))
     ).domain
     measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
-    assert documented == EXPECTED | OF_HOSTS | measured
+    assert documented == EXPECTED | OF_HOSTS | OF_CAPS | measured
 
 
 def test_every_series_is_there_from_the_start() -> None:

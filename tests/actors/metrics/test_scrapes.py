@@ -34,6 +34,17 @@ def test_the_patience_follows_from_the_interval_of_the_scrapes() -> None:
     assert scraped_at(0.0, 15.0, ended=20.0).patience_s(0.0) == 0.0
 
 
+def test_a_prometheus_that_has_scraped_once_is_waited_for_because_its_interval_is_not_known() -> None:
+    clock = Clock()
+    scrapes = Scrapes(clock)
+    scrapes.add(comes_again=True)
+    clock.now = 0.5
+    assert scrapes.patience_s(60.0) == 60.0
+    clock.now = 5.0
+    scrapes.add(comes_again=True)
+    assert scrapes.patience_s(60.0) == INTERVALS * 5.0 + MARGIN_S
+
+
 @pytest.mark.parametrize("scrapes_after", [2, 5])
 def test_the_wait_ends_with_the_second_scrape_after_the_end(scrapes_after: int) -> None:
     scrapes = scraped_at(0.0, 1000.0, ended=1000.0)
