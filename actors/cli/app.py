@@ -47,7 +47,7 @@ COMMANDS = {
     ),
     "verify": Named(
         "actors.cli.verify:verify",
-        "Check the CRCs and the chain of hashes of every file in the directory RUN, and that the files agree.",
+        "Check every file in the directory RUN: its CRCs and hashes, and that the files agree.",
     ),
     "fork": Named(
         "actors.cli.fork:fork",

@@ -7,11 +7,12 @@ only with `cut_damage`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import Damage, digest_of
-from actors.persistence.checkpoint import Checkpoint, checkpoint_names, read_checkpoint
+from actors.persistence.checkpoint import Checkpoint, Position, checkpoint_names, read_checkpoint
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import reading
 from actors.persistence.journal import JOURNAL, Header, JournalScan, read_header, scan_journal
@@ -29,7 +30,7 @@ class Recovered(NamedTuple):
         digest: the digest after the journal's last tick.
         checkpoint: the checkpoint to start from; None to start from tick 0.
         notes: the damage and its repairs, a sentence each.
-        skipped: True if a good checkpoint was not chosen because it is of a later tick than `before`.
+        skipped: True if a good checkpoint was not chosen because it is not accepted.
     """
 
     header: Header
@@ -40,12 +41,20 @@ class Recovered(NamedTuple):
     skipped: bool = False
 
 
-def recover(disk: Disk, *, repair: bool = True, before: int | None = None, cut_damage: bool = False) -> Recovered:
+def recover(
+    disk: Disk,
+    *,
+    repair: bool = True,
+    before: int | None = None,
+    accepts: Callable[[Position], bool] = lambda _: True,
+    cut_damage: bool = False,
+) -> Recovered:
     """Find the tick from which to resume, and cut off a tail that a crash has torn.
 
     Args:
         repair: False changes nothing on disk.
         before: choose no checkpoint of a later tick than this: 0 runs every tick again.
+        accepts: returns whether a checkpoint of this position may be chosen otherwise.
         cut_damage: also cut off damage that no crash explains.
 
     Raises:
@@ -53,16 +62,16 @@ def recover(disk: Disk, *, repair: bool = True, before: int | None = None, cut_d
         DamagedError: a file was damaged after it had been written.
     """
     with reading("the run directory"):
-        recovered = _recover(disk, repair=repair, before=before, cut_damage=cut_damage)
+        recovered = _recover(disk, lambda at: (before is None or at.tick <= before) and accepts(at), repair, cut_damage)
         if repair:
             disk.sync_directory()  # a killed process may have left names that are not on the medium, even the journal's
         return recovered
 
 
-def _recover(disk: Disk, *, repair: bool, before: int | None, cut_damage: bool) -> Recovered:
+def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_damage: bool) -> Recovered:
     header, first = read_header(disk)
     notes: list[str] = []
-    candidates = _checkpoints(disk, notes)
+    candidates = _checkpoints(disk, notes, repair=repair)
     # Every frame is read, though checkpoints would allow fewer: a part that is not read could be damaged.
     scan = scan_journal(disk, first, offsets={checkpoint.position.journal_bytes for checkpoint in candidates})
     if (damage := scan.damage) is not None:
@@ -75,7 +84,7 @@ def _recover(disk: Disk, *, repair: bool, before: int | None, cut_damage: bool) 
     chosen, skipped = None, False
     for checkpoint in candidates:
         if scan.links.get(checkpoint.position.journal_bytes) == checkpoint.position.link:
-            if before is not None and checkpoint.position.tick > before:
+            if not accepts(checkpoint.position):
                 skipped = True
                 continue
             chosen = checkpoint
@@ -95,8 +104,8 @@ def _was_durable(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
     return damage.offset < durable <= disk.size(name)
 
 
-def _checkpoints(disk: Disk, notes: list[str]) -> list[Checkpoint]:
-    """Return the readable checkpoints, latest first. Unreadable ones are skipped: a checkpoint is a cache."""
+def _checkpoints(disk: Disk, notes: list[str], *, repair: bool) -> list[Checkpoint]:
+    """Return the readable checkpoints, latest first. Others are skipped, damaged ones removed: they are caches."""
     readable = []
     for name in checkpoint_names(disk):
         try:
@@ -105,6 +114,8 @@ def _checkpoints(disk: Disk, notes: list[str]) -> list[Checkpoint]:
             continue  # a process that runs it has just replaced the checkpoint
         except JournalError as error:
             notes.append(f"skipped: {error}")
+            if repair and isinstance(error, DamagedError):
+                disk.remove(name)
     return readable
 
 

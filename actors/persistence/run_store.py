@@ -15,7 +15,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -30,6 +31,9 @@ from actors.persistence.disk import Disk
 from actors.persistence.oracle_log import ANSWERS, RecordedAnswers, encode_answer
 from actors.persistence.recorded_ticks import RecordedTicks
 from prism.agents import Question
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash  # the type has no public name
 
 PENDING_MAX = 64
 """Frames that may wait for the disk."""
@@ -82,6 +86,8 @@ class RunStore(Record):
         """True if all of the next batch must be on the medium before it counts as written."""
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
         self._log_lengths = LogLengths(recorded.tick, recorded.answers_from)
+        self._lines: dict[str, Hash] = {}
+        """`{file of lines: the hash of all that was appended to it}`."""
         self._changed, self._written = anyio.Event(), anyio.Event()
         self._is_closing = self._is_closed = False
         self._error: OSError | None = None
@@ -211,9 +217,15 @@ class RunStore(Record):
             await self._wait_until(lambda: len(self._batch.frames) + len(self._writing.frames) <= PENDING_MAX)
         self._log_lengths.add(tick + 1, self._answers_bytes)
 
+    def continue_lines(self, file: str, content: bytes) -> None:
+        """Note what a file of lines has already. Called before the first `append_line`."""
+        self._lines[file] = sha256(content)
+
     def append_line(self, file: str, text: str) -> None:
         """Append a line to a file."""
-        self._batch.lines.setdefault(file, []).append(text.encode() + b"\n")
+        line = text.encode() + b"\n"
+        self._lines.setdefault(file, sha256()).update(line)
+        self._batch.lines.setdefault(file, []).append(line)
         self._changed.set()
 
     def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
@@ -225,6 +237,7 @@ class RunStore(Record):
             link=link,
             answers_bytes=self._log_lengths.length_at(oldest_asked) if used_up else self._recorded.answers_from,
             answers_end=self._answers_bytes,
+            lines={file: content.digest() for file, content in self._lines.items()},
         )
 
     def checkpoint(self, draft: CheckpointWriter) -> None:

@@ -9,7 +9,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, header_of
 from actors.persistence.oracle_log import create_answers
 from actors.persistence.recovery import recover
-from actors.runs.directory import RunDirectory
+from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.execute import Run
 from actors.runs.manifest import manifest_of
 from prism.config import Config
@@ -22,7 +22,7 @@ def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> R
         RunDirectoryError: a file cannot be written.
     """
     directory.write_config(config)
-    manifest = manifest_of(config, built.inputs)
+    manifest = directory.with_seals(manifest_of(config, built.inputs), [CONFIG])
     directory.write_manifest(manifest)
     disk = RealDisk(directory.path, syncs=config.run.sync)
     with directory.writing():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -13,13 +13,14 @@ import msgspec
 import yaml
 
 from actors.core.errors import JournalError, RunDirectoryError, run_directory_error
-from actors.core.files import read_regular
+from actors.core.files import read_regular, sha256_of
 from actors.core.ports import Address
+from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
 from actors.runs.lock import LOCK
-from actors.runs.manifest import Manifest, Stop
+from actors.runs.manifest import Manifest, Stop, encode_manifest, is_as_written
 from actors.runs.phase_file import PHASE
 from actors.runs.rounds_csv import ROUNDS
 from prism.config import Config
@@ -39,9 +40,16 @@ WRITTEN_BEFORE_FIRST_TICK = (
     ANSWERS,
     LOCK,
 )
+NOT_AS_WRITTEN = "is not what the run has written"
+"""The problem of a file whose hash is another, and of which nothing more is known."""
 RECORD_BYTES_MAX = 1 << 26
 """The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
+LOG = "log.jsonl"
+GROWING = (LOG, "tape.sqlite")
+"""The files that grow while a run is under way, without hashes of their own."""
+SEALED_AT_END = (SUMMARY, *GROWING)
+"""The files that are whole only when a run has ended, and have no hashes in themselves or in a checkpoint."""
 
 UNSTARTED_FILES = {
     *(LOCK, CONFIG, MANIFEST, ANSWERS, PHASE),
@@ -97,7 +105,7 @@ class RunDirectory:
     @property
     def log(self) -> Path:
         """The file of log lines."""
-        return self.path / "log.jsonl"
+        return self.path / LOG
 
     def write_config(self, config: Config) -> None:
         """Write the configuration with every default filled in: `prism run` can repeat the run from it."""
@@ -106,7 +114,42 @@ class RunDirectory:
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest."""
-        self.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        self.write(MANIFEST, encode_manifest(manifest))
+
+    def with_seals(self, manifest: Manifest, names: Iterable[str]) -> Manifest:
+        """Return the manifest with the seals of these files as they are now; without one for a file that is missing.
+
+        Raises:
+            RunDirectoryError: a file cannot be read.
+        """
+        sealed = dict(manifest.sealed)
+        for name in names:
+            try:
+                sealed[name] = sha256_of(self.path / name)
+            except FileNotFoundError:
+                sealed.pop(name, None)
+            except OSError as error:
+                raise run_directory_error(error, f"{self.path / name}: cannot be read") from None
+        return msgspec.structs.replace(manifest, sealed=sealed)
+
+    def seal_end(self) -> None:
+        """Note in the manifest what the end of the run has left: its files, and its checkpoints by name."""
+        checkpoints = tuple(checkpoint_names(RealDisk(self.path)))
+        manifest = msgspec.structs.replace(self.manifest(), checkpoints=checkpoints)
+        self.write_manifest(self.with_seals(manifest, SEALED_AT_END))
+
+    def broken_seals(self, manifest: Manifest) -> dict[str, str]:
+        """Return `{file: its problem}` of the files that are not what they were when they were sealed."""
+        problems = {}
+        for name, was in manifest.sealed.items():
+            try:
+                if sha256_of(self.path / name) != was:
+                    problems[name] = NOT_AS_WRITTEN
+            except FileNotFoundError:
+                problems[name] = "is missing"
+            except OSError as error:
+                problems[name] = f"cannot be read: {error.strerror}"
+        return problems
 
     def record_stop(self, stop: Stop) -> None:
         """Record in the manifest what stopped the run before its last tick."""
@@ -129,6 +172,10 @@ class RunDirectory:
             raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
+
+    def is_manifest_as_written(self) -> bool:
+        """Return whether the manifest, which can be read, has the content that its seal was made of."""
+        return is_as_written(read_regular(self.path / MANIFEST, RECORD_BYTES_MAX))
 
     def summary(self) -> dict[str, Any] | None:
         """Return the summary; None if the run has not ended, or did not end well."""

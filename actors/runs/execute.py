@@ -27,7 +27,7 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
-from actors.runs.directory import SUMMARY, RunDirectory
+from actors.runs.directory import CONFIG, GROWING, SUMMARY, RunDirectory
 from actors.runs.manifest import (
     ERROR,
     FALLBACK_SHARE,
@@ -79,7 +79,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         recorded: the ticks of its journal after the checkpoint, to be run again and compared.
         digest: the digest after the journal's last tick.
         checkpoint: the checkpoint to start from; None for tick 0.
-        lacks_rows: True if completed rounds have no row in `rounds.csv`.
+        is_whole: whether every file is what the run has written, as far as a resume can tell: if not, it writes again
+            what can be worked out, also of a run that has all its ticks.
         lookahead_ticks: the longest lookahead that any part of it was run with.
     """
 
@@ -90,15 +91,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     recorded: RecordedTicks
     digest: str
     checkpoint: Checkpoint | None = None
-    lacks_rows: bool = False
+    is_whole: bool = True
     lookahead_ticks: int = 0
 
     @property
     def is_done(self) -> bool:
-        """True if it has all its ticks, their rows and their summary, so that nothing is left to do."""
+        """True if it has all its ticks and whole files, so that nothing is left to do."""
         summary = self.directory.summary() or {}
         is_summarised = (summary.get("ticks"), summary.get("digest")) == (self.recorded.ticks, self.digest)
-        return self.recorded.ticks == self.config.simulation.length and is_summarised and not self.lacks_rows
+        return self.recorded.ticks == self.config.simulation.length and is_summarised and self.is_whole
 
 
 class Display:
@@ -154,6 +155,8 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
                 phases.enter(Phase.ENDED)
                 reason = summary.stopped_by or summary.status
                 emit(RunEnded(reason=reason, ticks=summary.ticks, digest=summary.digest))
+    with _at_the_end():
+        await to_thread.run_sync(directory.seal_end)  # now that nothing more is written to the log
     return summary
 
 
@@ -175,8 +178,15 @@ def _telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
 async def _write_summary(run: Run, summary: Summary) -> None:
     if summary.stopped_by is not None:
         await _record_stop(run, Stop(tick=summary.ticks, reason=summary.stopped_by))
-    try:
+    with _at_the_end():
         await to_thread.run_sync(run.directory.write, SUMMARY, summary.to_json())
+
+
+@contextmanager
+def _at_the_end() -> Iterator[None]:
+    """Say, where the block cannot write a file, that the run itself is whole."""
+    try:
+        yield
     except ActorError as error:
         raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
 
@@ -217,9 +227,14 @@ def _beginning(run: Run, oracle: str) -> Event:
 def _write_config(run: Run, opened: OpenOracle) -> None:
     """Write the configuration and the manifest, now that the run can begin: else it must not change its files."""
     run.directory.write_config(run.config)
-    run.directory.write_manifest(
-        msgspec.structs.replace(run.manifest, oracle=opened.description, capabilities=opened.capabilities)
+    manifest = msgspec.structs.replace(
+        run.manifest,
+        oracle=opened.description,
+        capabilities=opened.capabilities,
+        sealed={name: seal for name, seal in run.manifest.sealed.items() if name not in GROWING},
+        checkpoints=(),
     )
+    run.directory.write_manifest(run.directory.with_seals(manifest, [CONFIG]))
 
 
 def _changed_capabilities(before: Manifest, now: Mapping[str, str]) -> str:
@@ -249,13 +264,9 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
     begun = perf_counter()
     try:
         with run.directory.writing():
-            has_rows = await to_thread.run_sync(
-                cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round
-            )
+            rows = await to_thread.run_sync(cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round)
         async with anyio.create_task_group() as tasks:
-            simulation, stopped_by = await run_recorded(
-                run, oracle, disk, drive, has_rows=has_rows, observer=host.observer
-            )
+            simulation, stopped_by = await run_recorded(run, oracle, disk, drive, rows=rows, observer=host.observer)
             tasks.cancel_scope.cancel()
     finally:
         disk.close()
@@ -287,7 +298,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     disk: Disk,
     drive: Drive,
     *,
-    has_rows: bool,
+    rows: bytes,
     observer: Observer | None = None,
     execute: Execute = in_thread,
 ) -> tuple[Simulation, str | None]:
@@ -296,7 +307,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     Args:
         disk: the disk with the run's files.
         drive: runs the simulation.
-        has_rows: whether `rounds.csv` has its header already.
+        rows: what is in `rounds.csv` already.
         execute: runs a blocking function.
     """
     settings = run.config
@@ -314,7 +325,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         restore(simulation, run.checkpoint)
         simulation.oracle.statistics.add_logged(run.recorded.effort)
     checkpointer = Checkpointer(simulation, store, checkpoint_interval(settings, run.domain))
-    series = RoundsWriter(store, simulation, is_new=not has_rows)
+    series = RoundsWriter(store, simulation, rows)
     async with anyio.create_task_group() as files:
         files.start_soon(store.run)
         try:

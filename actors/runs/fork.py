@@ -176,7 +176,9 @@ def _write_manifest(branch: Branch, past: Simulation) -> None:
         repaired=branch.repaired,
     )
     manifest = manifest_of(past.config, branch.built.inputs)
-    child.write_manifest(msgspec.structs.replace(manifest, forks=(*kept, origin)))
+    forks = (*kept, origin)
+    sealed = child.with_seals(manifest, [CONFIG, *(fork.config for fork in forks)])
+    child.write_manifest(msgspec.structs.replace(sealed, forks=forks))
 
 
 async def _write_past(branch: Branch, future: Simulation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
@@ -104,6 +105,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         accepted: `{setting: value}` that `prism resume --accept-settings` has changed.
         upgrades: its changes to other code, the oldest first. `packages` and `code` are those of the latest.
         stopped: what stopped the run before its last tick; None if nothing did, or it crashed.
+        sealed: `{file: SHA-256}` of files in the directory, as they were when they were written whole: configurations
+            from the start, the others from the end of the run.
+        checkpoints: the checkpoints that there were at the end of the run; empty while it is under way.
+        seal: the SHA-256 of the manifest with an empty seal.
     """
 
     python: str
@@ -119,6 +124,35 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     accepted: dict[str, Any] = {}
     upgrades: tuple[Upgrade, ...] = ()
     stopped: Stop | None = None
+    sealed: dict[str, str] = {}
+    checkpoints: tuple[str, ...] = ()
+    seal: str = ""
+
+
+_SEAL_FIELDS = {"sealed", "checkpoints", "seal"}
+"""The fields that manifests of earlier versions do not have."""
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Return the file of a manifest, with its seal."""
+    unsealed = _encode(msgspec.structs.replace(manifest, seal=""))
+    return _encode(msgspec.structs.replace(manifest, seal=sha256(unsealed).hexdigest()))
+
+
+def is_as_written(content: bytes) -> bool:
+    """Return whether a manifest that can be decoded is what was written, byte by byte, as far as its version can tell.
+
+    Earlier versions have no seal. Damage could turn a seal into an unknown field: so there must be none of these.
+    """
+    fields: dict[str, Any] = msgspec.json.decode(content)
+    if seal := str(fields.get("seal", "")):
+        before, _, after = content.rpartition(seal.encode())
+        return sha256(before + after).hexdigest() == seal
+    return fields.keys() <= set(Manifest.__struct_fields__) - _SEAL_FIELDS
+
+
+def _encode(manifest: Manifest) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
 
 
 def manifest_of(config: Config, inputs: dict[str, str]) -> Manifest:

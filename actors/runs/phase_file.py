@@ -11,9 +11,12 @@ from threading import Thread
 import msgspec
 
 from actors.core.events import Event, PhaseChanged
+from actors.core.files import read_regular
 from actors.core.phase import Phase
 
 PHASE = "phase.json"
+NOTE_BYTES_MAX = 4096
+"""The most bytes of the file that are read."""
 PATIENCE_S = 1.0
 """The time for which a run waits for the file at its end: a disk that hangs must not hold up the end."""
 
@@ -76,6 +79,6 @@ class PhaseFile:
 def read_phase(directory: Path) -> PhaseNote | None:
     """Return what the file says; None if there is none."""
     try:
-        return msgspec.json.decode((directory / PHASE).read_bytes(), type=PhaseNote)
+        return msgspec.json.decode(read_regular(directory / PHASE, NOTE_BYTES_MAX), type=PhaseNote)
     except (OSError, msgspec.MsgspecError):
         return None

@@ -102,13 +102,17 @@ class Replay(Record):
 
 
 async def replay(
-    directory: RunDirectory, until: int | None = None, on_begin: Callable[[Simulation], None] = lambda _: None
+    directory: RunDirectory,
+    until: int | None = None,
+    on_begin: Callable[[Simulation], None] = lambda _: None,
+    on_tick: Callable[[Simulation], None] = lambda _: None,
 ) -> Simulation:
     """Run every tick of a journal again, compare it, and return the simulation after the last.
 
     Args:
         until: stop after this many ticks.
         on_begin: called with the simulation of each part before it runs.
+        on_tick: called with it after each tick.
 
     Raises:
         DivergedError: a tick has another result.
@@ -132,7 +136,8 @@ async def replay(
     )
     record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end))
     try:
-        simulation = await run_parts(parts_of(directory, config, ticks), config, built.domain, record, on_begin)
+        parts = parts_of(directory, config, ticks)
+        simulation = await run_parts(parts, config, built.domain, record, on_begin, on_tick)
     except DivergedError as error:
         raise DivergedError(
             error.tick, "; ".join([error.difference, *_other_code(manifest, now, error.tick)])
@@ -159,6 +164,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     domain: Domain,
     record: Replay,
     on_begin: Callable[[Simulation], None],
+    on_tick: Callable[[Simulation], None] = lambda _: None,
     *,
     start: Checkpoint | None = None,
     own_oracle: Oracle[Any] | None = None,
@@ -167,6 +173,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
 
     Args:
         config: the configuration of the last part; `domain`: the domain that it describes.
+        on_begin, on_tick: called with the simulation of each part before it runs, and after each of its ticks.
         start: the checkpoint from which the first part starts; None for tick 0.
         own_oracle: an oracle that computes its answers, in place of the configured one.
 
@@ -189,7 +196,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
         else:
             restore(simulation, start)
         on_begin(simulation)
-        await _run(simulation)
+        await _run(simulation, on_tick)
     return simulation
 
 
@@ -203,10 +210,10 @@ def parts_of(directory: RunDirectory, config: Config, ticks: int) -> list[Part]:
     ]
 
 
-async def _run(simulation: Simulation) -> None:
+async def _run(simulation: Simulation, on_tick: Callable[[Simulation], None]) -> None:
     """Run a simulation to its end; raise the error of PRISM that ends it without the group around it."""
     try:
-        await simulation.run()
+        await simulation.run(lambda _: on_tick(simulation))
     except BaseExceptionGroup as group:
         if (error := first_error(group, PrismError)) is not None:
             raise error from None

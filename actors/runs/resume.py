@@ -18,10 +18,10 @@ from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.recovery import Recovered, recover
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible, upgrade_of
-from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
 from actors.runs.execute import Run
 from actors.runs.manifest import SPEND_CAP, Manifest
-from actors.runs.rounds_csv import ROUNDS, covered_ticks
+from actors.runs.rounds_csv import ROUNDS, Coverage
 from actors.runtime.simulation import Simulation
 from prism.config import LENGTH_MAX, Config, load_config
 from prism.domain import Domain
@@ -53,6 +53,7 @@ class ResumePlan(NamedTuple):
 
     Args:
         before: its manifest on disk; `manifest`: the one of the resumed run.
+        rows: its rows in `rounds.csv`.
         covered: the latest tick from which it may start; None for any.
         cut_damage: cut off damage that no crash explains.
         changes: the differences of code, in words.
@@ -65,11 +66,26 @@ class ResumePlan(NamedTuple):
     domain: Domain
     before: Manifest
     manifest: Manifest
+    rows: Coverage
     covered: int | None
     cut_damage: bool
     changes: tuple[str, ...] = ()
     must_be_proved: bool = False
     notes: tuple[str, ...] = ()
+
+    def recover(self, disk: RealDisk, *, repair: bool) -> Recovered:
+        """Return the run from the latest checkpoint before which every round has its row.
+
+        Args:
+            repair: False changes nothing on disk.
+
+        Raises:
+            JournalError: a file cannot be used, or not repaired.
+        """
+        if self.manifest.forks:
+            return recover(disk, repair=repair, before=self.covered, cut_damage=self.cut_damage)
+        accepts = self.rows.is_as_written
+        return recover(disk, repair=repair, before=self.covered, accepts=accepts, cut_damage=self.cut_damage)
 
 
 class Proof(NamedTuple):
@@ -114,18 +130,19 @@ def plan_resume(
         refuse_needless_settings(path, header, before, config)
     if accepted.damage:
         _refuse_cutting_nothing(path, disk)
+    rows = Coverage(disk, config.simulation.ticks_per_round)
     # A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
-    covered = None if manifest.forks else covered_ticks(disk, config.simulation.ticks_per_round)
+    covered = None if manifest.forks else rows.ticks
     changes = tuple(changed_code(before, manifest))
     if accepted.code and not changes:
         raise RunDirectoryError(f"{path}: --accept-code is not needed: the code is that of the run")
-    plan = ResumePlan(directory, config, domain, before, manifest, covered, accepted.damage, changes)
+    plan = ResumePlan(directory, config, domain, before, manifest, rows, covered, accepted.damage, changes)
     return _plan_upgrade(plan, disk, is_accepted=accepted.code) if changes else plan
 
 
 def _plan_upgrade(plan: ResumePlan, disk: RealDisk, *, is_accepted: bool) -> ResumePlan:
     """Return the plan of a resume with other code: all that would refuse it is checked before a long proof begins."""
-    recovered = recover(disk, repair=False, before=plan.covered, cut_damage=plan.cut_damage)
+    recovered = plan.recover(disk, repair=False)
     run = _run_of(plan, recovered)
     if run.is_done or not run.recorded.ticks:
         return plan
@@ -160,12 +177,16 @@ def resume_run(plan: ResumePlan, proof: Proof | None = None) -> ResumedRun:
     if plan.must_be_proved and proof is None:
         raise ValueError("the code of this resume must be proved first")
     disk = RealDisk(plan.directory.path, syncs=plan.config.run.sync)
-    recovered = recover(disk, before=plan.covered, cut_damage=plan.cut_damage)
+    damaged = _damaged(plan.directory, plan.before)
+    recovered = plan.recover(disk, repair=True)
     disk.close()
     run, notes = _run_of(plan, recovered), [*plan.notes, *recovered.notes]
     if recovered.skipped and not plan.notes:
         at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
         notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
+    elif recovered.checkpoint is not None and not plan.rows.is_as_written(recovered.checkpoint.position):
+        notes.append(f"{ROUNDS}: rows of its past are damaged, and stay as they are; `prism verify` names the first")
+    notes += [f"{name}: {problem}" for name, problem in damaged.items()]
     if plan.changes:
         proved = proof if run.recorded.ticks else Proof(0, 0)
         upgrade = upgrade_of(plan.before, plan.manifest, run.recorded.ticks, proved)
@@ -197,9 +218,29 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
         recorded=recorded,
         digest=recovered.digest,
         checkpoint=recovered.checkpoint,
-        lacks_rows=plan.covered is not None and plan.covered < recorded.ticks,
+        is_whole=_is_whole(plan, recovered),
         lookahead_ticks=longest_lookahead(plan.directory, config),
     )
+
+
+def _is_whole(plan: ResumePlan, recovered: Recovered) -> bool:
+    """Return whether a run that has all its ticks has nothing that a resume could write again."""
+    ticks, before = recovered.recorded.ticks, plan.before
+    if recovered.skipped or (plan.covered is not None and plan.covered < ticks):
+        return False
+    at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
+    if before.checkpoints and at != ticks:
+        return False
+    return _damaged(plan.directory, before).keys().isdisjoint({CONFIG, MANIFEST, SUMMARY, *before.checkpoints})
+
+
+def _damaged(directory: RunDirectory, manifest: Manifest) -> dict[str, str]:
+    """Return `{file: its problem}` of the files beside the journal that are not what the run has written."""
+    damaged = directory.broken_seals(manifest)
+    damaged |= {name: "is missing" for name in manifest.checkpoints if not (directory.path / name).is_file()}
+    if not directory.is_manifest_as_written():
+        damaged[MANIFEST] = "is not what the run has written; what it says of the run's past may be wrong"
+    return damaged
 
 
 def _refuse_cutting_nothing(path: Path, disk: RealDisk) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterable
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
 from actors.core.errors import JournalError
 from actors.core.files import read_regular
+from actors.persistence.checkpoint import Position
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.run_store import RunStore
 from actors.runtime.simulation import Simulation
@@ -41,26 +43,38 @@ def round_of(simulation: Simulation) -> dict[str, float]:
     }
 
 
+def header_line(simulation: Simulation) -> str:
+    """Return the names of the columns, as they stand in the file."""
+    return ",".join(round_of(simulation))
+
+
+def row_line(simulation: Simulation) -> str:
+    """Return the row of the round that has just ended, as it stands in the file."""
+    return ",".join(map(str, round_of(simulation).values()))
+
+
 class RoundsWriter:
     """A writer that appends a row to the file after each round.
 
     Args:
         store: writes the rows, after a header in a new file.
         simulation: the simulation of the rounds.
-        is_new: whether the file is new.
+        rows: what is in the file already; nothing if there is none.
     """
 
-    def __init__(self, store: RunStore, simulation: Simulation, *, is_new: bool) -> None:
+    def __init__(self, store: RunStore, simulation: Simulation, rows: bytes) -> None:
         self._simulation = simulation
         self._ticks_per_round = simulation.config.simulation.ticks_per_round
         self._store = store
-        if is_new:
-            self._store.append_line(ROUNDS, ",".join(round_of(simulation)))
+        if rows:
+            self._store.continue_lines(ROUNDS, rows)
+        else:
+            self._store.append_line(ROUNDS, header_line(simulation))
 
     def after_tick(self, tick: int) -> None:
         """Append a row if `tick` is the last tick of a round."""
         if tick % self._ticks_per_round == 0:
-            self._store.append_line(ROUNDS, ",".join(map(str, round_of(self._simulation).values())))
+            self._store.append_line(ROUNDS, row_line(self._simulation))
 
 
 class RoundsCollector:
@@ -115,6 +129,19 @@ class Rows(NamedTuple):
     last: int = 0
     has_more: bool = False
 
+    @property
+    def content(self) -> bytes:
+        """The file with these rows and nothing else."""
+        return b"".join((self.header, *self.rows))
+
+    def is_as_written(self, position: Position, ticks_per_round: int) -> bool:
+        """Return whether the rows up to a checkpoint are those that it was written after; True if it does not say."""
+        rounds, written = position.tick // ticks_per_round, position.lines.get(ROUNDS)
+        if written is None or not rounds:
+            return True
+        kept = self.rows[: max(0, rounds + 1 - self.first)]
+        return sha256(self.header + b"".join(kept)).digest() == written
+
     def problem(self, until: int, starts: frozenset[int]) -> str:
         """Return, in words, why not every round up to this one has a row; empty if each has one.
 
@@ -156,25 +183,38 @@ def read_rows(disk: Disk, ticks_per_round: int, until: int = sys.maxsize) -> Row
 
 def write_rows(disk: Disk, rows: Rows) -> None:
     """Write a file of these rows in place of the old one."""
-    write_whole(disk, ROUNDS, [rows.header, *rows.rows])
+    write_whole(disk, ROUNDS, [rows.content])
 
 
-def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bool:
-    """Remove the rows of later ticks, which are written again; return whether any row, and so the file, is left."""
+def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bytes:
+    """Remove the rows of later ticks, which are written again; return what is left, nothing if no row and no file."""
     if ROUNDS not in disk.names():
-        return False
+        return b""
     rows = read_rows(disk, ticks_per_round, until=tick)
     if not rows.rows:
         disk.remove(ROUNDS)
-        return False
+        return b""
     write_rows(disk, rows)
-    return True
+    return rows.content
 
 
-def covered_ticks(disk: Disk, ticks_per_round: int) -> int:
-    """Return the last tick from which a resume leaves no round without a row."""
-    rows = read_rows(disk, ticks_per_round)
-    return (rows.last * (rows.first == 1) + 1) * ticks_per_round - 1
+class Coverage:
+    """The rows of a run that is to be resumed: the ticks from which a resume leaves every round with its right row.
+
+    Args:
+        disk: the disk with the rows.
+        ticks_per_round: of the run.
+    """
+
+    def __init__(self, disk: Disk, ticks_per_round: int) -> None:
+        self._rows = read_rows(disk, ticks_per_round)
+        self._ticks_per_round = ticks_per_round
+        self.ticks = (self._rows.last * (self._rows.first == 1) + 1) * ticks_per_round - 1
+        """The last tick from which a resume leaves no round without a row."""
+
+    def is_as_written(self, position: Position) -> bool:
+        """Return whether the rows up to a checkpoint are those that it was written after; True if it does not say."""
+        return self._rows.is_as_written(position, self._ticks_per_round)
 
 
 def starts_of(forks: Iterable[int], ticks_per_round: int) -> frozenset[int]:

@@ -1,6 +1,7 @@
-"""Verification of a run: CRCs, the chain of hashes, and what each file says of the others and of the run's input.
+"""Verification of a run: CRCs, the chain of hashes, seals, and what each file says of the others and of the input.
 
-`verify_run` checks a run's directory, `verify_files` the files that a run writes tick by tick. Both only read.
+`verify_run` checks a run's directory, `verify_files` the files that a run writes tick by tick. Both only read, and run
+nothing: `actors.runs.recompute` compares what only a replay can give.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from actors.core.errors import JournalError, RunDirectoryError
 from actors.core.files import sha256_of
 from actors.core.frames import ORIGIN, digest_of
 from actors.factory.input_files import locate_input
-from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
+from actors.persistence.checkpoint import Position, checkpoint_names, read_checkpoint
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, read_header, scan_journal
 from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.runs.compatibility import unaccepted
-from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
+from actors.runs.directory import CONFIG, GROWING, MANIFEST, NOT_AS_WRITTEN, SUMMARY, RunDirectory
+from actors.runs.lock import LOCK
 from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, rows_in, starts_of
@@ -32,12 +34,19 @@ class Finding(NamedTuple):
     Args:
         file: its name in the run's directory; for an input file, its path.
         detail: the file's content or its fault, in words.
+        is_checked: False if nothing can be said of it.
     """
 
     file: str
     is_good: bool
     detail: str
     is_input: bool = False
+    is_checked: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """The result in a word or two."""
+        return ("ok" if self.is_checked else "not checked") if self.is_good else "BAD"
 
 
 class Verification(NamedTuple):
@@ -57,6 +66,11 @@ class Verification(NamedTuple):
     def is_good(self) -> bool:
         """True if every file is what was written."""
         return all(finding.is_good for finding in self.findings)
+
+    @property
+    def bad(self) -> set[str]:
+        """The files that are not what was written."""
+        return {finding.file for finding in self.findings if not finding.is_good}
 
 
 def verify_run(directory: RunDirectory) -> Verification:
@@ -82,11 +96,32 @@ def verify_run(directory: RunDirectory) -> Verification:
     if manifest is None:
         findings.append(Finding(MANIFEST, False, problem))
     else:
-        findings += [*_configuration(directory, manifest, checked), *_manifest(manifest, checked.header)]
+        findings += [*_configuration(directory, manifest, checked), *_manifest(directory, manifest, checked.header)]
     if summary is None and (directory.path / SUMMARY).exists():
         findings.append(Finding(SUMMARY, False, "cannot be read"))
+    if manifest is not None:
+        findings = [*_sealed(directory, manifest, findings)]
     findings += _inputs(checked.header)
     return checked._replace(findings=findings)
+
+
+def _sealed(directory: RunDirectory, manifest: Manifest, findings: list[Finding]) -> Iterator[Finding]:
+    """Check the seals: yield the findings, those of a broken seal in place of good ones, and those of further files."""
+    broken = directory.broken_seals(manifest)
+    broken |= {name: "is missing" for name in manifest.checkpoints if not (directory.path / name).is_file()}
+    for finding in findings:
+        problem = broken.pop(finding.file, "") if finding.is_good else ""
+        yield Finding(finding.file, False, problem) if problem else finding
+    found = {finding.file for finding in findings}
+    for name in sorted({*broken, *manifest.sealed, *(name for name in GROWING if (directory.path / name).exists())}):
+        if name in broken and name not in found:
+            yield Finding(name, False, broken[name])
+        elif name in manifest.sealed and name not in found:
+            yield Finding(name, True, "as it was written")
+        elif name not in found:
+            yield Finding(name, True, "has no hash before the run has ended", is_checked=False)
+    if (lock := directory.path / LOCK).exists() and not lock.is_file():
+        yield Finding(LOCK, False, "is no regular file")
 
 
 def _configuration(directory: RunDirectory, manifest: Manifest, checked: Verification) -> Iterator[Finding]:
@@ -120,14 +155,14 @@ def _unreadable(file: str, error: ConfigError) -> Finding:
     return Finding(file, False, f"{line}{key}{error.problem}")
 
 
-def _manifest(manifest: Manifest, header: Header | None) -> Iterator[Finding]:
-    if header is None:
-        return
-    if (manifest.seed, manifest.inputs) == (header.seed, header.inputs):
+def _manifest(directory: RunDirectory, manifest: Manifest, header: Header | None) -> Iterator[Finding]:
+    if header is not None and (manifest.seed, manifest.inputs) != (header.seed, header.inputs):
+        yield Finding(MANIFEST, False, "names another seed or other input files than the journal's header")
+    elif not directory.is_manifest_as_written():
+        yield Finding(MANIFEST, False, "is not what the run has written: its seal is that of another content")
+    elif header is not None:
         upgrades = "".join(f"; {upgrade}" for upgrade in manifest.upgrades)
         yield Finding(MANIFEST, True, f"seed and input files of the journal's header{upgrades}")
-    else:
-        yield Finding(MANIFEST, False, "names another seed or other input files than the journal's header")
 
 
 def _inputs(header: Header | None) -> Iterator[Finding]:
@@ -180,8 +215,8 @@ def verify_files(
         findings.append(_answers(disk))
     latest = _checkpoints(disk, names, journal, findings)
     if forks is not None and rounds_read and (per_round := _ticks_per_round(journal.header)) is not None:
-        synced = journal.ticks if expected_ticks == journal.ticks else latest
-        findings.extend(_rounds(rounds, journal, per_round, synced // per_round, starts_of(forks, per_round)))
+        synced = journal.ticks if expected_ticks == journal.ticks else 0 if latest is None else latest.tick
+        findings.extend(_rounds(rounds, journal, per_round, synced // per_round, starts_of(forks, per_round), latest))
     return Verification(findings, journal.ticks, journal.digest, journal.header)
 
 
@@ -230,9 +265,10 @@ def _answers(disk: Disk) -> Finding:
     return Finding(ANSWERS, True, f"{count:,} answers")
 
 
-def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> int:
-    """Check the checkpoints; return the tick of the latest that can be used, 0 without one."""
-    latest, end = 0, max(journal.links, default=0)
+def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> Position | None:
+    """Check the checkpoints; return the position of the latest that can be used, None without one."""
+    latest: Position | None = None
+    end = max(journal.links, default=0)
     for name in names:
         try:
             checkpoint = read_checkpoint(disk, name)
@@ -247,7 +283,7 @@ def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list
         at, tick = checkpoint.position, f"after {checkpoint.position.tick:,} ticks"
         if journal.links.get(at.journal_bytes) == at.link:
             findings.append(Finding(name, True, tick))
-            latest = max(latest, at.tick)
+            latest = at if latest is None or at.tick > latest.tick else latest
         elif not journal.is_whole and at.journal_bytes > end:
             detail = f"{tick}; its place in the journal lies behind the damage, and cannot be checked"
             findings.append(Finding(name, True, detail))
@@ -257,13 +293,19 @@ def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list
     return latest
 
 
-def _rounds(
-    content: bytes | None, journal: _Journal, ticks_per_round: int, synced: int, starts: frozenset[int]
+def _rounds(  # what the rows are compared with
+    content: bytes | None,
+    journal: _Journal,
+    ticks_per_round: int,
+    synced: int,
+    starts: frozenset[int],
+    latest: Position | None,
 ) -> Iterator[Finding]:
     """Check that there is a row for each round, and no other.
 
     Args:
         synced: the round up to which there must be rows. A resume writes later ones again.
+        latest: the position of the latest checkpoint, which has the hash of the rows up to it.
     """
     rows, rounds = rows_in(content or b"", ticks_per_round), journal.ticks // ticks_per_round
     problem = rows.problem(synced, starts)
@@ -274,6 +316,8 @@ def _rounds(
             problem = f"what follows {place} is not the row of the next round"
     elif journal.is_whole and rows.last > rounds:
         problem = f"has a row of round {rows.last}, and the journal {rounds} whole rounds"
+    elif not problem and latest is not None and not rows.is_as_written(latest, ticks_per_round):
+        problem = NOT_AS_WRITTEN
     if problem:
         yield Finding(ROUNDS, False, "is missing" if content is None else problem)
     elif rows.last:

@@ -107,7 +107,7 @@ class Scene:
             self._create(disk, directory, domain.size)
         recovered = recover(disk)
         with directory.writing():
-            has_rows = cut_series(disk, recovered.recorded.tick, self.config.simulation.ticks_per_round)
+            rows = cut_series(disk, recovered.recorded.tick, self.config.simulation.ticks_per_round)
         run = Run(
             directory=directory,
             config=self.config,
@@ -121,7 +121,7 @@ class Scene:
 
         async def go_on() -> None:
             await run_recorded(
-                run, oracle, disk, undisturbed, has_rows=has_rows, observer=observer, execute=with_delays(process)
+                run, oracle, disk, undisturbed, rows=rows, observer=observer, execute=with_delays(process)
             )
 
         try:

@@ -15,9 +15,10 @@ def left(content: bytes, tick: int) -> bytes | None:
     """What is left of the file; None if it is gone."""
     disk = SimulatedDisk()
     disk.append(ROUNDS, content)
-    has_rows = cut_series(disk, tick, ticks_per_round=6)
-    assert has_rows == (ROUNDS in disk.names())
-    return disk.visible(ROUNDS) if has_rows else None
+    rows = cut_series(disk, tick, ticks_per_round=6)
+    assert bool(rows) == (ROUNDS in disk.names())
+    assert not rows or rows == disk.visible(ROUNDS)
+    return rows or None
 
 
 @pytest.mark.parametrize(("tick", "rows"), [(6, 1), (11, 1), (12, 2), (18, 3), (100, 3)])

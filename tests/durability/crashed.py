@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import SUMMARY
+from actors.runs.directory import CONFIG, SUMMARY, RunDirectory
 from tests.command import prism_alone
 
 MORE_TICKS = 40
@@ -38,8 +40,17 @@ def crash(place: Path, config: str) -> Crashed:
     names = checkpoint_names(RealDisk(path))
     (path / names[0]).unlink()
     (path / SUMMARY).unlink()
+    undo_seals(path)
     _prism("run", str(place / "config.yaml"), "--out", str(whole), "--ticks", str(MORE_TICKS))
     return Crashed(path, (whole / JOURNAL).read_bytes())
+
+
+def undo_seals(path: Path) -> None:
+    """Write the manifest as it is while a run is under way: without the seals of what its end leaves."""
+    directory = RunDirectory(path)
+    manifest = directory.manifest()
+    sealed = {CONFIG: manifest.sealed[CONFIG]}
+    directory.write_manifest(msgspec.structs.replace(manifest, sealed=sealed, checkpoints=()))
 
 
 def _prism(*arguments: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
@@ -12,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import CONFIG, MANIFEST, SUMMARY
+from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
 from actors.runs.lock import LOCK
 from tests.command import Prism
 from tests.durability.conftest import TINY
@@ -96,8 +96,9 @@ def test_a_run_that_finds_no_room_to_begin_in_exits_as_one_that_may_be_tried_aga
 def test_a_run_that_finds_no_room_when_it_is_resumed_exits_as_one_that_may_be_tried_again(
     limit: int, file: str, embedded: Path, prism: Prism
 ) -> None:
-    manifest = json.loads((embedded / MANIFEST).read_text())
-    (embedded / MANIFEST).write_text(json.dumps({**manifest, "resumed": [30] * 1000}))  # which makes it the longest
+    manifest = RunDirectory(embedded).manifest()
+    resumed = (30,) * 1000  # which makes it the longest
+    RunDirectory(embedded).write_manifest(msgspec.structs.replace(manifest, resumed=resumed))
     before = {path.name: path.read_bytes() for path in embedded.iterdir()}
     ended = limited(limit, "resume", str(embedded), "--quiet")
     assert (ended.returncode, ended.stdout) == (1, "")

@@ -16,7 +16,7 @@ from actors.core.messages import Decided
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import MANIFEST
+from actors.runs.directory import MANIFEST, RunDirectory
 from actors.runs.manifest import Manifest
 from actors.runs.replay import Replay
 from actors.runtime.simulation import Simulation
@@ -60,6 +60,7 @@ def change(run: Path, before: str = '"code": "', after: str = '"code": "0') -> N
     text = (run / MANIFEST).read_text()
     assert before in text
     (run / MANIFEST).write_text(text.replace(before, after, 1))
+    RunDirectory(run).write_manifest(RunDirectory(run).manifest())  # with the seal of the new content
 
 
 def contents(run: Path) -> dict[str, bytes]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from actors.runs.directory import SUMMARY
 from actors.runs.rounds_csv import ROUNDS
 from tests.command import Prism
+from tests.durability.crashed import undo_seals
 from tests.paths import ROOT
 
 
@@ -35,6 +36,7 @@ def crashed_while_extended(prism: Prism) -> None:
     Path("made/checkpoint-000000000048.bin").write_bytes(checkpoint)
     rows = Path("made", ROUNDS).read_text().splitlines(keepends=True)
     Path("made", ROUNDS).write_text("".join(rows[:3]))
+    undo_seals(Path("made"))
 
 
 def forced(prism: Prism) -> None:

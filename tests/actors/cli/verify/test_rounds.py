@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from actors.core.errors import DivergedError
+from actors.runs.directory import SUMMARY
 from actors.runs.rounds_csv import ROUNDS
 from tests.actors.cli.verify.files import lines
-from tests.actors.cli.verify.kinds import crashed_while_extended
+from tests.actors.cli.verify.kinds import crashed_while_extended, forked
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -67,3 +69,62 @@ def test_of_a_crashed_run_rows_up_to_its_checkpoint_must_be_there_and_no_more(pr
     rows = Path("made", ROUNDS).read_text().splitlines(keepends=True)
     Path("made", ROUNDS).write_text("".join(rows[:2]))
     assert f"made/{ROUNDS}: BAD: has no row of round 2\n" in prism("verify", "made").out
+
+
+@pytest.mark.parametrize("options", [(), ("--quick",)])
+def test_a_digit_of_a_row_is_found_and_mended_by_a_resume(options: tuple[str, ...], run: Path, prism: Prism) -> None:
+    good = (run / ROUNDS).read_bytes()
+    rows = (run / ROUNDS).read_text().splitlines(keepends=True)
+    cells = rows[2].split(",")
+    cells[3] = str(int(cells[3]) + 1)
+    (run / ROUNDS).write_text("".join([*rows[:2], ",".join(cells), *rows[3:]]))
+    ended = prism("verify", "run", *options)
+    name = rows[0].split(",")[3]
+    told = f"round 2: {name} is {cells[3]}, and a replay gives {int(cells[3]) - 1}"
+    assert (ended.code, ended.out.count("BAD")) == (1, 1)
+    assert lines(ended.out)[ROUNDS] == "BAD: " + ("is not what the run has written" if options else told)
+    resumed = prism("resume", "run", "-q")
+    assert resumed.code == 0
+    assert "rounds.csv: rows up to the latest checkpoint are missing or damaged; begun again at tick " in resumed.err
+    assert (run / ROUNDS).read_bytes() == good
+    assert prism("verify", "run").code == 0
+
+
+def test_a_row_after_the_latest_checkpoint_is_compared_with_a_replay(prism: Prism) -> None:
+    """No checkpoint has its hash."""
+    crashed_while_extended(prism)
+    whole = Path("made", ROUNDS).read_text()
+    assert prism("replay", "made", "-q").code == 0
+    Path("made", ROUNDS).write_text(
+        whole + "3,72," + ",".join("0" for _ in whole.splitlines()[0].split(",")[2:]) + "\n"
+    )
+    assert "BAD" not in prism("verify", "made", "--quick").out
+    assert f"made/{ROUNDS}: BAD: round 3: activations is 0, and a replay gives " in prism("verify", "made").out
+
+
+def test_rows_before_a_fork_are_compared_with_the_replay_of_its_past(prism: Prism) -> None:
+    forked(prism)
+    whole = Path("made", ROUNDS).read_text().splitlines(keepends=True)
+    Path("made", ROUNDS).write_text("".join([whole[0], whole[1].replace("1,24,", "1,24,9", 1), *whole[2:]]))
+    assert f"made/{ROUNDS}: BAD: round 1: activations is 9" in prism("verify", "made").out
+
+
+def test_numbers_that_were_not_worked_out_again_are_said_not_to_be_checked(run: Path, prism: Prism) -> None:
+    told = lines(prism("verify", "run", "--quick").out)
+    not_done = "its numbers were not worked out again (--quick)"
+    assert told[ROUNDS] == f"not checked: rounds 1 to 3; {not_done}"
+    assert told[SUMMARY] == f"not checked: gives the journal's digest; {not_done}"
+
+
+def test_what_another_code_gives_is_no_damage(run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.runs.recompute.changed_code", lambda *_: ["PRISM's code has changed"])
+
+    async def diverged(*_: object) -> None:
+        raise DivergedError(3, "agent 1 answers otherwise")
+
+    monkeypatch.setattr("actors.runs.recompute.replay", diverged)
+    ended = prism("verify", "run")
+    assert (ended.code, "BAD" in ended.out) == (0, False)
+    assert lines(ended.out)[ROUNDS].startswith(
+        "not checked: rounds 1 to 3; not worked out again, because PRISM's code has "
+    )

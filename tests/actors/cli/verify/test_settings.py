@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,9 +40,41 @@ def test_a_setting_that_is_not_the_headers_is_named(
     assert ended.out.count("BAD") == 1
 
 
-def test_a_setting_that_only_watches_may_be_another(run: Path, prism: Prism) -> None:
-    edit(run / CONFIG, "metrics:\n  enabled: false", "metrics:\n  enabled: true")
+@pytest.mark.parametrize(
+    ("before", "after"), [("metrics:\n  enabled: false", "metrics:\n  enabled: true"), ("seed: 5", "seed:  5")]
+)
+def test_an_edit_that_changes_no_result_is_told_and_is_that_of_the_run_after_a_resume(
+    before: str, after: str, run: Path, prism: Prism
+) -> None:
+    edit(run / CONFIG, before, after)
+    ended = prism("verify", "run")
+    assert (ended.code, lines(ended.out)[CONFIG]) == (1, "BAD: is not what the run has written")
+    assert ended.out.count("BAD") == 1
+    resumed = prism("resume", "run", "-q", "--set", "metrics.enabled=false")
+    assert (resumed.code, resumed.err) == (0, f"prism: {CONFIG}: is not what the run has written\n")
     assert prism("verify", "run").code == 0
+
+
+def test_a_manifest_that_says_something_else_is_told(run: Path, prism: Prism) -> None:
+    edit(run / MANIFEST, '"oracle": "embedded', '"oracle": "imbedded')
+    told = lines(prism("verify", "run").out)
+    assert told[MANIFEST] == "BAD: is not what the run has written: its seal is that of another content"
+    resumed = prism("resume", "run", "-q")
+    assert resumed.code == 0
+    assert resumed.err.startswith(f"prism: {MANIFEST}: is not what the run has written; what it says of the run's past")
+    assert prism("verify", "run").code == 0
+
+
+def test_a_manifest_of_an_earlier_version_has_no_seal(run: Path, prism: Prism) -> None:
+    fields = json.loads((run / MANIFEST).read_text())
+    for name in ("sealed", "checkpoints", "seal"):
+        del fields[name]
+    (run / MANIFEST).write_text(json.dumps(fields, indent=2) + "\n")
+    told = lines(prism("verify", "run").out)
+    assert told[MANIFEST] == "ok: seed and input files of the journal's header"
+    assert told["log.jsonl"] == "not checked: has no hash before the run has ended"
+    (run / MANIFEST).write_text(json.dumps({**fields, "seel": "0"}, indent=2) + "\n")
+    assert lines(prism("verify", "run").out)[MANIFEST].startswith("BAD: is not what the run has written")
 
 
 @pytest.mark.parametrize(

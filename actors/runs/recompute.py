@@ -1,0 +1,181 @@
+"""Recomputation of what a run has written beside its journal: a replay gives it again, and it is compared.
+
+The rows of `rounds.csv` and the counts in `summary.json` are caches of the journal. Damage in them that leaves a number
+a number can only be found in this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from actors.core.files import read_regular
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.runs.compatibility import changed_code
+from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, RunDirectory
+from actors.runs.manifest import manifest_of
+from actors.runs.replay import replay
+from actors.runs.resume import read_resolved
+from actors.runs.rounds_csv import ROUNDS, ROUNDS_BYTES_MAX, header_line, row_line
+from actors.runs.summary import summarise
+from actors.runs.verify import Finding, Verification
+from actors.runtime.simulation import Simulation
+from prism.errors import PrismError
+
+NOT_COMPARED = frozenset(
+    {
+        # from a clock
+        "wall_s",
+        "latency_s_p50",
+        "latency_s_p95",
+        # of the processes that asked and crashed, which a replay does not
+        "llm",
+        "oracle_calls",
+        "oracle_coalesced",
+        "oracle_calls_per_1000_activations",
+        "oracle_retries",
+        "retries_by_reason",
+        "decisions_by_method",
+        "fallbacks_by_reason",
+        "crashes",
+        # of how the run ended
+        "status",
+        "stopped_by",
+    }
+)
+"""The fields of a summary that a replay cannot give. The seal of the file covers them."""
+
+
+class RowsComparison:
+    """The rows of a file, compared with those of a replay while it runs.
+
+    Args:
+        content: of the file.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        # What follows the last line end is a row that is being written, or was found to be torn.
+        lines = content.decode("ascii", errors="replace").split("\n")[:-1]
+        self._header, self._rows = (lines[0], lines[1:]) if lines else ("", [])
+        self._at = 0
+        self.problem = ""
+        """The first difference, in words; empty if there is none."""
+
+    def after_tick(self, simulation: Simulation) -> None:
+        """Compare the row of the round that has just ended, if one has and the file goes so far."""
+        if self.problem or simulation.engine.tick % simulation.config.simulation.ticks_per_round:
+            return
+        header, row = header_line(simulation), row_line(simulation)
+        if self._at >= len(self._rows) or self._is_before_the_file(row):
+            return  # missing rows are found without a replay
+        if self._header != header:
+            self.problem = "does not have the columns of the run"
+        elif self._rows[self._at] != row:
+            self.problem = _difference(header, self._rows[self._at], row)
+        else:
+            self._at += 1
+
+    def _is_before_the_file(self, row: str) -> bool:
+        """Return whether the file begins with a later round, as that of some forks does."""
+        number = row.split(",", 1)[0]
+        first = self._rows[0].split(",", 1)[0]
+        return self._at == 0 and first.isdecimal() and int(first) > int(number)
+
+
+def _difference(header: str, row: str, expected: str) -> str:
+    cells, replayed = row.split(","), expected.split(",")
+    if len(cells) != len(replayed):
+        return f"round {replayed[0]}: has {len(cells)} cells, and a replay gives {len(replayed)}"
+    name, is_, should = next(
+        each for each in zip(header.split(","), cells, replayed, strict=True) if each[1] != each[2]
+    )
+    return f"round {replayed[0]}: {name} is {is_}, and a replay gives {should}"
+
+
+async def recompute(
+    directory: RunDirectory, checked: Verification, on_begin: Callable[[Simulation], None] = lambda _: None
+) -> Verification:
+    """Return a verification with the findings of a replay in it. It takes as long as the run without its model.
+
+    Args:
+        checked: the findings without a replay. If what a replay needs is damaged, it is not begun.
+        on_begin: called with each simulation that runs.
+    """
+    needed = {JOURNAL, ANSWERS, CONFIG, MANIFEST, *(checked.header.inputs if checked.header is not None else ())}
+    needed |= {name for name in checked.bad if name.startswith("config-until-")}
+    if missing := sorted(needed & checked.bad):
+        return without_replay(checked, f"not worked out again, because of {missing[0]}")
+    if not checked.ticks:
+        return checked
+    rows = RowsComparison(_content(directory))
+    try:
+        simulation = await replay(directory, checked.ticks, on_begin, rows.after_tick)
+    except PrismError as error:
+        return _failed(directory, checked, error)
+    found = {ROUNDS: rows.problem, SUMMARY: _summary_problem(directory, simulation)}
+    return checked._replace(findings=[_compared(finding, found.get(finding.file)) for finding in checked.findings])
+
+
+def _content(directory: RunDirectory) -> bytes:
+    try:
+        return read_regular(directory.path / ROUNDS, ROUNDS_BYTES_MAX)
+    except OSError:  # it is missing, or was found to be damaged
+        return b""
+
+
+def _compared(finding: Finding, problem: str | None) -> Finding:
+    """Return a finding after the replay.
+
+    Args:
+        problem: what the replay gave otherwise; None or empty if there is nothing.
+    """
+    if problem and (finding.is_good or finding.detail == NOT_AS_WRITTEN):
+        return finding._replace(is_good=False, detail=problem)
+    return finding
+
+
+def _summary_problem(directory: RunDirectory, simulation: Simulation) -> str:
+    """Return the first field of the summary that a replay gives otherwise; empty if there is none, or no summary."""
+    written = directory.summary()
+    if written is None or written.get("ticks") != simulation.engine.tick:
+        return ""  # of an earlier end of the run
+    replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())
+    for name, value in replayed.items():
+        if name not in NOT_COMPARED and written.get(name) != value:
+            return f"{name} is {_shown(written.get(name))}, and a replay gives {_shown(value)}"
+    return ""
+
+
+def _shown(value: object) -> str:
+    return msgspec.json.encode(value).decode()[:200]
+
+
+def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -> Verification:
+    """Return the findings after a replay that did not come to its end."""
+    manifest = directory.manifest()
+    now = manifest_of(read_resolved(directory.path / CONFIG), {})
+    if manifest.upgrades or changed_code(manifest, now):
+        return without_replay(checked, f"not worked out again, because PRISM's code has changed: {error}")
+    file = ANSWERS if str(error).startswith(ANSWERS) else JOURNAL
+    findings = [
+        finding._replace(is_good=False, detail=str(error).removeprefix(f"{file}: "))
+        if finding.file == file
+        else finding
+        for finding in checked.findings
+    ]
+    return without_replay(checked._replace(findings=findings), f"not worked out again, because of {file}")
+
+
+def without_replay(checked: Verification, reason: str) -> Verification:
+    """Return the findings with a note at the files that only a replay could check."""
+    return checked._replace(
+        findings=[
+            finding._replace(detail=f"{finding.detail}; {reason}", is_checked=False)
+            if finding.file in {ROUNDS, SUMMARY} and finding.is_good
+            else finding
+            for finding in checked.findings
+        ]
+    )

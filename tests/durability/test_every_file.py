@@ -1,0 +1,216 @@
+"""Every file of a run, damaged in every way: `prism verify` finds it, or `prism resume` mends it; neither breaks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+from actors.persistence.journal import JOURNAL
+from actors.runs.directory import SUMMARY
+from actors.runs.rounds_csv import ROUNDS
+from actors.testing import ModelServer
+from tests.command import Ended, Prism, prism_alone
+from tests.durability.conftest import LIVE, TINY
+from tests.tiers import Size
+
+pytestmark = [pytest.mark.long, pytest.mark.network]
+
+ECONOMY = """
+simulation: {domain: economy, rounds: 9, seed: 5}
+oracle: {lookahead_ticks: 0}
+run: {checkpoint_every_ticks: 3, sync: false}
+"""
+TAPED = "oracle: {backend: ollama, max_concurrency: 8, tape: record}"
+MENDED = {"rounds.csv", "summary.json", "manifest.json", "config.yaml", "run.lock"}
+"""The files that a resume writes again, whatever is in them, if it begins at all; and so it does with checkpoints."""
+
+Damage = Callable[[Path, Random], None]
+
+
+def flip(path: Path, random: Random) -> None:
+    data = bytearray(path.read_bytes())
+    data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    path.write_bytes(data)
+
+
+def cut(path: Path, random: Random) -> None:
+    os.truncate(path, random.randrange(path.stat().st_size))
+
+
+def append(path: Path, random: Random) -> None:
+    path.write_bytes(path.read_bytes() + random.randbytes(random.randrange(1, 60)))
+
+
+def zero(path: Path, random: Random) -> None:
+    data = bytearray(path.read_bytes())
+    start = random.randrange(len(data))
+    end = min(len(data), start + random.randrange(1, 600))
+    data[start:end] = bytes(end - start)
+    path.write_bytes(data)
+
+
+def swap_lines(path: Path, random: Random) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    one, other = (random.randrange(len(lines)) for _ in range(2))
+    lines[one], lines[other] = lines[other], lines[one]
+    path.write_bytes(b"".join(lines))
+
+
+def change_digit(path: Path, random: Random) -> None:
+    data = bytearray(path.read_bytes())
+    places = [place for place, byte in enumerate(data) if chr(byte).isdecimal()]
+    data[random.choice(places)] = ord(random.choice("0123456789"))
+    path.write_bytes(data)
+
+
+def double_a_part(path: Path, random: Random) -> None:
+    data = path.read_bytes()
+    start, end = sorted(random.randrange(len(data) + 1) for _ in range(2))
+    path.write_bytes(data[:end] + data[start:end] + data[end:])
+
+
+def remove(path: Path, _: Random) -> None:
+    path.unlink()
+
+
+def empty(path: Path, _: Random) -> None:
+    path.write_bytes(b"")
+
+
+def make_a_directory(path: Path, _: Random) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def make_a_pipe(path: Path, _: Random) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGES: tuple[Damage, ...] = (
+    flip,
+    cut,
+    append,
+    zero,
+    swap_lines,
+    change_digit,
+    double_a_part,
+    remove,
+    empty,
+    make_a_directory,
+    make_a_pipe,
+)
+
+
+class Undisturbed(NamedTuple):
+    """A run, and the digest and the journal that it has when it is done."""
+
+    path: Path
+    digest: str
+    journal: bytes
+
+    def has_damage(self, copy: Path, name: str) -> bool:
+        """Return whether a file of a copy is another."""
+        return not (copy / name).is_file() or (copy / name).read_bytes() != (self.path / name).read_bytes()
+
+
+def ended_run(place: Path, config: str) -> Undisturbed:
+    (place / "c.yaml").write_text(config)
+    ended = prism_alone("run", str(place / "c.yaml"), "--out", str(place / "run"), "--quiet")
+    assert ended.code == 0, ended.err
+    return Undisturbed(place / "run", ended.out.strip(), (place / "run" / JOURNAL).read_bytes())
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> dict[str, Undisturbed]:
+    """Return `{name: a run}`: of both domains, and of a live model, with its tape."""
+    place = {name: tmp_path_factory.mktemp(name) for name in ("social", "economy", "live")}
+    live = LIVE.format(host=server.url).replace("oracle: {backend: ollama, max_concurrency: 8}", TAPED)
+    return {
+        "social": ended_run(place["social"], TINY),
+        "economy": ended_run(place["economy"], ECONOMY),
+        "live": ended_run(place["live"], TINY + live),
+    }
+
+
+def checked(ended: Ended, codes: set[int]) -> Ended:
+    """Return the end of a command that did not break: every line on standard error is one of PRISM's."""
+    assert "Traceback" not in ended.out + ended.err
+    assert ended.code in codes, ended
+    assert all(line.startswith("prism: ") for line in ended.err.splitlines()), ended.err
+    return ended
+
+
+def damaged_copy(run: Undisturbed, random: Random, number: int) -> tuple[str, str]:
+    """Make a damaged copy of a run in `run`, and return the file and the damage: every file and damage in turn."""
+    names = sorted(path.name for path in run.path.iterdir())
+    while True:
+        shutil.rmtree("run", ignore_errors=True)
+        shutil.copytree(run.path, "run")
+        name, damage = names[number % len(names)], random.choice(DAMAGES)
+        if Path("run", name).stat().st_size == 0 and damage in {flip, cut, zero, swap_lines, change_digit}:
+            continue
+        try:
+            damage(Path("run", name), random)
+        except IndexError:  # a file without digits
+            continue
+        if run.has_damage(Path("run"), name):
+            return name, damage.__name__
+
+
+def trial(run: Undisturbed, name: str, prism: Prism) -> str:
+    """Verify and resume a damaged copy, and return what became of the damage.
+
+    Raises:
+        AssertionError: nobody has noticed it, or a command broke.
+    """
+    found = checked(prism("verify", "run", "--quiet"), {0, 1, 2})
+    resumed = checked(prism("resume", "run", "--quiet"), {0, 1, 2, 3, 5})
+    again = checked(prism("verify", "run", "--quiet"), {0, 1, 2})
+    is_cache = name in MENDED or name.startswith("checkpoint-")
+    if found.code == 0:
+        assert resumed.code == 0, resumed
+        assert name == "run.lock" or not run.has_damage(Path("run"), name), found.out
+    if resumed.code == 0 and is_cache and Path("run", JOURNAL).read_bytes() == run.journal:
+        assert (again.code, resumed.out.strip()) == (0, run.digest), again.out
+        return "mended"
+    assert found.code != 0 or again.code == 0
+    return "found"
+
+
+@pytest.mark.parametrize("kind", ["social", "economy", "live"])
+def test_damage_to_any_file_is_found_or_mended(
+    kind: str, undisturbed: dict[str, Undisturbed], tmp_path: Path, prism: Prism, size: Size
+) -> None:
+    random, outcomes = Random(20), Counter[str]()
+    for number in range(size(70, everyday=5)):
+        name, damage = damaged_copy(undisturbed[kind], random, number)
+        try:
+            outcomes[trial(undisturbed[kind], name, prism)] += 1
+        except AssertionError as error:
+            raise AssertionError(f"trial {number}: {damage} of {name}: {error}") from error
+    assert outcomes["found"]
+    assert outcomes["mended"]
+
+
+@pytest.mark.parametrize("kind", ["social", "economy"])
+def test_each_digit_of_the_rows_and_of_the_summary_counts(
+    kind: str, undisturbed: dict[str, Undisturbed], tmp_path: Path, prism: Prism, size: Size
+) -> None:
+    """A digit for another leaves a file that can be read."""
+    random, run = Random(21), undisturbed[kind]
+    shutil.copytree(run.path, "run")
+    for name in (ROUNDS, SUMMARY):
+        for _ in range(size(40, everyday=2)):
+            change_digit(Path("run", name), random)
+            if run.has_damage(Path("run"), name):
+                ended = checked(prism("verify", "run", "--quiet"), {1})
+                assert f"run/{name}: BAD: " in ended.out
+            shutil.copy(run.path / name, Path("run", name))
