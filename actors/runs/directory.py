@@ -46,16 +46,17 @@ RECORD_BYTES_MAX = 1 << 26
 """The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 LOG = "log.jsonl"
-GROWING = (LOG, "tape.sqlite")
-"""The files that grow while a run is under way, without hashes of their own."""
-SEALED_AT_END = (SUMMARY, *GROWING)
-"""The files that are whole only when a run has ended, and have no hashes in themselves or in a checkpoint."""
 
 UNSTARTED_FILES = {
     *(LOCK, CONFIG, MANIFEST, ANSWERS, PHASE),
     *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL, PHASE)),
 }
 """The files of a run whose journal does not exist yet. Its lock is created first."""
+
+
+def is_growing(name: str) -> bool:
+    """Return whether a file is a log, one that was set aside, or a tape: they grow while a run is under way."""
+    return name in {LOG, "tape.sqlite"} or name.startswith(f"{LOG}.")
 
 
 class RunDirectory:
@@ -132,11 +133,15 @@ class RunDirectory:
                 raise run_directory_error(error, f"{self.path / name}: cannot be read") from None
         return msgspec.structs.replace(manifest, sealed=sealed)
 
+    def growing(self) -> list[str]:
+        """Return the names of the files that grow while a run is under way, without hashes of their own."""
+        return sorted(path.name for path in self.path.iterdir() if is_growing(path.name))
+
     def seal_end(self) -> None:
         """Note in the manifest what the end of the run has left: its files, and its checkpoints by name."""
         checkpoints = tuple(checkpoint_names(RealDisk(self.path)))
         manifest = msgspec.structs.replace(self.manifest(), checkpoints=checkpoints)
-        self.write_manifest(self.with_seals(manifest, SEALED_AT_END))
+        self.write_manifest(self.with_seals(manifest, [SUMMARY, *self.growing()]))
 
     def broken_seals(self, manifest: Manifest) -> dict[str, str]:
         """Return `{file: its problem}` of the files that are not what they were when they were sealed."""

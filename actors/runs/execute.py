@@ -27,7 +27,7 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
-from actors.runs.directory import CONFIG, GROWING, SUMMARY, RunDirectory
+from actors.runs.directory import CONFIG, SUMMARY, RunDirectory, is_growing
 from actors.runs.manifest import (
     ERROR,
     FALLBACK_SHARE,
@@ -231,7 +231,7 @@ def _write_config(run: Run, opened: OpenOracle) -> None:
         run.manifest,
         oracle=opened.description,
         capabilities=opened.capabilities,
-        sealed={name: seal for name, seal in run.manifest.sealed.items() if name not in GROWING},
+        sealed={name: seal for name, seal in run.manifest.sealed.items() if not is_growing(name)},
         checkpoints=(),
     )
     run.directory.write_manifest(run.directory.with_seals(manifest, [CONFIG]))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from anyio import to_thread
 
 from actors.core.files import read_regular
 from actors.persistence.journal import JOURNAL
@@ -110,12 +111,13 @@ async def recompute(
         return without_replay(checked, f"not worked out again, because of {missing[0]}")
     if not checked.ticks:
         return checked
-    rows = RowsComparison(_content(directory))
+    rows = RowsComparison(await to_thread.run_sync(_content, directory))
     try:
         simulation = await replay(directory, checked.ticks, on_begin, rows.after_tick)
     except PrismError as error:
-        return _failed(directory, checked, error)
-    found = {ROUNDS: rows.problem, SUMMARY: _summary_problem(directory, simulation)}
+        return await to_thread.run_sync(_failed, directory, checked, error)
+    written = await to_thread.run_sync(directory.summary)
+    found = {ROUNDS: rows.problem, SUMMARY: _summary_problem(written, simulation)}
     return checked._replace(findings=[_compared(finding, found.get(finding.file)) for finding in checked.findings])
 
 
@@ -137,9 +139,8 @@ def _compared(finding: Finding, problem: str | None) -> Finding:
     return finding
 
 
-def _summary_problem(directory: RunDirectory, simulation: Simulation) -> str:
+def _summary_problem(written: dict[str, Any] | None, simulation: Simulation) -> str:
     """Return the first field of the summary that a replay gives otherwise; empty if there is none, or no summary."""
-    written = directory.summary()
     if written is None or written.get("ticks") != simulation.engine.tick:
         return ""  # of an earlier end of the run
     replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import anyio
+from anyio import to_thread
 
 from actors.core.errors import DivergedError, JournalError, RunDirectoryError, first_error
 from actors.core.messages import Decided
@@ -120,6 +121,36 @@ async def replay(
         RunDirectoryError: the journal does not have so many ticks.
         JournalError: the journal cannot be read.
     """
+    prepared = await to_thread.run_sync(_prepare, directory, until)
+    try:
+        simulation = await run_parts(
+            prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_tick
+        )
+    except DivergedError as error:
+        causes = _other_code(prepared.before, prepared.now, error.tick)
+        raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
+    if simulation is None:
+        raise JournalError(f"{directory.path}: has no tick to replay")
+    return simulation
+
+
+class _Prepared(NamedTuple):
+    """All that a replay needs, read from the disk.
+
+    Args:
+        before: the manifest on disk; `now`: the one that this code would write.
+    """
+
+    before: Manifest
+    now: Manifest
+    config: Config
+    domain: Domain
+    parts: list[Part]
+    record: Replay
+
+
+def _prepare(directory: RunDirectory, until: int | None) -> _Prepared:
+    """Read what a replay needs. Blocks."""
     manifest = directory.manifest()
     disk = RealDisk(directory.path)
     recovered = recover(disk, repair=False, before=0)
@@ -135,16 +166,7 @@ async def replay(
         directory.path, recovered.header, manifest, config, built.inputs, accept_settings=True
     )
     record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end))
-    try:
-        parts = parts_of(directory, config, ticks)
-        simulation = await run_parts(parts, config, built.domain, record, on_begin, on_tick)
-    except DivergedError as error:
-        raise DivergedError(
-            error.tick, "; ".join([error.difference, *_other_code(manifest, now, error.tick)])
-        ) from None
-    if simulation is None:
-        raise JournalError(f"{directory.path}: has no tick to replay")
-    return simulation
+    return _Prepared(manifest, now, config, built.domain, parts_of(directory, config, ticks), record)
 
 
 def _other_code(before: Manifest, now: Manifest, tick: int) -> list[str]:

@@ -20,7 +20,7 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, read_header, scan_journal
 from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.runs.compatibility import unaccepted
-from actors.runs.directory import CONFIG, GROWING, MANIFEST, NOT_AS_WRITTEN, SUMMARY, RunDirectory
+from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, RunDirectory
 from actors.runs.lock import LOCK
 from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
@@ -113,7 +113,7 @@ def _sealed(directory: RunDirectory, manifest: Manifest, findings: list[Finding]
         problem = broken.pop(finding.file, "") if finding.is_good else ""
         yield Finding(finding.file, False, problem) if problem else finding
     found = {finding.file for finding in findings}
-    for name in sorted({*broken, *manifest.sealed, *(name for name in GROWING if (directory.path / name).exists())}):
+    for name in sorted({*broken, *manifest.sealed, *directory.growing()}):
         if name in broken and name not in found:
             yield Finding(name, False, broken[name])
         elif name in manifest.sealed and name not in found:
