@@ -45,18 +45,13 @@ NOT_AS_WRITTEN = "is not what the run has written"
 RECORD_BYTES_MAX = 1 << 26
 """The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
-LOG = "log.jsonl"
+LOG, TAPE = "log.jsonl", "tape.sqlite"
 
 UNSTARTED_FILES = {
     *(LOCK, CONFIG, MANIFEST, ANSWERS, PHASE),
     *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL, PHASE)),
 }
 """The files of a run whose journal does not exist yet. Its lock is created first."""
-
-
-def is_growing(name: str) -> bool:
-    """Return whether a file is a log, one that was set aside, or a tape: they grow while a run is under way."""
-    return name in {LOG, "tape.sqlite"} or name.startswith(f"{LOG}.")
 
 
 class RunDirectory:
@@ -133,15 +128,27 @@ class RunDirectory:
                 raise run_directory_error(error, f"{self.path / name}: cannot be read") from None
         return msgspec.structs.replace(manifest, sealed=sealed)
 
-    def growing(self) -> list[str]:
-        """Return the names of the files that grow while a run is under way, without hashes of their own."""
-        return sorted(path.name for path in self.path.iterdir() if is_growing(path.name))
+    def logs(self) -> list[Path]:
+        """Return the log and the ones that were set aside. They are no files of the result, and are not sealed."""
+        return sorted(self.path.glob(f"{LOG}*"))
+
+    def is_tape_sealed(self) -> bool:
+        """Return whether the tape is the one that the end of the run has left."""
+        try:
+            return sha256_of(self.path / TAPE) == self.manifest().sealed.get(TAPE)
+        except (OSError, RunDirectoryError):
+            return False
+
+    def seal_tape(self) -> None:
+        """Seal a sealed tape again: a resume that did not begin may have opened it, which writes to it."""
+        if TAPE in (manifest := self.manifest()).sealed and not self.is_tape_sealed():
+            self.write_manifest(self.with_seals(manifest, [TAPE]))
 
     def seal_end(self) -> None:
         """Note in the manifest what the end of the run has left: its files, and its checkpoints by name."""
         checkpoints = tuple(checkpoint_names(RealDisk(self.path)))
         manifest = msgspec.structs.replace(self.manifest(), checkpoints=checkpoints)
-        self.write_manifest(self.with_seals(manifest, [SUMMARY, *self.growing()]))
+        self.write_manifest(self.with_seals(manifest, [SUMMARY, TAPE]))
 
     def broken_seals(self, manifest: Manifest) -> dict[str, str]:
         """Return `{file: its problem}` of the files that are not what they were when they were sealed."""

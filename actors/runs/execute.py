@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
-from actors.runs.directory import CONFIG, SUMMARY, RunDirectory, is_growing
+from actors.runs.directory import CONFIG, SUMMARY, TAPE, RunDirectory
 from actors.runs.manifest import (
     ERROR,
     FALLBACK_SHARE,
@@ -150,14 +150,28 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
         logs.tick = lambda: run.recorded.ticks
         async with in_threads(PhaseFile(directory.path)) as file:
             with heard_by(observed.hear, file.hear), ungrouped(), _telling_end(logs, phases):
-                summary = await _run(run, host._replace(observer=host.observer or observer), logs, phases)
+                async with _tape_kept(directory):
+                    summary = await _run(run, host._replace(observer=host.observer or observer), logs, phases)
                 await _write_summary(run, summary)
                 phases.enter(Phase.ENDED)
                 reason = summary.stopped_by or summary.status
                 emit(RunEnded(reason=reason, ticks=summary.ticks, digest=summary.digest))
     with _at_the_end():
-        await to_thread.run_sync(directory.seal_end)  # now that nothing more is written to the log
+        await to_thread.run_sync(directory.seal_end)
     return summary
+
+
+@asynccontextmanager
+async def _tape_kept(directory: RunDirectory) -> AsyncIterator[None]:
+    """Seal the tape again where the block raises before the run goes on, if it was the sealed one before."""
+    was_sealed = await to_thread.run_sync(directory.is_tape_sealed)
+    try:
+        yield
+    except BaseException:
+        if was_sealed:
+            with suppress(ActorError), anyio.CancelScope(shield=True):
+                await to_thread.run_sync(directory.seal_tape)
+        raise
 
 
 @contextmanager
@@ -231,7 +245,7 @@ def _write_config(run: Run, opened: OpenOracle) -> None:
         run.manifest,
         oracle=opened.description,
         capabilities=opened.capabilities,
-        sealed={name: seal for name, seal in run.manifest.sealed.items() if not is_growing(name)},
+        sealed={name: seal for name, seal in run.manifest.sealed.items() if name != TAPE},
         checkpoints=(),
     )
     run.directory.write_manifest(run.directory.with_seals(manifest, [CONFIG]))

@@ -30,6 +30,7 @@ NOT_COMPARED = frozenset(
     {
         # from a clock
         "wall_s",
+        "wall_activations",
         "latency_s_p50",
         "latency_s_p95",
         # of the processes that asked and crashed, which a replay does not
@@ -42,7 +43,9 @@ NOT_COMPARED = frozenset(
         "decisions_by_method",
         "fallbacks_by_reason",
         "crashes",
-        # of how the run ended
+        # of the processes of the run, and how it ended
+        "resumes",
+        "ticks_replayed",
         "status",
         "stopped_by",
     }

@@ -20,7 +20,7 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, read_header, scan_journal
 from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.runs.compatibility import unaccepted
-from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, RunDirectory
+from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, TAPE, RunDirectory
 from actors.runs.lock import LOCK
 from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
@@ -113,13 +113,13 @@ def _sealed(directory: RunDirectory, manifest: Manifest, findings: list[Finding]
         problem = broken.pop(finding.file, "") if finding.is_good else ""
         yield Finding(finding.file, False, problem) if problem else finding
     found = {finding.file for finding in findings}
-    for name in sorted({*broken, *manifest.sealed, *directory.growing()}):
-        if name in broken and name not in found:
-            yield Finding(name, False, broken[name])
-        elif name in manifest.sealed and name not in found:
-            yield Finding(name, True, "as it was written")
-        elif name not in found:
-            yield Finding(name, True, "has no hash before the run has ended", is_checked=False)
+    for name in sorted({*broken, *manifest.sealed} - found):
+        yield Finding(name, name not in broken, broken.get(name, "as it was written"))
+    if (directory.path / TAPE).exists() and TAPE not in manifest.sealed:
+        yield Finding(TAPE, True, "has no hash before the run has ended", is_checked=False)
+    for log in directory.logs():
+        detail = "a log is no result, and no two are equal" if log.is_file() else "is no regular file"
+        yield Finding(log.name, log.is_file(), detail, is_checked=False)
     if (lock := directory.path / LOCK).exists() and not lock.is_file():
         yield Finding(LOCK, False, "is no regular file")
 

@@ -172,6 +172,10 @@ def trial(run: Undisturbed, name: str, prism: Prism) -> str:
         AssertionError: nobody has noticed it, or a command broke.
     """
     found = checked(prism("verify", "run", "--quiet"), {0, 1, 2})
+    if name == "log.jsonl" and found.code == 0:
+        assert "run/log.jsonl: not checked: " in found.out or not Path("run", name).exists()
+        assert checked(prism("resume", "run", "--quiet"), {0}).out.strip() == run.digest
+        return "no result"
     resumed = checked(prism("resume", "run", "--quiet"), {0, 1, 2, 3, 5})
     again = checked(prism("verify", "run", "--quiet"), {0, 1, 2})
     is_cache = name in MENDED or name.startswith("checkpoint-")

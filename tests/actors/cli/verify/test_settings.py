@@ -72,7 +72,7 @@ def test_a_manifest_of_an_earlier_version_has_no_seal(run: Path, prism: Prism) -
     (run / MANIFEST).write_text(json.dumps(fields, indent=2) + "\n")
     told = lines(prism("verify", "run").out)
     assert told[MANIFEST] == "ok: seed and input files of the journal's header"
-    assert told["log.jsonl"] == "not checked: has no hash before the run has ended"
+    assert told["log.jsonl"].startswith("not checked: ")
     (run / MANIFEST).write_text(json.dumps({**fields, "seel": "0"}, indent=2) + "\n")
     assert lines(prism("verify", "run").out)[MANIFEST].startswith("BAD: is not what the run has written")
 
