@@ -158,3 +158,16 @@ def test_how_much_of_the_log_is_kept_is_no_part_of_a_run(small_run: Path, prism:
     digest = json.loads((small_run / "summary.json").read_text())["digest"]
     assert json.loads(Path("a/summary.json").read_text())["digest"] == digest
     assert json.loads(Path("a/manifest.json").read_text())["accepted"] == {}
+
+
+def test_a_resume_appends_to_the_log_and_sets_it_aside_at_its_limit(old: str, prism: Prism) -> None:
+    log = Path(old, "log.jsonl")
+    before = log.read_text()
+    assert prism("resume", old, "--ticks", "80", "--quiet").code == 0
+    assert log.read_text().startswith(before)
+    assert "run_resumed" in log.read_text()[len(before) :]
+    log.write_text('{"event": "long"}\n' * 1_000)
+    assert prism("resume", old, "--ticks", "90", "--quiet", "--set", "run.log_max_mb=0.01").code == 0
+    assert Path(old, "log.jsonl.1").read_text() == '{"event": "long"}\n' * 1_000
+    assert "run_resumed" in log.read_text()
+    assert prism("verify", old).code == 0

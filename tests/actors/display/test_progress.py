@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
 
 import msgspec
@@ -10,8 +11,10 @@ import pytest
 from rich.console import Console
 
 from actors.core.phase import Phase
-from actors.display.progress import Pace, facts, line, table
+from actors.display import progress as display
+from actors.display.progress import Pace, facts, line, show_progress, table
 from actors.display.words import duration
+from actors.logs.output import output
 from actors.runtime.simulation import Progress
 
 READING = Progress(
@@ -201,3 +204,33 @@ def test_ticks_that_are_done_again_are_no_pace() -> None:
     progress = pace.now()
     assert (pace.ticks_per_s, pace.transitions_per_s) == (2.0, 20.0)
     assert pace.eta_s(progress) == (1200 - 304) / 2.0
+
+
+class EndedError(Exception):
+    """The end of a display."""
+
+
+async def test_as_json_the_progress_is_an_object_a_line_and_never_a_live_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readings = iter([READING, READING, msgspec.structs.replace(READING, tick=600, cost_usd=0.25, is_replaying=True)])
+
+    def read() -> Progress:
+        try:
+            return next(readings)
+        except StopIteration:
+            raise EndedError from None
+
+    monkeypatch.setattr(output, "format", "json")
+    monkeypatch.setattr(display, "LINE_EVERY_S", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # for `rich`, this is a terminal
+    with pytest.raises(EndedError):
+        await show_progress(read)
+    first, second = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (first["event"], first["level"], first["tick"], first["ticks"]) == ("progress", "info", 300, 1200)
+    assert (first["oracle_waiting"], first["oracle_asked"], first["fallbacks"]) == (7, 3, 2)
+    assert first["agents_by_state"] == {"idle": 900, "scrolling": 100}
+    assert {"phase", "ticks_per_s", "transitions_per_s"} <= first.keys()
+    assert not {"cost_usd", "phase_reason", "clock_stands_s", "outage_reason"} & first.keys()
+    assert (second["tick"], second["cost_usd"]) == (600, 0.25)
+    assert "ticks_per_s" not in second
