@@ -42,6 +42,6 @@ def verify(path: Path, *, quick: bool, quiet: bool) -> None:
         checked = anyio.run(partial(with_progress, partial(recompute, directory, checked), quiet=quiet))
     for finding in checked.findings:
         file = finding.file if finding.is_input else path / finding.file
-        click.echo(f"{file}: {finding.verdict}: {finding.detail}")
+        click.echo(f"{file}: {finding.word}: {finding.detail}")
     if not checked.is_good:
         sys.exit(EXIT_DAMAGED)

@@ -44,7 +44,7 @@ class Finding(NamedTuple):
     is_checked: bool = True
 
     @property
-    def verdict(self) -> str:
+    def word(self) -> str:
         """The result in a word or two."""
         return ("ok" if self.is_checked else "not checked") if self.is_good else "BAD"
 
