@@ -39,8 +39,11 @@ COMMANDS = {
     ),
     "run": Named("actors.cli.run:run", "Run the simulation that CONFIG describes."),
     "resume": Named("actors.cli.resume:resume", "Resume the run in the directory RUN where its files end."),
-    "runs": Named("actors.cli.runs:runs", "List the runs in DIR (default: runs), or the one run that DIR is."),
-    "watch": Named("actors.cli.watch:watch", "Show a run that another process executes, by its metrics."),
+    "runs": Named(
+        "actors.cli.runs:runs",
+        "List the runs in DIR (default: runs), or the one run that DIR is; or show a question that one of them asked.",
+    ),
+    "watch": Named("actors.cli.watch:watch", "Show runs that other processes execute, by their metrics."),
     "replay": Named(
         "actors.cli.replay:replay",
         "Run the run in the directory RUN again, without a model, and compare it with its journal tick by tick.",

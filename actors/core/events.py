@@ -221,13 +221,18 @@ Listener = Callable[[Event], None]
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("_listeners", default=())
 
 
-def emit(event: Event) -> None:
-    """Tell the listeners of the current run of an event, and log it. The run's task and all that it starts have them.
+def tell(event: Event) -> None:
+    """Tell the listeners of the current run of an event. The run's task and all that it starts have them.
 
     A listener must not raise or wait.
     """
     for listener in _listeners.get():
         listener(event)
+
+
+def emit(event: Event) -> None:
+    """Tell the listeners of the current run of an event, and log it."""
+    tell(event)
     fields = msgspec.to_builtins(event)
     name = fields.pop("event")
     structlog.get_logger().log(LEVELS[event.level], name, actor=event.actor, **fields)

@@ -208,9 +208,9 @@ class RunDirectory:
             self.path.rmdir()
 
     def _has_warnings(self) -> bool:
-        """Return whether the log has more than the usual events of a run."""
-        lines = self.log.read_bytes().splitlines() if self.log.exists() else []
-        return any(b'"level": "info"' not in line for line in lines)
+        """Return whether the log has more than the usual events of a run. A line that a full disk has cut is none."""
+        lines = self.log.read_bytes().splitlines(keepends=True) if self.log.exists() else []
+        return any(line.endswith(b"\n") and b'"level": "info"' not in line for line in lines)
 
     def _has_begun(self) -> bool:
         """Return whether the journal has a tick."""

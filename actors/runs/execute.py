@@ -20,7 +20,7 @@ import structlog
 from anyio import to_thread
 
 from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
-from actors.core.events import Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by
+from actors.core.events import Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
 from actors.core.phase import Phase
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
@@ -183,16 +183,17 @@ async def _tape_kept(directory: RunDirectory) -> AsyncIterator[None]:
 
 @contextmanager
 def _telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
-    """Tell that the run has ended where the block raises."""
+    """Tell that the run has ended where the block raises; log it only if the run had begun, else no file changes."""
     try:
         yield
     except BaseException as error:
+        say = tell if phases.phase is Phase.STARTING else emit
         ticks = logs.tick() if logs.tick is not None else 0
         stop = _stop_of(BaseExceptionGroup("", [error]), ticks)
         reason = ERROR if stop is None else stop.reason
         detail = type(error).__name__ if stop is None else stop.detail
-        phases.enter(Phase.ENDED, reason)
-        emit(RunEnded(reason=reason, ticks=ticks, detail=detail))
+        phases.enter(Phase.ENDED, reason, say)
+        say(RunEnded(reason=reason, ticks=ticks, detail=detail))
         raise
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import anyio
 
-from actors.core.events import PhaseChanged, StallBegan, StallEnded, emit
+from actors.core.events import Event, PhaseChanged, StallBegan, StallEnded, emit
 from actors.core.phase import Phase
 
 EVERY_S = 0.25
@@ -77,14 +77,18 @@ class PhaseWatch:
         """The time for which the phase has lasted."""
         return self._clock() - self._since
 
-    def enter(self, phase: Phase, reason: str = "") -> None:
-        """Note the phase now, and tell if it has changed."""
+    def enter(self, phase: Phase, reason: str = "", say: Callable[[Event], None] = emit) -> None:
+        """Note the phase now, and tell if it has changed.
+
+        Args:
+            say: tells of it; by default it is logged, too.
+        """
         self.reason = reason
         if phase is self.phase:
             return
         before, after_s = self.phase, round(self.lasted_s, 3)
         self.phase, self._since = phase, self._clock()
-        emit(PhaseChanged(phase=phase, before=before, after_s=after_s, reason=reason))
+        say(PhaseChanged(phase=phase, before=before, after_s=after_s, reason=reason))
 
     async def run(self, standing: Callable[[], Standing], tick: Callable[[], int]) -> None:
         """Look at the phase until cancelled.

@@ -115,7 +115,7 @@ class SmallDisk:
         self.path = path
         path.mkdir()
         made = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(path)], capture_output=True, text=True, check=False
+            ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(path)], capture_output=True, text=True, check=False
         )
         if made.returncode:
             pytest.skip(f"no file system can be mounted here: {made.stderr.strip()}")

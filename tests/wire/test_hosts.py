@@ -29,7 +29,7 @@ async def test_servers_that_answer_alike_give_the_run_of_one_and_share_its_calls
     assert spread.digest == alone.digest
     assert spread.oracle_calls == alone.oracle_calls > 100
     assert spread.fallback_share == 0.0
-    assert 1.5 < shares[1] / shares[0] < 2.5
+    assert 1.2 < shares[1] / shares[0] < 3.0  # 1 without the weights
 
 
 @pytest.mark.parametrize("concurrency", ["fixed", "adaptive"])

@@ -17,6 +17,7 @@ ALLOWED = {
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
     "cli/backtest_plot.py": "its picture",
     "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
+    "cli/watch_view.py": "shows the numbers of a world, which have its own names in the metrics",
     "cli/templates.py": "the settings that a domain starts from",
     "testing/answers.py": "answers the questions of every domain",
     "testing/economist.py": "answers those of one",
