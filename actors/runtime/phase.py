@@ -19,7 +19,7 @@ ORACLE_S = 10.0
 """The wait of one tick for an answer from which the run waits for the oracle, although its server is not known to be
 away."""
 STALL_S = 30.0
-"""The time without a tick after which the run has stalled."""
+"""The time without a tick, beyond `run.tick_s`, after which the run has stalled."""
 
 
 class Standing(NamedTuple):
@@ -62,9 +62,11 @@ class PhaseWatch:
 
     Args:
         clock: seconds, from any start.
+        tick_s: the least time between two ticks, which is no stall.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, tick_s: float = 0.0) -> None:
+        self._stall_s = STALL_S + tick_s
         self.phase = Phase.STARTING
         self.reason = ""
         self._clock = clock
@@ -110,6 +112,6 @@ class PhaseWatch:
             if self._has_stalled:
                 emit(StallEnded(lasted_s=round(since_s, 3)))
             self._tick, self._moved, self._has_stalled = tick, now, False
-        elif since_s >= STALL_S and not self._has_stalled:
+        elif since_s >= self._stall_s and not self._has_stalled:
             self._has_stalled = True
             emit(StallBegan(phase=self.phase, since_s=round(since_s, 3)))

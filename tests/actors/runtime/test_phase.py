@@ -60,15 +60,17 @@ def test_a_change_is_told_once_with_the_time_before_it(logged: list[EventDict]) 
     assert (watch.phase, watch.reason, watch.lasted_s) == (Phase.RUNNING, "", 0.0)
 
 
-def test_a_stall_is_told_when_it_begins_and_when_it_ends(logged: list[EventDict]) -> None:
-    tick = 0
+@pytest.mark.parametrize("tick_s", [0.0, 60.0])
+def test_a_stall_is_told_when_it_begins_and_when_it_ends(tick_s: float, logged: list[EventDict]) -> None:
+    """The pause that the configuration asks for is none."""
+    tick, stall_s = 0, STALL_S + tick_s
 
     async def run() -> None:
         nonlocal tick
-        watch = PhaseWatch(anyio.current_time)
+        watch = PhaseWatch(anyio.current_time, tick_s)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch.run, lambda: Standing(Phase.RUNNING), lambda: tick)
-            for pause_s in (STALL_S - 1.0, STALL_S + 5.0, 1.0):  # the second tick comes too late
+            for pause_s in (stall_s - 1.0, stall_s + 5.0, 1.0):  # the second tick comes too late
                 await anyio.sleep(pause_s)
                 tick += 1
             await anyio.sleep(1.0)
@@ -77,6 +79,6 @@ def test_a_stall_is_told_when_it_begins_and_when_it_ends(logged: list[EventDict]
     run_scheduled(1, run)
     began, ended = (event for event in logged if event["event"].startswith("stall_"))
     assert (began["event"], began["phase"]) == ("stall_began", "running")
-    assert STALL_S <= began["since_s"] <= STALL_S + EVERY_S
+    assert stall_s <= began["since_s"] <= stall_s + EVERY_S
     assert ended["event"] == "stall_ended"
-    assert ended["lasted_s"] == pytest.approx(STALL_S + 5.0, abs=2 * EVERY_S)
+    assert ended["lasted_s"] == pytest.approx(stall_s + 5.0, abs=2 * EVERY_S)
