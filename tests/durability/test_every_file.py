@@ -23,7 +23,7 @@ from tests.tiers import Size
 pytestmark = [pytest.mark.long, pytest.mark.network]
 
 ECONOMY = """
-simulation: {domain: economy, rounds: 9, seed: 5}
+simulation: {domain: economy, rounds: 9, ticks_per_round: 2, seed: 5}
 oracle: {lookahead_ticks: 0}
 run: {checkpoint_every_ticks: 3, sync: false}
 """
