@@ -63,6 +63,11 @@ class Prometheus:
             if each["state"] == "firing"
         }
 
+    def descriptions(self, alert: str) -> dict[str, str]:
+        """Return `{instance: description}` of an alert, where it fires now."""
+        found = [each for each in self._get("alerts")["alerts"] if each["labels"]["alertname"] == alert]
+        return {each["labels"].get("instance", ""): each["annotations"]["description"] for each in found}
+
     def ever_fired(self, window: str) -> dict[tuple[str, str], int]:
         """Return `{(alert, instance): evaluations at which it fired}` over a window such as `30m`."""
         found = self.query(f'count_over_time(ALERTS{{alertstate="firing"}}[{window}])')
@@ -95,8 +100,8 @@ def prometheus(
 
     Args:
         targets: host:port each.
-        quick: run faster than shipped, and scrape four times a second.
-        speed: how many times as fast.
+        quick: run faster than shipped; it scrapes as often as it evaluates the rules.
+        speed: how many times as fast. For 60, that is four times a second.
 
     Raises:
         FileNotFoundError: it is not installed.
@@ -143,7 +148,8 @@ def _configuration(directory: Path, speed: int) -> Path:
     (job,) = config["scrape_configs"]
     job["file_sd_configs"] = [{"files": [TARGETS], "refresh_interval": "1s"}]
     if speed != 1:
-        config["global"] = {"scrape_interval": "250ms", "scrape_timeout": "250ms", "evaluation_interval": "250ms"}
+        every = f"{15_000 // speed}ms"
+        config["global"] = {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every}
     path = directory / "prometheus.yml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     return path

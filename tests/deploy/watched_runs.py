@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
 from tests.deploy.tools import eventually
 from tests.paths import ROOT
+
+SLOW_DISK = Path(__file__).parent / "slow_disk.c"
 
 
 class WatchedRun:
@@ -43,22 +46,53 @@ class WatchedRun:
         self.process.wait()
 
 
+def options(settings: Mapping[str, object]) -> list[str]:
+    """Return the options of `prism run` for these settings."""
+    return [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+
+
 @contextmanager
-def watched_run(path: Path, config: Path, settings: Mapping[str, object]) -> Iterator[WatchedRun]:
-    """Return a run of this configuration with these settings, once it can be scraped."""
-    chosen = {"metrics.enabled": "true", "metrics.port": 0, **settings}
-    overrides = [part for key, value in chosen.items() for part in ("--set", f"{key}={value}")]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PRISM_")}
-    command = [sys.executable, "-m", "actors.cli", "run", str(config), "--quiet", "--out", str(path), *overrides]
-    errors = path.with_suffix(".err")
-    with errors.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=output)
+def prism(
+    errors: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Provide a process of `prism`, which is killed at the end of the block.
+
+    Args:
+        errors: the file for its standard error.
+        environment: variables over those of this process, without its own PRISM_*.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PRISM_")}
+    command = [sys.executable, "-m", "actors.cli", *arguments]
+    with errors.open("ab") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**inherited, **(environment or {})}, stdout=subprocess.DEVNULL, stderr=output
+        )
     try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def watched_run(
+    path: Path, config: Path, settings: Mapping[str, object], environment: Mapping[str, str] | None = None
+) -> Iterator[WatchedRun]:
+    """Return a run of this configuration with these settings, once it can be scraped."""
+    chosen = options({"metrics.enabled": "true", "metrics.port": 0, **settings})
+    errors = path.with_suffix(".err")
+    with prism(errors, "run", str(config), "--quiet", "--out", str(path), *chosen, environment=environment) as process:
         address = path / ADDRESS
         eventually(lambda: address.exists() or process.poll() is not None, f"the metrics of {path.name}")
         assert process.poll() is None, errors.read_text(encoding="utf-8")
         url = msgspec.json.decode(address.read_bytes(), type=Address).url
         yield WatchedRun(path, process, url.removeprefix("http://"))
-    finally:
-        process.kill()
-        process.wait()
+
+
+def slow_disk(directory: Path) -> Mapping[str, str]:
+    """Return the variables that preload `slow_disk.c`, compiled into this directory."""
+    compiler, library = shutil.which("cc"), directory / "slow_disk.so"
+    assert compiler is not None
+    arguments: Sequence[str] = ["-shared", "-fPIC", "-O1", "-o", str(library), str(SLOW_DISK)]
+    subprocess.run([compiler, *arguments], check=True)
+    return {"LD_PRELOAD": str(library)}

@@ -1,0 +1,208 @@
+"""A real Prometheus with the shipped rules, sixty times as fast, over runs in real trouble: each alert is caused."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
+from deploy.prometheus_process import Prometheus, prometheus
+from tests.deploy.tools import eventually, needs
+from tests.deploy.watched_runs import WatchedRun, slow_disk, watched_run
+from tests.paths import ROOT
+
+CONFIG = ROOT / "configs" / "default.yaml"
+Settings = Mapping[str, object]
+SOCIAL: Settings = {
+    "simulation.rounds": 100000,
+    "population.size": 100,
+    "run.tick_s": 0.05,
+    "run.checkpoint_every_ticks": 100,
+}
+REFUSES = ServerSettings(faults=FaultPlan(shares={Fault.BUSY: 1.0}))
+HANGS = ServerSettings(faults=FaultPlan(shares={Fault.HANG: 1.0}))
+
+pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
+
+
+class Watch:
+    """A Prometheus, and the runs that it watches.
+
+    Args:
+        server: the Prometheus.
+        directory: of the runs.
+    """
+
+    def __init__(self, server: Prometheus, directory: Path) -> None:
+        self.server = server
+        self.directory = directory
+        self._targets: list[str] = []
+
+    def scrape(self, run: WatchedRun) -> None:
+        """Scrape a run from now on, and wait for its first scrape."""
+        self._targets.append(run.target)
+        self.server.scrape(self._targets)
+        seen = f'prism_run_phase{{instance="{run.target}"}}'
+        eventually(lambda: self.server.query(seen), f"a scrape of {run.path.name}")
+
+    def drop(self, run: WatchedRun) -> None:
+        """Take a run off the list of targets."""
+        self._targets.remove(run.target)
+        self.server.scrape(self._targets)
+
+    def has_fired(self, alert: str, run: WatchedRun) -> bool:
+        """Return whether the alert fires for this run."""
+        return (alert, run.target) in self.server.firing()
+
+    def expect(self, alert: str, run: WatchedRun) -> None:
+        """Wait until the alert fires for this run."""
+        eventually(lambda: self.has_fired(alert, run), f"{alert} of {run.path.name}")
+
+    @contextmanager
+    def run(
+        self, name: str, settings: Settings | None = None, environment: Mapping[str, str] | None = None
+    ) -> Iterator[WatchedRun]:
+        """Provide a run that is scraped until the end of the block."""
+        with watched_run(self.directory / name, CONFIG, {**SOCIAL, **(settings or {})}, environment) as run:
+            self.scrape(run)
+            try:
+                yield run
+            finally:
+                self.drop(run)
+
+
+@pytest.fixture(scope="module")
+def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watch]:
+    """A Prometheus without a target yet."""
+    directory = tmp_path_factory.mktemp("alerts")
+    with prometheus(directory, [], quick=True) as server:
+        eventually(server.is_ready, "Prometheus")
+        yield Watch(server, directory)
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    """A model's server that answers at once."""
+    with ModelServer(ServerSettings(latency=Latency(mean_s=0.01))) as server:
+        yield server
+
+
+def asks(server: ModelServer, settings: Settings | None = None) -> Settings:
+    """Return the settings of a run that asks this server."""
+    return {"oracle.backend": "ollama", "llm.host": server.url, **(settings or {})}
+
+
+def under_way(run: WatchedRun) -> None:
+    eventually(run.is_under_way, f"the first tick of {run.path.name}")
+
+
+def killed(watch: Watch, run: WatchedRun) -> None:
+    run.kill()
+
+
+def frozen(watch: Watch, run: WatchedRun) -> None:
+    run.process.send_signal(signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("happens", [killed, frozen], ids=lambda each: each.__name__)
+def test_a_run_that_is_not_there_any_more_is_gone(watch: Watch, happens: Callable[[Watch, WatchedRun], None]) -> None:
+    with watch.run(happens.__name__) as run:
+        under_way(run)
+        assert not watch.has_fired("PrismRunGone", run)
+        happens(watch, run)
+        watch.expect("PrismRunGone", run)
+
+
+def test_a_run_whose_target_is_dropped_with_it_is_gone_all_the_same(watch: Watch) -> None:
+    with watch.run("dropped") as run:
+        under_way(run)
+        run.kill()
+    eventually(lambda: not watch.server.query(f'up{{instance="{run.target}"}}'), "a target that is none any more")
+    watch.expect("PrismRunGone", run)
+
+
+def test_a_start_that_hangs_at_a_server_that_accepts_and_is_silent(watch: Watch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        host = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with watch.run("start", {"oracle.backend": "ollama", "llm.host": host, "llm.timeout_s": 600}) as run:
+            watch.expect("PrismStartHangs", run)
+
+
+def test_a_run_waits_for_a_server_that_does_not_answer_and_for_one_that_is_away(
+    watch: Watch, model: ModelServer
+) -> None:
+    away = ModelServer()
+    with ExitStack() as stack:
+        stack.enter_context(away)
+        slow = asks(model, {"llm.timeout_s": 600, "oracle.deadline_s": 600})
+        waits = stack.enter_context(watch.run("waits", slow))
+        left = stack.enter_context(watch.run("left", asks(away)))
+        under_way(waits)
+        under_way(left)
+        model.settings = HANGS
+        away.__exit__(None, None, None)
+        watch.expect("PrismWaitingForOracle", waits)
+        watch.expect("PrismWaitingForOracle", left)
+        said = watch.server.descriptions("PrismWaitingForOracle")
+        assert said[waits.target].endswith("The server is there, and an answer takes long.")
+        assert said[left.target].endswith("The server is away: connection_error.")
+        assert not watch.has_fired("PrismRunStalled", waits)
+        assert not watch.has_fired("PrismBreakerOpen", left)
+
+
+def test_a_run_whose_server_stays_away_has_ended_early(watch: Watch) -> None:
+    away = ModelServer()
+    with away, watch.run("outage", asks(away, {"oracle.outage_patience_s": 3})) as run:
+        under_way(run)
+        away.__exit__(None, None, None)
+        watch.expect("PrismRunEndedEarly", run)
+        assert run.process.wait(60) != 0
+        assert (
+            watch.server.query(f'ALERTS{{alertname="PrismRunEndedEarly", instance="{run.target}"}}')[0].labels["reason"]
+            == "outage"
+        )
+        assert not watch.has_fired("PrismRunGone", run)
+
+
+@needs("cc")
+def test_a_run_waits_for_a_disk_that_hangs_and_does_not_stop_while_it_does(watch: Watch, tmp_path: Path) -> None:
+    hangs = tmp_path / "hangs"
+    environment = {**slow_disk(tmp_path), "DISK_HANGS_WHILE": str(hangs)}
+    with watch.run("hung-disk", environment=environment) as run:
+        under_way(run)
+        hangs.touch()
+        watch.expect("PrismWaitingForDisk", run)
+        run.process.send_signal(signal.SIGTERM)
+        watch.expect("PrismStopHangs", run)
+        hangs.unlink()
+        assert run.process.wait(60) == 128 + signal.SIGTERM
+
+
+@needs("cc")
+def test_a_disk_that_takes_more_than_a_second_a_write_is_slow(watch: Watch, tmp_path: Path) -> None:
+    with watch.run("slow-disk", environment={**slow_disk(tmp_path), "DISK_DELAY_MS": "1300"}) as run:
+        watch.expect("PrismDiskSlow", run)
+        assert not watch.has_fired("PrismWaitingForDisk", run)
+
+
+def test_a_limit_at_its_floor_with_questions_that_wait(watch: Watch, model: ModelServer) -> None:
+    adaptive = asks(model, {"oracle.concurrency": "adaptive", "oracle.max_concurrency": 4})
+    with watch.run("floor", adaptive) as run:
+        under_way(run)
+        model.settings = REFUSES
+        watch.expect("PrismConcurrencyAtFloor", run)
+
+
+def test_a_budget_that_is_nearly_spent_and_one_that_will_not_last(watch: Watch, model: ModelServer) -> None:
+    with (
+        watch.run("spent", asks(model, {"oracle.max_calls": 20})) as spent,
+        watch.run("brief", asks(model, {"oracle.max_calls": 100_000})) as brief,
+    ):
+        watch.expect("PrismBudgetNearlySpent", spent)
+        watch.expect("PrismBudgetEndsFirst", brief)
+        assert not watch.has_fired("PrismBudgetNearlySpent", brief)
