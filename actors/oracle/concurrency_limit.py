@@ -69,9 +69,11 @@ class AdaptiveLimit:
     BACKOFF = 0.7
     SAMPLES = 40
     """The fewest answers in a window. It is at least twice the limit too, so every slot is used about twice."""
-    LATEST, SIGNS, IN_A_ROW = 20, 5, 3
-    """It backs off at 5 signs of overload in the latest 20 calls, or at 3 in a row. Where one call in ten hangs at any
-    number of calls, 3 in 20 would come by chance at every third look, and the limit would fall to 1."""
+    LATEST, SIGNS = 20, 16
+    """It backs off at 16 signs of overload in the latest 20 calls. A server that hangs in one call of ten, or refuses a
+    few in a row now and then, does so at any number of calls: at signs that come by chance, such as 5 in 20 or 3 in a
+    row, the limit would fall to 1, and stay there. An overloaded server refuses nearly all, because a refusal is quick.
+    """
     PAUSE_WINDOWS = 3
     """Windows between a step that was undone and the next one."""
 
@@ -117,8 +119,7 @@ class AdaptiveLimit:
             self._open_window(now)
 
     def _is_overloaded(self) -> bool:
-        latest = list(self._latest)
-        return sum(latest) >= self.SIGNS or (len(latest) >= self.IN_A_ROW and all(latest[-self.IN_A_ROW :]))
+        return sum(self._latest) >= self.SIGNS
 
     def _move(self, goodput: float) -> None:
         if self._pause > 0:

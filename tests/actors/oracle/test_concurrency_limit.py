@@ -6,6 +6,7 @@ import heapq
 import math
 from collections.abc import Callable
 from functools import partial
+from random import Random
 from statistics import median
 
 import pytest
@@ -82,10 +83,10 @@ def test_an_overload_takes_a_third_off_once_for_all_calls_under_way(reason: str)
 
 def test_a_second_overload_after_those_calls_takes_another_third() -> None:
     limit = AdaptiveLimit(MOST, start=20)
-    for _ in range(3 + 19):
+    for _ in range(AdaptiveLimit.SIGNS + 19):
         limit.ended("overloaded", 20, 1.0)
     assert limit.limit == 14
-    for _ in range(3):
+    for _ in range(AdaptiveLimit.SIGNS):
         limit.ended("overloaded", 20, 1.0)
     assert limit.limit == 10
 
@@ -97,11 +98,27 @@ def test_an_isolated_timeout_takes_nothing_off() -> None:
     assert limit.limit == 20
 
 
-def test_a_quarter_of_timeouts_takes_a_third_off() -> None:
+def test_four_timeouts_of_five_take_a_third_off() -> None:
     limit = AdaptiveLimit(MOST, start=20)
     for number in range(20):
-        limit.ended("timeout" if number % 4 == 0 else "server_error", 20, float(number))
+        limit.ended("timeout" if number % 5 else "server_error", 20, float(number))
     assert limit.limit == 14
+
+
+@pytest.mark.parametrize("faults", [{"p_timeout": 0.1}, {"p_timeout": 0.2}, {"p_refused": 0.1}])
+def test_faults_that_come_at_any_number_of_calls_do_not_pull_it_down(faults: dict[str, float]) -> None:
+    """Hangs by chance, and 503s that come three in a row: 5,000 calls end at a limit from 20 on, which never falls."""
+    random, limit, calls = Random(7), AdaptiveLimit(MOST, start=20), 0
+    while calls < 5000:
+        draw = random.random()
+        if draw < faults.get("p_refused", 0.0):
+            reasons: list[str | None] = ["overloaded"] * 3
+        else:
+            reasons = ["timeout" if draw < faults.get("p_timeout", 0.0) else None]
+        for reason in reasons:
+            limit.ended(reason, 1, 1.0)  # one call under way says nothing about a limit of 20
+        calls += len(reasons)
+    assert limit.limit == 20
 
 
 def test_it_never_goes_below_one_or_above_the_most() -> None:
