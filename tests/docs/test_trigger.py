@@ -26,6 +26,9 @@ TICKS = 60
 AFTER_THE_LAST_TICK = ("actors/logs/", "actors/core/files.py", "actors/runs/directory.py", "actors/runs/manifest.py")
 """What threads do when the run has ended: its log is closed, its summary written, its files sealed."""
 
+BY_THE_CLOCK = {"actors/runtime/phase.py"}
+"""What is called four times a second: a quick run may end before that."""
+
 
 class ModuleObserver(Observer):
     """Notes the files whose functions are called from the end of the first tick to the end of the last.
@@ -74,4 +77,4 @@ def test_the_page_names_the_modules_that_a_tick_passes_through(
     passed = {file for file in passed if not file.startswith(AFTER_THE_LAST_TICK)}
     page = read(ROOT / "docs" / "trigger.md").partition("\n## When a call fails\n")[0]  # nothing fails in this run
     named = set(re.findall(r"`(actors/[\w/]+\.py)`", page))
-    assert (sorted(named - passed), sorted(passed - named)) == ([], [])
+    assert (sorted(named - passed - BY_THE_CLOCK), sorted(passed - named)) == ([], [])
