@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import msgspec
 import structlog
@@ -197,21 +197,20 @@ class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
     detail: str = ""
 
 
-AnyEvent = (
-    RunStarted
-    | RunResumed
-    | RunForked
-    | PhaseChanged
-    | StallBegan
-    | StallEnded
-    | BreakerOpened
-    | BreakerClosed
-    | LimitChanged
-    | CheckpointWritten
-    | SpendWarning
-    | RunEnded
+EVENTS: tuple[type[Event], ...] = (
+    RunStarted,
+    RunResumed,
+    RunForked,
+    PhaseChanged,
+    StallBegan,
+    StallEnded,
+    BreakerOpened,
+    BreakerClosed,
+    LimitChanged,
+    CheckpointWritten,
+    SpendWarning,
+    RunEnded,
 )
-EVENTS: tuple[type[Event], ...] = get_args(AnyEvent)
 """All kinds of events."""
 
 FILE_ONLY = frozenset(event.name() for event in EVENTS if event.level in {"debug", "info"})
@@ -235,10 +234,7 @@ def emit(event: Event) -> None:
     tell(event)
     fields = msgspec.to_builtins(event)
     name = fields.pop("event")
-    structlog.get_logger().log(LEVELS[event.level], name, actor=event.actor, **fields)
-
-
-LEVELS: dict[Level, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+    getattr(structlog.get_logger(), event.level)(name, actor=event.actor, **fields)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from actors.persistence.oracle_log import create_answers
 from actors.persistence.recovery import recover
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.execute import Run
-from actors.runs.manifest import manifest_of
+from actors.runs.manifest import OWN_PACKAGE, manifest_of
 from prism.config import Config
 
 
@@ -27,7 +27,7 @@ def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> R
     disk = RealDisk(directory.path, syncs=config.run.sync)
     with directory.writing():
         create_answers(disk)
-        create_journal(disk, header_of(config, built.inputs, built.domain.size, version("prism-sim")))
+        create_journal(disk, header_of(config, built.inputs, built.domain.size, version(OWN_PACKAGE)))
     recovered = recover(disk)
     return Run(
         directory=directory,

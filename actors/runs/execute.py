@@ -40,6 +40,7 @@ from actors.runs.manifest import (
     FALLBACK_SHARE,
     NO_ANSWER,
     OUTAGE,
+    OWN_PACKAGE,
     REFUSED,
     SPEND_CAP,
     UNAVAILABLE,
@@ -235,7 +236,7 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
 
 def _beginning(run: Run, oracle: str) -> Event:
     """Return the event with which a process takes up a run."""
-    ticks, release, length = run.recorded.ticks, run.manifest.packages["prism-sim"], run.config.simulation.length
+    ticks, release, length = run.recorded.ticks, run.manifest.packages[OWN_PACKAGE], run.config.simulation.length
     forks, resumed = run.manifest.forks, run.manifest.resumed
     if forks and resumed == (ticks,) and forks[-1].tick == ticks:
         return RunForked(parent=forks[-1].parent, from_tick=ticks, ticks=length, oracle=oracle, version=release)

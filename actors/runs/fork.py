@@ -29,7 +29,7 @@ from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import checkpoint_of
 from actors.runs.compatibility import PAST, changed_settings
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.manifest import Fork, manifest_of
+from actors.runs.manifest import OWN_PACKAGE, Fork, manifest_of
 from actors.runs.replay import copy_state, replay
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, read_rows, starts_of, write_rows
@@ -191,7 +191,7 @@ async def _write_past(branch: Branch, future: Simulation) -> None:
             target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
         target.sync(ANSWERS)
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
-        create_journal(target, header_of(future.config, built.inputs, built.domain.size, version("prism-sim")))
+        create_journal(target, header_of(future.config, built.inputs, built.domain.size, version(OWN_PACKAGE)))
         header_end = target.size(JOURNAL)
         _, first = read_header(source)
         end = first

@@ -40,7 +40,7 @@ class FoundQuestion(NamedTuple):
 def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuestion | None:
     """Return the question of a run that has an id; None if there is none.
 
-    It reads the journal up to the question's effect, about a gigabyte a second, and the oracle's log.
+    It reads the journal up to the question's effect, which takes 2 to 15 seconds a gigabyte, and the oracle's log.
 
     Args:
         path: the run's directory.
