@@ -80,6 +80,8 @@ def test_pages_that_take_long_are_limited_and_hold_up_no_probe(serve: Serve) -> 
         asking = [connect(server, clients) for _ in range(ANSWERED_MAX)]
         for each in asking:
             each.sendall(GET_METRICS)
+        # Before it reads this, the server has read all that was sent, but perhaps not what came while it accepted this.
+        assert ask(server, "/healthz").body == "ok\n"
         for _ in range(ANSWERED_AT_ONCE):
             assert gate.begun.acquire(timeout=HANG_S)
         assert until(lambda: ask(server).status == 503)
