@@ -13,6 +13,7 @@ MINUTES ?= 20
 # slow tier, whose fixtures are dear.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
+QUICK := $(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
 .PHONY: help run quick test coverage test-slow test-model lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
@@ -65,13 +66,13 @@ run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=...
 	@$(BIN)/prism run $(CONFIG)
 
 quick: $(READY) ## the tests that need no socket, no other process and no whole runs (about 30 seconds)
-	$(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
+	$(QUICK)
 
 test: $(READY) ## what has to pass before a push
 	$(PYTEST) --dist worksteal -m "not slow"
 
-coverage: $(READY) ## the tests in one process, and the share of the code that they run (all tests: 98%)
-	$(PYTEST) --dist worksteal -m "not slow and not network and not process" $(COVERED)
+coverage: $(READY) ## the tests of `make quick`, and the share of the code that they run (all tests: 98%)
+	$(QUICK) $(COVERED)
 
 test-slow: $(READY) ## the rest: soaks, kills, a real Prometheus, and all schedules and crashes instead of some
 	$(PYTEST) --dist loadfile -m "slow or sized" --full
