@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.sparkline import Sparklines, read_paths
+from actors.core.ends import DONE, DONE_WITH_FALLBACKS
 from actors.display.words import duration, usd
 from actors.runs.rounds_csv import ROUNDS
-from actors.runs.summary import DONE, DONE_WITH_FALLBACKS, Summary
+from actors.runs.summary import Summary
 from prism.llm import OracleStatistics
 
 BAR_WIDTH = 24

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.report import render
+from actors.core.ends import FALLBACK_SHARE, SPEND_CAP
 from actors.core.errors import ungrouped
 from actors.display.progress import show_progress
 from actors.display.starting import GREETING, step_shown
@@ -26,7 +27,6 @@ from actors.persistence.journal import JOURNAL
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, execute
 from actors.runs.lock import locked
-from actors.runs.manifest import FALLBACK_SHARE, SPEND_CAP
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary

@@ -175,18 +175,11 @@ class SpendWarning(Event, frozen=True, kw_only=True, tag="spend_warning"):
     most: float
 
 
-ENDS = (
-    *("done", "done_with_fallbacks", "SIGINT", "SIGTERM", "SIGHUP", "spend_cap", "fallback_share"),
-    *("outage", "refused", "no_answer", "unavailable", "error"),
-)
-"""The reasons for which a run ends."""
-
-
 class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
     """The run has ended, for this process.
 
     Args:
-        reason: one of `ENDS`.
+        reason: one of `actors.core.ends.ENDS`.
         ticks: ticks committed.
         digest: after them; empty if it ended in an error.
     """

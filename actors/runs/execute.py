@@ -19,6 +19,7 @@ import msgspec
 import structlog
 from anyio import to_thread
 
+from actors.core.ends import ERROR, FALLBACK_SHARE, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE
 from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
 from actors.core.events import Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
 from actors.core.phase import Phase
@@ -35,18 +36,7 @@ from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
 from actors.runs.directory import CONFIG, SUMMARY, TAPE, RunDirectory
-from actors.runs.manifest import (
-    ERROR,
-    FALLBACK_SHARE,
-    NO_ANSWER,
-    OUTAGE,
-    OWN_PACKAGE,
-    REFUSED,
-    SPEND_CAP,
-    UNAVAILABLE,
-    Manifest,
-    Stop,
-)
+from actors.runs.manifest import OWN_PACKAGE, Manifest, Stop
 from actors.runs.phase_file import PhaseFile
 from actors.runs.rounds_csv import RoundsWriter, cut_series
 from actors.runs.signals import StopOnSignal, StopSignal

@@ -12,13 +12,6 @@ import msgspec
 from actors.runs.code import code_sha256
 from prism.config import Config
 
-SPEND_CAP, FALLBACK_SHARE = "spend_cap", "fallback_share"
-OUTAGE, REFUSED, NO_ANSWER, UNAVAILABLE = "outage", "refused", "no_answer", "unavailable"
-"""The reasons, besides signals, for which a run stops before its last tick: its settings, or its oracle."""
-
-ERROR = "error"
-"""The end of a run by anything else. It is in no manifest: the run is as after a crash."""
-
 OWN_PACKAGE = "prism-sim"
 PACKAGES = (OWN_PACKAGE, "anyio", "igraph", "msgspec", "numpy", "xxhash")
 """The packages whose versions could change a result."""
@@ -47,7 +40,7 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         tick: ticks committed before it.
-        reason: the name of a signal, or one of the reasons above.
+        reason: the name of a signal, or another of `actors.core.ends`, but not an error.
         detail: what the server did, in a word; empty if no server is to blame.
     """
 

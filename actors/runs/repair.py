@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actors.core.ends import NO_ANSWER
 from actors.core.errors import RepairRefusedError, RunLockedError
 from actors.core.frames import Damage
 from actors.core.messages import Codec, QuestionName
@@ -26,7 +27,6 @@ from actors.runs.compatibility import changed_settings, is_safe
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.fork import Branch, branch_off
 from actors.runs.lock import holder_of
-from actors.runs.manifest import NO_ANSWER
 from actors.runs.resume import read_resolved
 from actors.runtime.simulation import Simulation
 from prism.agents import FALLBACKS, Question

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from actors.core.ends import SPEND_CAP
 from actors.core.errors import DamagedError, ForeignCheckpointError, ResumeRefusedError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.factory.domains import build_domain
@@ -20,7 +21,7 @@ from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible, upgrade_of
 from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
 from actors.runs.execute import Run
-from actors.runs.manifest import SPEND_CAP, Manifest
+from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, Coverage
 from actors.runtime.simulation import Simulation
 from prism.config import LENGTH_MAX, Config, load_config

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
+from actors.core.ends import DONE, DONE_WITH_FALLBACKS
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.statistics import statistics_of
 
-DONE, DONE_WITH_FALLBACKS, STOPPED = "done", "done_with_fallbacks", "stopped"
+STOPPED = "stopped"
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,8 @@ import anyio.lowlevel
 import msgspec
 from structlog.typing import EventDict
 
-from actors.core.events import ENDS, EVENTS, Event, PhaseChanged, RunEnded, emit, heard_by
+from actors.core.ends import ENDS
+from actors.core.events import EVENTS, Event, PhaseChanged, RunEnded, emit, heard_by
 from actors.core.phase import Phase
 from tests.paths import ROOT
 
