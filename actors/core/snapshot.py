@@ -26,10 +26,17 @@ Pairs = Mapping[tuple[str, str], int]
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """Tokens that a model has read and written."""
+    """Tokens that a model has read and written.
+
+    Args:
+        cached: those of the prompts that the server had in its cache.
+        wasted: those of calls whose answer was not used.
+    """
 
     prompt: int = 0
     completion: int = 0
+    cached: int = 0
+    wasted: int = 0
 
 
 class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +61,9 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         outage_s: `{reason: seconds for which questions have been held, because the server is away}`, for every reason.
         retries: `{reason: count}`, for every reason after which a question may be asked again.
         calls: `{outcome: calls to a model}`, for every outcome; `tokens`: tokens that it read and wrote.
-        cost_usd: the cost of the model; 0 without prices. These four are of the whole run, and count what is in its
-            files: a kill does not take back any of it.
+        cost_usd: the cost of the model; `wasted_usd`: that of calls whose answer was not used; both 0 without prices.
+            These four and `retries` are of the whole run, and count what is in its files: a kill does not take back any
+            of it.
         budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
         tick_s: the least seconds between the beginnings of two ticks.
         hosts: the state of each of several servers of the model; empty for one server, or none.
@@ -88,6 +96,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     calls: Mapping[str, int]
     tokens: Tokens
     cost_usd: float
+    wasted_usd: float
     budgets: Mapping[str, tuple[float, float]]
     tick_s: float
     hosts: tuple[HostState, ...]

@@ -23,7 +23,7 @@ from actors.metrics.http_server import OWN_CLIENT, Headers, MetricsServer, Page,
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.metrics.scrapes import Scrapes
-from actors.metrics.snapshot import Labels
+from actors.metrics.snapshot import Labels, Limits
 from prism.config import Config
 
 OF_PROMETHEUS = "X-Prometheus-Scrape-Timeout-Seconds"
@@ -77,7 +77,7 @@ class Endpoint:
         Args:
             run_id: the run's name, a label of every metric.
         """
-        metrics = Metrics(_labels(self._config, run_id))
+        metrics = Metrics(_labels(self._config, run_id), limits_of(self._config))
         self._exposition.add_run(metrics)
         self._metrics = metrics
         yield metrics
@@ -130,4 +130,15 @@ def _labels(config: Config, run_id: str) -> Labels:
         model="embedded" if backend == "choice" else config.llm.model,
         version=version("prism-sim"),
         python=platform.python_version(),
+    )
+
+
+def limits_of(config: Config) -> Limits:
+    """Return the limits of a run. A run that takes fallbacks by choice has none on their share."""
+    oracle = config.oracle
+    stops = oracle.mode == "pace" and oracle.on_outage != "fallback"
+    return Limits(
+        timeout_s=config.llm.timeout_s,
+        deadline_s=oracle.deadline_s,
+        fallback_share=oracle.max_fallback_share if stops else None,
     )

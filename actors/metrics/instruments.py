@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from actors.core.snapshot import FAILURES, RunSnapshot
-from actors.metrics.snapshot import Snapshot
+from actors.metrics.snapshot import Limits, Snapshot
 from actors.oracle.circuit_breaker import BreakerState
 from prism.agents import Source
 from prism.llm import HostState
@@ -29,12 +29,22 @@ Read = Callable[[Snapshot], Series | None]
 
 
 class Timing(NamedTuple):
-    """A histogram of durations, and the upper bounds of its buckets."""
+    """A histogram of durations.
+
+    Args:
+        bounds_s: upper bounds of its buckets, in every run.
+        limits: the names of the limits of a run that are bounds besides: so no quantile is interpolated across one.
+    """
 
     name: str
     labels: tuple[str, ...]
     bounds_s: tuple[float, ...]
     help: str
+    limits: tuple[Literal["timeout_s", "deadline_s"], ...] = ()
+
+    def bounds_in(self, limits: Limits) -> tuple[float, ...]:
+        """Return the upper bounds of the buckets in a run with these limits, ascending."""
+        return tuple(sorted({*self.bounds_s, *(float(getattr(limits, name)) for name in self.limits)}))
 
 
 TICK = Timing(
@@ -42,6 +52,7 @@ TICK = Timing(
     (),
     (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
     "Duration of ticks, with the wait for late answers.",
+    ("deadline_s",),
 )
 COMMIT = Timing(
     "prism_commit_duration_seconds",
@@ -54,6 +65,7 @@ QUEUE_WAIT = Timing(
     (),
     (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0),
     "Wait of questions before they were put to the oracle.",
+    ("deadline_s",),
 )
 CALL = Timing(
     "prism_llm_request_duration_seconds",
@@ -63,6 +75,7 @@ CALL = Timing(
         *(3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0),
     ),
     "Duration of calls to the oracle, by their outcome.",
+    ("timeout_s", "deadline_s"),
 )
 MAILBOX_WAIT = Timing(
     "prism_mailbox_wait_seconds",
@@ -158,6 +171,15 @@ def _tokens(now: Snapshot) -> Series:
     return {(model, "prompt"): tokens.prompt, (model, "completion"): tokens.completion}
 
 
+def _of_model(read: Callable[[RunSnapshot], float]) -> Callable[[Snapshot], Series]:
+    return lambda now: {(now.labels.model,): read(now.run)}
+
+
+def _fallback_limit(now: Snapshot) -> Series:
+    share = now.limits.fallback_share
+    return {} if share is None else {(): share}
+
+
 def _calls(now: Snapshot) -> Series:
     return {(now.labels.model, outcome): count for outcome, count in now.run.calls.items()}
 
@@ -216,10 +238,43 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     _counter("prism_llm_calls_total", _calls, "Calls to the model, by outcome.", ("model", "outcome")),
     _counter("prism_llm_tokens_total", _tokens, "Tokens read and written by the model.", ("model", "type")),
     _counter(
+        "prism_llm_cached_tokens_total",
+        _of_model(lambda run: run.tokens.cached),
+        "Tokens of prompts that the server had in its cache.",
+        ("model",),
+    ),
+    _counter(
+        "prism_llm_wasted_tokens_total",
+        _of_model(lambda run: run.tokens.wasted),
+        "Tokens of calls whose answer was not used.",
+        ("model",),
+    ),
+    _counter(
         "prism_llm_cost_usd_total",
-        lambda now: {(now.labels.model,): now.run.cost_usd},
+        _of_model(lambda run: run.cost_usd),
         "Cost of the model in US dollars, by llm.prices; 0 without prices.",
         ("model",),
+    ),
+    _counter(
+        "prism_llm_wasted_cost_usd_total",
+        _of_model(lambda run: run.wasted_usd),
+        "Cost of calls whose answer was not used, in US dollars, by llm.prices; 0 without prices.",
+        ("model",),
+    ),
+    _gauge(
+        "prism_llm_timeout_seconds",
+        _one(lambda now: now.limits.timeout_s),
+        "The longest time of a call to a model: llm.timeout_s.",
+    ),
+    _gauge(
+        "prism_oracle_deadline_seconds",
+        _one(lambda now: now.limits.deadline_s),
+        "The longest time from a question to its answer: oracle.deadline_s.",
+    ),
+    _gauge(
+        "prism_fallback_share_limit",
+        _fallback_limit,
+        "The share of fallbacks above which the run stops; only where it stops.",
     ),
     _gauge(
         "prism_llm_budget",

@@ -31,10 +31,13 @@ from actors.metrics.instruments import (
     TIMED,
 )
 from actors.metrics.mailboxes import MailboxTotals, TimedMailbox
-from actors.metrics.snapshot import Labels, Snapshot, TickEnd
+from actors.metrics.snapshot import Labels, Limits, Snapshot, TickEnd
 from prism.measure import Measure
 
 log = structlog.get_logger(__name__)
+
+NOTICED_LATE = 1.05
+"""The part of a limit, by which the end of a call may be noticed late and still count as at the limit."""
 
 
 class Metrics(Observer):
@@ -42,16 +45,18 @@ class Metrics(Observer):
 
     Args:
         labels: the labels of the run.
+        limits: its limits; some are bounds of buckets.
         clock: monotonic seconds; the same for every thread.
     """
 
-    def __init__(self, labels: Labels, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, labels: Labels, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self.lag = LoopLag(clock)
         self.snapshot: Snapshot | None = None
         """The latest snapshot, for any thread; None until there is a simulation."""
         self.is_under_way = False
         """True while the run has committed a tick and not ended; for any thread."""
         self._labels = labels
+        self._limits = limits
         self._clock = clock
         self._tasks = TaskCount(clock)
         self._published_at = self._measured_at = float("-inf")
@@ -71,9 +76,10 @@ class Metrics(Observer):
         self._journal_bytes = self._journal_ticks = 0
         self._checkpoint_s = 0.0
         self._tick, self._commit, self._queue_wait = (
-            Histogram(timing.bounds_s) for timing in (TICK, COMMIT, QUEUE_WAIT)
+            Histogram(timing.bounds_in(limits)) for timing in (TICK, COMMIT, QUEUE_WAIT)
         )
-        self._calls = {outcome: Histogram(CALL.bounds_s) for outcome in OUTCOMES}
+        self._calls = {outcome: Histogram(CALL.bounds_in(limits)) for outcome in OUTCOMES}
+        self._ends_calls = {"timeout": limits.timeout_s, "deadline": limits.deadline_s}
         self._waits = {name: Histogram(MAILBOX_WAIT.bounds_s) for name in TIMED}
 
     def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
@@ -120,8 +126,15 @@ class Metrics(Observer):
         self._queue_wait.observe(waited_s)
 
     def answered(self, reason: str, duration_s: float, tick: int) -> None:
-        """Count a call; a reason that is not in the closed set counts as `error`."""
+        """Count a call; a reason that is not in the closed set counts as `error`.
+
+        A call that a limit ends is measured a moment after the limit. That moment is left out, because it is the event
+        loop's: otherwise the call would be in the bucket above its limit.
+        """
         outcome = reason or "ok"
+        limit_s = self._ends_calls.get(outcome, duration_s)
+        if limit_s < duration_s <= limit_s * NOTICED_LATE:
+            duration_s = limit_s
         self._calls[outcome if outcome in self._calls else "error"].observe(duration_s, tick)
 
     def committed(self, duration_s: float, size: int, ticks: int = 1) -> None:
@@ -191,6 +204,7 @@ class Metrics(Observer):
     def _snapshot_of(self, now: RunSnapshot) -> Snapshot:
         return Snapshot(
             labels=self._labels,
+            limits=self._limits,
             active=self._active,
             run=now,
             committed=self._committed,

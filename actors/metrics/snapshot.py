@@ -31,6 +31,20 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
     python: str
 
 
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings that the numbers of a run are held against.
+
+    Args:
+        timeout_s: the longest time of a call to a model.
+        deadline_s: the longest time from a question to its answer.
+        fallback_share: the share of fallbacks above which the run stops; None if it does not.
+    """
+
+    timeout_s: float
+    deadline_s: float
+    fallback_share: float | None
+
+
 class TickEnd(NamedTuple):
     """A run at the end of a tick: what follows from its journal, and nothing of the tick after it.
 
@@ -60,6 +74,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     labels: Labels
+    limits: Limits
     active: bool
     run: RunSnapshot
     committed: TickEnd | None

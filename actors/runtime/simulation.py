@@ -40,7 +40,7 @@ from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.domain import Domain
 from prism.llm.question_id import TraceIds
-from prism.llm.spending import cost_usd
+from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
 from prism.statechart import Oracle
 
@@ -215,6 +215,7 @@ class Simulation:
             calls=calls_by_outcome(written),
             tokens=tokens_of(written),
             cost_usd=cost_usd(written, self.config.llm.prices) or 0.0,
+            wasted_usd=cost_usd(wasted(written), self.config.llm.prices) or 0.0,
             budgets=oracle.budgets,
             tick_s=self.config.run.tick_s,
             hosts=hosts_of(oracle.oracle),

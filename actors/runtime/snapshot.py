@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from actors.core.snapshot import CALL_OUTCOMES, FAILURES, FALLBACK_REASONS, Pairs, Tokens, state_pairs
 from prism.agents import MOVED, Source
 from prism.llm import HostState
-from prism.llm.spending import Spent
+from prism.llm.spending import Spent, wasted
 from prism.statechart import Statechart
 
 
@@ -56,7 +56,12 @@ def calls_by_outcome(spending: Iterable[Spent]) -> Mapping[str, int]:
 def tokens_of(spending: Iterable[Spent]) -> Tokens:
     """Return the tokens of calls to a model."""
     spending = tuple(spending)
-    return Tokens(sum(spent.prompt_tokens for spent in spending), sum(spent.completion_tokens for spent in spending))
+    return Tokens(
+        prompt=sum(spent.prompt_tokens for spent in spending),
+        completion=sum(spent.completion_tokens for spent in spending),
+        cached=sum(spent.cached_tokens for spent in spending),
+        wasted=sum(spent.tokens for spent in wasted(spending)),
+    )
 
 
 def hosts_of(oracle: object) -> tuple[HostState, ...]:

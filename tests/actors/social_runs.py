@@ -27,7 +27,7 @@ SMALL = Config(
 Ask = Callable[[Oracle[Any]], Oracle[Any]]
 
 
-def with_oracle(config: Config = SMALL, **settings: float) -> Config:
+def with_oracle(config: Config = SMALL, **settings: object) -> Config:
     """Return the configuration with some settings of its oracle replaced."""
     return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, **settings))
 

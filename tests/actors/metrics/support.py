@@ -8,6 +8,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from actors.cli.scrape import Scrape
+from actors.metrics.endpoint import limits_of
 from actors.metrics.exposition import Exposition
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
@@ -36,7 +37,7 @@ class Watched:
     """
 
     def __init__(self, config: Config = SMALL, domain: Domain | None = None, oracle: Oracle[Any] | None = None) -> None:
-        self.metrics = Metrics(LABELS)
+        self.metrics = Metrics(LABELS, limits_of(config))
         if domain is None:
             domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
         self.simulation = Simulation(config, domain, oracle, observer=self.metrics)

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from actors.core.snapshot import RunSnapshot
+from actors.metrics.endpoint import limits_of
 from actors.metrics.instruments import INSTRUMENTS
 from actors.metrics.observer import Metrics
 from actors.persistence.oracle_log import scan_answers
@@ -37,12 +38,20 @@ Totals = dict[tuple[str, ...], float]
 OF_ONE_PROCESS = frozenset({"prism_ticks_replayed_total", "prism_messages_total"})
 """Counters that begin at 0 in each process, as a histogram does."""
 OF_CALLS = frozenset(
-    {"prism_llm_calls_total", "prism_llm_tokens_total", "prism_llm_cost_usd_total", "prism_oracle_retries_total"}
+    {
+        "prism_llm_calls_total",
+        "prism_llm_tokens_total",
+        "prism_llm_cached_tokens_total",
+        "prism_llm_wasted_tokens_total",
+        "prism_llm_cost_usd_total",
+        "prism_llm_wasted_cost_usd_total",
+        "prism_oracle_retries_total",
+    }
 )
 """Counters of what a run has cost. A kill costs more: the calls under way are made again."""
 
-FEW, PROMPT, COMPLETION = 4, 90, 10
-PRICES = PricesConfig(input=100.0, output=1000.0)
+FEW, PROMPT, CACHED, COMPLETION = 4, 90, 60, 10
+PRICES = PricesConfig(input=100.0, output=1000.0, cached=10.0)
 SETTINGS = msgspec.structs.replace(with_oracle(max_concurrency=FEW, max_attempts=5), llm=LLMConfig(prices=PRICES))
 PACE = Scene(is_live=True, config=SETTINGS)
 REAL_TIME = Scene(
@@ -84,14 +93,16 @@ class Asking(Oracle[Any]):
         await anyio.sleep(2.0 * drawn)
         if drawn < 0.2 and name not in self._failed:
             self._failed.add(name)
-            self._count("server_error", Usage(PROMPT, 0))
+            self._count("server_error", Usage(PROMPT, 0, CACHED))
             raise LLMFailureException("server_error")
-        self._count("ok", Usage(PROMPT, COMPLETION))
+        self._count("ok", Usage(PROMPT, COMPLETION, CACHED))
         return options[int(drawn * 1e6) % len(options)]
 
     def _count(self, outcome: Any, usage: Usage) -> None:
         self._counters.count(outcome, 0.1, usage)
-        self._server.spent.add((Spent(outcome, 1, 0.1, usage.prompt_tokens, 0, usage.completion_tokens),))
+        self._server.spent.add(
+            (Spent(outcome, 1, 0.1, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens),)
+        )
 
 
 class Scraped(Metrics):
@@ -103,7 +114,7 @@ class Scraped(Metrics):
     """
 
     def __init__(self, disk: SimulatedDisk, totals: Totals) -> None:
-        super().__init__(LABELS, clock=anyio.current_time)
+        super().__init__(LABELS, limits_of(SETTINGS), clock=anyio.current_time)
         self._simulated = disk
         self._read = totals
         self.scrapes = 0
@@ -208,11 +219,11 @@ def assert_log_is_shown(totals: Totals, disk: SimulatedDisk) -> None:
     assert only(totals, "prism_llm_calls_total") == {spent.outcome: spent.calls for spent in effort.spent}
     assert sum(only(totals, "prism_llm_tokens_total").values()) == tokens_of(effort.spent)
     assert only(totals, "prism_oracle_retries_total") == effort.retries
-    usd = (
-        sum(
-            spent.prompt_tokens * (PRICES.input or 0.0) + spent.completion_tokens * (PRICES.output or 0.0)
-            for spent in effort.spent
-        )
-        / 1e6
-    )
+    calls = sum(spent.calls for spent in effort.spent)
+    failed = sum(spent.calls for spent in effort.spent if spent.outcome != "ok")
+    assert sum(only(totals, "prism_llm_cached_tokens_total").values()) == calls * CACHED
+    assert sum(only(totals, "prism_llm_wasted_tokens_total").values()) == failed * PROMPT
+    read_usd, written_usd = ((PROMPT - CACHED) * 100.0 + CACHED * 10.0) / 1e6, COMPLETION * 1000.0 / 1e6
+    usd = calls * read_usd + (calls - failed) * written_usd
     assert sum(only(totals, "prism_llm_cost_usd_total").values()) == pytest.approx(usd)
+    assert sum(only(totals, "prism_llm_wasted_cost_usd_total").values()) == pytest.approx(failed * read_usd)

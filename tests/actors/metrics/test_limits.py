@@ -1,0 +1,91 @@
+"""The limits of a run in its metrics: as numbers of their own, and as bounds of buckets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from actors.cli.scrape import Interval, Scrape
+from actors.metrics.endpoint import limits_of
+from actors.metrics.instruments import CALL, TICK, TIMINGS
+from actors.metrics.observer import NOTICED_LATE
+from prism.config import Config, LLMConfig, OracleConfig, RunConfig
+from prism.llm import LLMFailureException
+from tests.actors.metrics.support import Watched, finished
+from tests.actors.oracles import Answer, ScriptedOracle, never
+from tests.actors.social_runs import SMALL, with_oracle
+
+TIMEOUT_S, DEADLINE_S = 6.0, 17.0
+"""Neither is a bound in every run."""
+LIMITED = msgspec.structs.replace(
+    with_oracle(SMALL, deadline_s=DEADLINE_S, max_attempts=1), llm=LLMConfig(timeout_s=TIMEOUT_S)
+)
+CALLS = CALL.name
+
+
+def bounds(scrape: Scrape, name: str) -> set[float]:
+    """Return the upper bounds of a histogram's buckets."""
+    return {float(dict(labels)["le"]) for key, labels in scrape.samples if key == f"{name}_bucket"}
+
+
+def p99(scrape: Scrape) -> float | None:
+    return Interval(Scrape.parse("", 0.0), scrape).quantile(0.99, CALLS)
+
+
+def test_timeout_and_deadline_are_bounds_of_the_buckets_that_they_concern() -> None:
+    shown = Watched(LIMITED).scrape()
+    assert bounds(shown, CALLS) >= {TIMEOUT_S, DEADLINE_S}
+    assert DEADLINE_S in bounds(shown, TICK.name) & bounds(shown, "prism_oracle_queue_wait_seconds")
+    assert shown.value("prism_llm_timeout_seconds") == TIMEOUT_S
+    assert shown.value("prism_oracle_deadline_seconds") == DEADLINE_S
+
+
+def test_bounds_ascend_and_a_limit_that_is_a_bound_anyway_is_one_bound() -> None:
+    limits = limits_of(Config())
+    for timing in TIMINGS:
+        found = timing.bounds_in(limits)
+        assert list(found) == sorted(set(found))
+        assert found == timing.bounds_s, "the limits of the default configuration are bounds in every run"
+
+
+async def timed_out(*_: Any) -> Any:
+    """A client whose timeout is noticed a moment late."""
+    await anyio.sleep(TIMEOUT_S * 1.01)
+    raise LLMFailureException("timeout")
+
+
+@pytest.mark.parametrize(("answer", "limit_s"), [(timed_out, TIMEOUT_S), (never, DEADLINE_S)])
+def test_no_quantile_of_calls_is_above_the_limit_that_ended_them(answer: Answer, limit_s: float) -> None:
+    shown = finished(Watched(with_oracle(LIMITED, on_outage="fallback"), oracle=ScriptedOracle(answer)))
+    assert shown.value(f"{CALLS}_count") > 0
+    assert (p99(shown) or 0.0) <= limit_s
+
+
+def test_only_an_end_by_a_limit_is_counted_at_the_limit() -> None:
+    watched = Watched(LIMITED)
+    ends = {
+        ("timeout", TIMEOUT_S * NOTICED_LATE): TIMEOUT_S,
+        ("timeout", TIMEOUT_S * 1.5): TIMEOUT_S * 1.5,
+        ("timeout", 2.0): 2.0,
+        ("deadline", DEADLINE_S + 0.01): DEADLINE_S,
+        ("server_error", TIMEOUT_S + 0.01): TIMEOUT_S + 0.01,
+        ("", TIMEOUT_S + 0.02): TIMEOUT_S + 0.02,
+    }
+    for reason, duration_s in ends:
+        watched.metrics.answered(reason, duration_s, tick=1)
+    watched.metrics.run_built(watched.simulation)
+    assert watched.scrape().value(f"{CALLS}_sum") == pytest.approx(sum(ends.values()))
+
+
+def test_a_run_that_takes_fallbacks_by_choice_has_no_limit_on_them() -> None:
+    assert limits_of(Config()).fallback_share == Config().oracle.max_fallback_share
+    realtime = Config(oracle=OracleConfig(mode="realtime"), run=RunConfig(tick_s=1.0))
+    for config in (
+        with_oracle(Config(), on_outage="fallback"),
+        with_oracle(Config(), max_fallback_share=None),
+        realtime,
+    ):
+        assert limits_of(config).fallback_share is None
