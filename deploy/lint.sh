@@ -69,5 +69,8 @@ else skip "hadolint" "not installed"; fi
 if has docker && docker compose version >/dev/null 2>&1; then check "docker compose config" silent compose
 else skip "docker compose config" "docker's compose plugin is not installed"; fi
 
-check "run-or-resume, lint.sh: syntax" sh -c 'sh -n deploy/run-or-resume && bash -n deploy/lint.sh'
+scripts=(deploy/run-or-resume deploy/run-healthy deploy/pin-images)
+check "scripts: syntax" sh -c 'bash -n deploy/lint.sh && for script; do sh -n "$script" || exit; done' sh "${scripts[@]}"
+if has shellcheck; then check "shellcheck" shellcheck --severity=warning deploy/lint.sh "${scripts[@]}"
+else skip "shellcheck" "not installed"; fi
 exit "$failed"

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.deploy.tools import BIN, DEPLOY, eventually
+from actors.testing import ModelServer
+from tests.deploy.tools import BIN, DEPLOY, eventually, final_codes
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
 SCRIPT = DEPLOY / "run-or-resume"
-UNIT = DEPLOY / "systemd" / "prism@.service"
+HEALTH = DEPLOY / "run-healthy"
 CONFIG = ROOT / "configs" / "default.yaml"
 SETTINGS = ("--set", "population.size=50", "--set", "simulation.rounds=20", "--set", "run.checkpoint_every_ticks=20")
 
@@ -26,9 +29,13 @@ pytestmark = [
 ]
 
 
-def start(*arguments: str | Path, blocks_max: int | None = None) -> subprocess.Popen[str]:
-    """The script, in a process that may make no file of more blocks than this."""
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+def start(
+    *arguments: str | Path, blocks_max: int | None = None, place: Path = BIN, scratch: Path | None = None
+) -> subprocess.Popen[str]:
+    """The script, in a process that may make no file of more blocks than this, with the `prism` of this place."""
+    environment = {**os.environ, "PATH": f"{place}:{os.environ['PATH']}"}
+    if scratch is not None:
+        environment |= {"TMPDIR": str(scratch), "PRISM_LOG_FORMAT": "json"}
     limited = () if blocks_max is None else ("sh", "-c", 'ulimit -f "$0" && exec "$@"', str(blocks_max))
     return subprocess.Popen(
         [*limited, SCRIPT, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -62,12 +69,6 @@ def test_the_script_hands_signals_and_exit_codes_through(tmp_path: Path) -> None
     assert code == 143, errors
 
 
-def not_tried_again() -> set[int]:
-    """The exit codes after which the service gives up."""
-    (line,) = re.findall(r"^RestartPreventExitStatus=(.*)$", UNIT.read_text(), re.MULTILINE)
-    return set(map(int, line.split()))
-
-
 def test_the_service_tries_again_after_a_full_disk_whenever_that_comes_and_not_after_wrong_usage(
     tmp_path: Path,
 ) -> None:
@@ -76,11 +77,11 @@ def test_the_service_tries_again_after_a_full_disk_whenever_that_comes_and_not_a
         code, errors = finish(start(CONFIG, run, *SETTINGS, blocks_max=blocks))
         assert code == 1, errors
         assert f"/{file}: cannot be written: File too large" in errors
-    assert code not in not_tried_again()
+    assert code not in final_codes()
     code, errors = finish(start(CONFIG, run, *SETTINGS))
     assert code == 0, errors
     code, _ = finish(start(CONFIG, tmp_path / "other", "--no-such-option"))
-    assert code in not_tried_again()
+    assert code in final_codes()
 
 
 def test_a_run_that_is_done_stays_done(tmp_path: Path) -> None:
@@ -94,10 +95,138 @@ def test_a_run_that_is_done_stays_done(tmp_path: Path) -> None:
 
 def test_without_a_configuration_and_a_directory_there_is_a_line_about_usage() -> None:
     code, errors = finish(start("only-one"))
-    assert (code, errors) == (2, "usage: run-or-resume CONFIG RUN [option of prism run]...\n")
+    assert (code, errors) == (2, "usage: run-or-resume [--stay] CONFIG RUN [option of prism run]...\n")
 
 
 def test_the_script_needs_nothing_but_a_shell() -> None:
     shell = shutil.which("sh")
     assert shell
     assert subprocess.run([shell, "-n", SCRIPT], check=False).returncode == 0
+
+
+def fake(directory: Path, body: str) -> Path:
+    """Write a `prism` that is this shell script, and return its directory."""
+    place = directory / "bin"
+    place.mkdir()
+    (place / "prism").write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    (place / "prism").chmod(0o755)
+    return place
+
+
+@contextmanager
+def stays(tmp_path: Path, *arguments: str | Path, place: Path = BIN) -> Iterator[subprocess.Popen[str]]:
+    """Start the script as compose does, and kill it at the end of the block."""
+    process = start("--stay", *arguments, place=place, scratch=tmp_path)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def messages(process: subprocess.Popen[str]) -> Iterator[str]:
+    """The messages on its standard error, as they come."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        said = json.loads(line)
+        yield said.get("message") or said.get("error") or ""
+
+
+def until_it_stays(process: subprocess.Popen[str]) -> str:
+    """Wait for the line that says that it stays, and return it."""
+    for message in messages(process):
+        if "waiting to be stopped" in message:
+            return message
+    raise AssertionError(f"it has ended with {process.wait()}")
+
+
+def is_healthy(tmp_path: Path, port: int = 1) -> bool:
+    """What the health check of the container says; nothing listens on port 1."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PRISM_METRICS__PORT": str(port)}
+    return subprocess.run([HEALTH], env=environment, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 127, 129, 130, 137, 143])
+def test_every_exit_code_is_handed_through(tmp_path: Path, code: int) -> None:
+    assert finish(start("a", "b", place=fake(tmp_path, f"exit {code}")))[0] == code
+
+
+@pytest.mark.parametrize("code", [1, 5, 127, 129, 130, 137, 143])
+def test_a_container_ends_where_another_start_may_help(tmp_path: Path, code: int) -> None:
+    with stays(tmp_path, "a", "b", place=fake(tmp_path, f"exit {code}")) as process:
+        assert finish(process) == (code, "")
+    assert not is_healthy(tmp_path)
+
+
+@pytest.mark.parametrize("code", sorted({0, *final_codes()}))
+def test_a_container_stays_where_another_start_would_only_repeat_the_end(tmp_path: Path, code: int) -> None:
+    with stays(tmp_path, "a", "b", place=fake(tmp_path, f"exit {code}")) as process:
+        said = until_it_stays(process)
+        assert ("the run is done" in said) if code == 0 else (f"exit code {code}" in said)
+        assert process.poll() is None
+        assert is_healthy(tmp_path) == (code == 0)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(HANG_S) == code
+
+
+def test_a_container_that_is_stopped_waits_for_the_end_of_the_tick(tmp_path: Path) -> None:
+    tick = """
+trap 'echo "{\\"message\\": \\"told to stop\\"}" >&2; told=yes' TERM
+echo '{"message": "under way"}' >&2
+while [ -z "$told" ]; do sleep 0.02; done
+while ! [ -e "$2/tick-ended" ]; do sleep 0.02; done
+exit 143"""
+    with stays(tmp_path, "run", tmp_path, "--out", place=fake(tmp_path, tick.replace("$2", str(tmp_path)))) as process:
+        said = messages(process)
+        assert next(said) == "under way"
+        process.send_signal(signal.SIGTERM)
+        assert next(said) == "told to stop"
+        assert process.poll() is None
+        (tmp_path / "tick-ended").touch()
+        assert process.wait(HANG_S) == 143
+
+
+def test_a_container_that_is_told_twice_hands_on_both(tmp_path: Path) -> None:
+    twice = """
+told=0
+trap 'told=$((told + 1)); echo "{\\"message\\": \\"$told\\"}" >&2' TERM
+echo '{"message": "under way"}' >&2
+while [ $told -lt 2 ]; do sleep 0.02; done
+exit 7"""
+    with stays(tmp_path, "a", "b", place=fake(tmp_path, twice)) as process:
+        said = messages(process)
+        assert next(said) == "under way"
+        for count in ("1", "2"):
+            process.send_signal(signal.SIGTERM)
+            assert next(said) == count
+        assert process.wait(HANG_S) == 7
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_a_container_stops_at_a_spend_cap_stays_and_asks_nobody_when_it_is_started_again(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with ModelServer() as server:
+        capped = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.max_calls=10")
+        asked = []
+        for expected in (4, 2):  # at the cap; at the next start, which is refused
+            with stays(tmp_path, CONFIG, run, *SETTINGS, *capped, "--set", "oracle.when_spent=stop") as process:
+                assert f"exit code {expected}:" in until_it_stays(process)
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(HANG_S) == expected
+            asked.append((server.statistics().calls, (run / "journal.prism").read_bytes()))
+    assert asked[0] == asked[1]
+    assert asked[0][0] >= 10
+
+
+@pytest.mark.slow
+def test_a_container_that_the_daemon_stops_goes_on_when_it_comes_back(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    short = (*SETTINGS, "--set", "simulation.rounds=4", "--set", "run.tick_s=0.02")
+    with stays(tmp_path, CONFIG, run, *short) as process:
+        eventually(lambda: list(run.glob("checkpoint-*.bin")), "a checkpoint")
+        process.send_signal(signal.SIGTERM)
+        assert finish(process)[0] == 143
+    with stays(tmp_path, CONFIG, run, *short) as process:
+        assert "the run is done" in until_it_stays(process)
+        assert is_healthy(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from prism.config import Config, load_config
-from tests.deploy.tools import BIN, DEPLOY, needs, read_yaml
+from tests.deploy.tools import BIN, DEPLOY, final_codes, needs, read_yaml
 from tests.paths import ROOT
 
 RUN_CONFIGS = (ROOT / "configs" / "soak.yaml", ROOT / "configs" / "stress.yaml", DEPLOY / "kubernetes" / "prism.yaml")
@@ -66,11 +67,31 @@ def test_containers_are_reachable_from_this_machine_only() -> None:
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
-def test_every_image_is_pinned_to_a_version() -> None:
-    images = [service["image"] for service in compose().values()]
-    images += re.findall(r"^FROM (\S+)", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    for image in images:
-        assert re.search(r":v?\d+\.\d+\.\d+", image), image
+def test_every_image_has_a_variable_for_its_digest_and_is_pinned_to_a_version() -> None:
+    build = compose()["prism"]["build"]["args"]["PYTHON_IMAGE"]
+    for image in [build, *(service["image"] for service in compose().values())]:
+        assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-\S+:v?\d+\.\d+\.\d+[a-z-]*\}", image), image
+    dockerfile = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^ARG (.*)$", dockerfile, re.MULTILINE) == [build[2:-1].replace(":-", "=")]
+    assert set(re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)) == {"${PYTHON_IMAGE}"}
+    assert "# syntax=" not in dockerfile.splitlines()[0]  # it names an image, too
+
+
+def test_a_container_comes_back_with_its_daemon_and_does_not_repeat_an_end() -> None:
+    service = compose()["prism"]
+    assert service["restart"] == "unless-stopped"
+    assert service["entrypoint"] == ["run-or-resume", "--stay"]
+    script = (DEPLOY / "run-or-resume").read_text(encoding="utf-8")
+    (stays,) = re.findall(r"^([\d |]+)\) stay error ", script, re.MULTILINE)
+    assert {int(code) for code in stays.split("|")} == final_codes()
+
+
+def test_a_service_is_not_started_again_where_that_would_only_repeat_the_end() -> None:
+    unit = (DEPLOY / "systemd" / "prism@.service").read_text(encoding="utf-8")
+    (never,) = re.findall(r"^RestartPreventExitStatus=(.*)$", unit, re.MULTILINE)
+    assert set(map(int, never.split())) == final_codes()
+    (stopped,) = re.findall(r"^SuccessExitStatus=(.*)$", unit, re.MULTILINE)
+    assert [int(code) - 128 for code in stopped.split()] == [signal.SIGHUP, signal.SIGINT, signal.SIGTERM]
 
 
 def test_every_container_that_stays_has_limits_and_a_sign_of_life() -> None:
@@ -80,7 +101,8 @@ def test_every_container_that_stays_has_limits_and_a_sign_of_life() -> None:
         assert service["deploy"]["resources"]["limits"].keys() >= {"cpus", "memory"}, name
         if name != "prism":  # its sign of life is in its image
             assert service["healthcheck"]["test"], name
-    assert "/healthz" in (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    assert '["run-healthy"]' in (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    assert "/healthz" in (DEPLOY / "run-healthy").read_text(encoding="utf-8")
 
 
 def test_no_file_holds_a_secret() -> None:
@@ -130,7 +152,9 @@ def test_a_pod_that_dies_is_followed_by_one_that_resumes_and_never_by_two() -> N
     assert job["podReplacementPolicy"] == "Failed"
     ignored, failed = job["podFailurePolicy"]["rules"]
     assert ignored["onPodConditions"] == [{"type": "DisruptionTarget", "status": "True"}]
-    assert failed["onExitCodes"]["values"] == [2, 3, 4]
+    assert failed["action"] == "FailJob"
+    assert set(failed["onExitCodes"]["values"]) == final_codes()
+    assert "activeDeadlineSeconds" not in job
 
 
 def test_a_pod_has_no_rights_that_it_does_not_need() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -35,6 +36,12 @@ def needs(*tools: str) -> pytest.MarkDecorator:
 def read_yaml(path: Path) -> Any:
     """Return the only document of a YAML file."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def final_codes() -> set[int]:
+    """Return the exit codes of a run that another start would only repeat: those of the table in docs/failures.md."""
+    table = (ROOT / "docs" / "failures.md").read_text(encoding="utf-8").split("## Exit codes")[1]
+    return {int(code) for code in re.findall(r"^\| (\d+) \|.*\| no \|$", table, flags=re.MULTILINE) if code != "0"}
 
 
 def alerts() -> list[dict[str, Any]]:
