@@ -9,6 +9,7 @@ READY  := $(VENV)/.ready
 MODEL  := .venv-model
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
+TICKS ?= 1000000
 # One process of tests more than there are processors, because many tests wait. The tests of a file stay together in the
 # slow tier, whose fixtures are dear.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
@@ -16,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
 QUICK := $(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help run quick test coverage test-slow test-model lint lint-deploy types check bench soak dashboards crashes soak-kill lock clean
+.PHONY: help run quick test coverage test-slow test-model lint lint-deploy types check bench soak soak-virtual dashboards crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -109,6 +110,9 @@ bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md 
 
 soak: $(READY) ## 10,000 people and a server that fails, watched for memory (MINUTES=20; more: docs/operations.md)
 	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
+
+soak-virtual: $(READY) ## 100 people in virtual time, watched for memory and files (TICKS=1000000, about 40 minutes)
+	$(BIN)/python -m deploy.soak.virtual --ticks $(TICKS) --out runs/soak-virtual-$$(date +%Y%m%d-%H%M%S)
 
 dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from their code
 	$(BIN)/python -m deploy.grafana.build

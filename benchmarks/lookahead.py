@@ -25,7 +25,7 @@ import anyio
 import structlog
 
 from actors.runtime.simulation import Simulation
-from benchmarks.virtual_time import VirtualTimeLoop
+from actors.testing.virtual_time import VirtualTimeLoop
 from prism.agents import Question, SocialAgent, Trigger, Update
 from prism.columns import Column, Columns, pack
 from prism.config import Config, OracleConfig, SimulationConfig

@@ -24,7 +24,7 @@ from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.runtime.simulation import Simulation
 from actors.testing import Latency, ModelServer, ServerSettings
-from benchmarks.virtual_time import VirtualTimeLoop
+from actors.testing.virtual_time import VirtualTimeLoop
 from prism.config import Config
 from prism.rng import normal
 from prism.statechart import AgentState, Oracle

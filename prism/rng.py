@@ -56,6 +56,7 @@ class Draw(IntEnum):
     SERVER_FAULT = 1003
     SERVER_LATENCY = 1004
     SERVER_ANSWER = 1005
+    SERVER_SPELL = 1006
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -103,10 +104,11 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     mailboxes: Mapping[str, MailboxStatistics]
 
 
-def state_pairs(chart: Statechart[Any]) -> list[tuple[str, str]]:
+@lru_cache(maxsize=16)
+def state_pairs(chart: Statechart[Any]) -> tuple[tuple[str, str], ...]:
     """Return every pair of states that the chart has a transition between, in the order of its rows."""
     names: dict[tuple[str, str], None] = {}
     for row in chart.transitions:
         targets = chart.valid_targets(row.source, row.trigger) if row.target is None else [row.target]
         names.update({(row.source.value, target.value): None for target in targets})
-    return list(names)
+    return tuple(names)

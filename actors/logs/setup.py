@@ -6,9 +6,11 @@ often. A terminal shows fewer events than the run's file has. Decisions are not 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from contextvars import ContextVar
@@ -95,16 +97,19 @@ class RunLog:
     Args:
         path: the file; none for a run in memory.
         rotation: when the file is set aside.
+        clock: seconds, from any start.
 
     Raises:
         OSError: the file cannot be opened.
     """
 
-    def __init__(self, path: Path | None, rotation: Rotation = ROTATION) -> None:
+    def __init__(
+        self, path: Path | None, rotation: Rotation = ROTATION, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.context = LogContext()
-        self._limit = LogLimit()
+        self._limit = LogLimit(clock)
         self._file = LineFile(path, rotation) if path is not None else None
-        self._terminal = TerminalLog(_text()) if is_shown() and not output.is_json else None
+        self._terminal = TerminalLog(_text(), clock) if is_shown() and not output.is_json else None
         self._written: list[Processor] = [
             structlog.contextvars.merge_contextvars,
             self.context,
@@ -242,8 +247,9 @@ def logging_to(path: Path | None, rotation: Rotation = ROTATION) -> Iterator[Log
 
 @asynccontextmanager
 async def open_log(path: Path | None, rotation: Rotation = ROTATION) -> AsyncIterator[LogContext]:
-    """Do the same as `logging_to` in a task, and open and close the file in a thread."""
-    async with in_threads(closing(await to_thread.run_sync(RunLog, path, rotation))) as log:
+    """Do the same as `logging_to` in a task, by the clock of its loop, and open and close the file in a thread."""
+    clock = asyncio.get_running_loop().time
+    async with in_threads(closing(await to_thread.run_sync(RunLog, path, rotation, clock))) as log:
         with log.active() as context:
             yield context
 

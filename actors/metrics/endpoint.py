@@ -77,7 +77,7 @@ class Endpoint:
         Args:
             run_id: the run's name, a label of every metric.
         """
-        metrics = Metrics(_labels(self._config, run_id), limits_of(self._config))
+        metrics = Metrics(labels_of(self._config, run_id), limits_of(self._config))
         self._exposition.add_run(metrics)
         self._metrics = metrics
         yield metrics
@@ -120,7 +120,8 @@ class Endpoint:
         return plain(HTTPStatus.OK if now.phase in UNDER_WAY else HTTPStatus.SERVICE_UNAVAILABLE, text)
 
 
-def _labels(config: Config, run_id: str) -> Labels:
+def labels_of(config: Config, run_id: str) -> Labels:
+    """Return the labels of a run."""
     backend = config.oracle.backend
     return Labels(
         run_id=run_id,

@@ -141,7 +141,7 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
     Raises:
         PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
-    directory, phases = run.directory, PhaseWatch(tick_s=run.config.run.tick_s)
+    directory, phases = run.directory, PhaseWatch(anyio.current_time, tick_s=run.config.run.tick_s)
     logged = open_log(directory.log, rotation_of(run.config.run))
     async with logged as logs, in_threads(_observing(directory, observed)) as observer:
         logs.run_id = directory.name

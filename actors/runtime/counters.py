@@ -12,6 +12,8 @@ from prism.agents import MOVED, Question, Source, Update
 from prism.statechart import Statechart
 
 _key = attrgetter("from_state", "to_state", "trigger", "source")
+_MOVING = tuple(each.value for each in (Source.RULE, Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT))
+_UNMOVING = tuple(each.value for each in (Source.NO_ROW, Source.CRASH, Source.QUARANTINE))
 
 
 class Counters:
@@ -85,16 +87,16 @@ class Counters:
 
     def decisions_by_source(self) -> dict[str, int]:
         """Return transitions by what decided them: rules, the embedded oracle, a model, a fallback or a timeout."""
-        counts = dict.fromkeys((Source.RULE, Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT), 0)
+        counts = dict.fromkeys(_MOVING, 0)
         for (*_, source), count in self.rows.items():
             if source in MOVED:
-                counts[Source(source)] += count
-        return {source.value: count for source, count in counts.items()}
+                counts[source] += count
+        return counts
 
     def unmoved_by_source(self) -> dict[str, int]:
         """Return turns without a transition, by the reason: no row, a crash, or a quarantine."""
-        counts = dict.fromkeys((Source.NO_ROW, Source.CRASH, Source.QUARANTINE), 0)
+        counts = dict.fromkeys(_UNMOVING, 0)
         for (*_, source), count in self.rows.items():
             if source not in MOVED:
-                counts[Source(source)] += count
-        return {source.value: count for source, count in counts.items()}
+                counts[source] += count
+        return counts

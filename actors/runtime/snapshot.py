@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from actors.core.snapshot import CALL_OUTCOMES, FAILURES, FALLBACK_REASONS, Pairs, Tokens, state_pairs
-from prism.agents import MOVED, Source
+from prism.agents import MOVED
 from prism.llm import HostState
 from prism.llm.spending import Spent, wasted
 from prism.statechart import Statechart
@@ -24,7 +24,7 @@ def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, st
     """Return `{(from, to): count}` for every pair of the chart, from counts of updates by row."""
     counts = dict.fromkeys(state_pairs(chart), 0)
     for (before, after, _, source), count in rows.items():
-        if Source(source) in MOVED:
+        if source in MOVED:
             counts[before, after] = counts.get((before, after), 0) + count
     return counts
 

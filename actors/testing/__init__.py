@@ -24,11 +24,14 @@ from actors.testing.quirks import QUIRKS, Quirk
 from actors.testing.scripted import ScriptedClient, ScriptedModel
 from actors.testing.server import ModelServer
 from actors.testing.settings import Dialect, Logprobs, ServerSettings, SystemOne
+from actors.testing.spells import SPELLS, Spell, SpellKind
 from actors.testing.statistics import Statistics
+from actors.testing.virtual_time import run_in_virtual_time
 
 __all__ = [
     "MEANINGS",
     "QUIRKS",
+    "SPELLS",
     "WRONG_STATE",
     "Dialect",
     "Exchange",
@@ -47,7 +50,10 @@ __all__ = [
     "ServerProcessError",
     "ServerSettings",
     "ServerSettingsError",
+    "Spell",
+    "SpellKind",
     "Statistics",
     "SystemOne",
     "evenly",
+    "run_in_virtual_time",
 ]
