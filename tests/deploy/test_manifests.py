@@ -1,0 +1,93 @@
+"""The check of what kustomize builds: a field that is unknown, or of a wrong type, is refused by name."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from deploy.manifests import check, main
+from tests.deploy.tools import DEPLOY, needs
+
+pytestmark = [pytest.mark.process, needs("kubectl")]
+
+KUBERNETES = DEPLOY / "kubernetes"
+
+
+def broken(tmp_path: Path, file: str, before: str, after: str) -> Path:
+    """A copy of the kustomization with one change."""
+    copy = tmp_path / "kubernetes"
+    shutil.copytree(KUBERNETES, copy)
+    text = (copy / file).read_text(encoding="utf-8")
+    assert before in text
+    (copy / file).write_text(text.replace(before, after, 1), encoding="utf-8")
+    return copy
+
+
+def test_the_shipped_kustomization_is_taken_as_it_stands() -> None:
+    assert list(check(KUBERNETES)) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "complaint"),
+    [
+        (
+            "job.yaml",
+            "backoffLimit:",
+            "backofLimit:",
+            "Job/prism: spec: Additional properties are not allowed ('backofL",
+        ),
+        ("job.yaml", "Limit: 20", "Limit: many", "Job/prism: spec.backoffLimit: 'many' is not of type 'integer'"),
+        (
+            "job.yaml",
+            "[2, 3, 4]",
+            "[2, 3, x]",
+            "Job/prism: spec.podFailurePolicy.rules.1.onExitCodes.values.2: 'x' is not",
+        ),
+        ("job.yaml", "readOnly:", "readonly:", "Job/prism: spec.template.spec.containers.0.volumeMounts.1: Additional"),
+        (
+            "network.yaml",
+            "[Ingress]",
+            "Ingress",
+            "NetworkPolicy/prism: spec.policyTypes: 'Ingress' is not of type 'array'",
+        ),
+        (
+            "volume.yaml",
+            "accessModes:",
+            "accesModes:",
+            "PersistentVolumeClaim/runs: spec: Additional properties are not",
+        ),
+        (
+            "podmonitor.yaml",
+            "interval:",
+            "every:",
+            "PodMonitor/prism: spec.podMetricsEndpoints.0: Object contains unknown",
+        ),
+        (
+            "podmonitor.yaml",
+            "port: metrics",
+            "port: 9464",
+            "PodMonitor/prism: spec.podMetricsEndpoints.0.port: Expected",
+        ),
+        ("podmonitor.yaml", "PodMonitor", "PodMonitr", "PodMonitr/prism: Couldn't find schema for kind PodMonitr"),
+    ],
+)
+def test_a_broken_manifest_is_refused_with_file_kind_name_and_field(
+    tmp_path: Path, file: str, before: str, after: str, complaint: str
+) -> None:
+    copy = broken(tmp_path, file, before, after)
+    (line,) = check(copy)
+    assert line.startswith(f"{copy / file}: {complaint}")
+
+
+def test_a_kustomization_that_cannot_be_built_says_what_kubectl_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = broken(tmp_path, "kustomization.yaml", "newTag:", "newTagg:")
+    assert main([str(copy)]) == 1
+    assert "newTagg" in capsys.readouterr().out
+
+
+def test_what_is_applied_does_not_say_from_which_file_it_comes() -> None:
+    assert "buildMetadata" not in (KUBERNETES / "kustomization.yaml").read_text(encoding="utf-8")
