@@ -29,7 +29,7 @@ SOON_S = 20.0
 
 SECTIONS: dict[str, Any] = {
     "oracle": {"deadline_s": 600.0, "outage_patience_s": 3600.0, "lookahead_ticks": 0},
-    "llm": {"systemone": "off", "timeout_s": 2.0},
+    "llm": {"systemone": "off", "timeout_s": HANG_S},
     "run": {"tick_s": 0.05, "checkpoint_every_ticks": 5},
 }
 

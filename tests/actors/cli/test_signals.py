@@ -66,6 +66,14 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def not_under_nohup() -> Iterator[None]:
+    """Let processes of the test begin with SIGHUP not ignored, also where the tests run under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals, code: int, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)

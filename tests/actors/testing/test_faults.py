@@ -21,6 +21,7 @@ from tests.actors.testing.support import (
     serving,
     until,
 )
+from tests.patience import HANG_S
 
 pytestmark = pytest.mark.network
 
@@ -38,7 +39,7 @@ def test_faults_come_by_share_and_repeat() -> None:
 async def test_a_hang_sends_nothing_until_the_client_leaves() -> None:
     async with serving(failing(Fault.HANG)) as (server, client):
         with pytest.raises(httpx.ReadTimeout):
-            await client.post("/api/chat", json=CHAT, timeout=0.1)
+            await client.post("/api/chat", json=CHAT, timeout=httpx.Timeout(HANG_S, read=0.1))
         assert (await client.post("/api/chat", json=CHAT)).status_code == 200
         await until(lambda: server.calls[0].ended_s is not None)
         assert (server.calls[0].fault, server.calls[0].status, server.calls[0].abandoned) == (Fault.HANG, None, True)

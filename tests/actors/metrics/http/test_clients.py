@@ -128,7 +128,7 @@ def test_a_client_that_does_not_take_its_answer_is_dropped(
     with ExitStack() as clients:
         slow = connect(server, clients)
         slow.sendall(GET_METRICS)
-        assert slow.recv(1), "it has been accepted"
+        slow.recv(1)  # a byte or the end: it has been accepted
 
         def is_dropped() -> bool:
             return not server.has_clients
