@@ -226,7 +226,6 @@ class OracleActor:
         self._start_calls(calls)
 
     async def _send(self, waiting: WaitingQuestion, decided: Decided) -> None:
-        self._open[waiting.name] = waiting._replace(decided=decided)
         await self._engine.send(self._codec.encode(decided))
         self._close(waiting)
 
