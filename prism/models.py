@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from hashlib import blake2b
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +21,6 @@ from prism.checked import Checked
 from prism.quoting import quoted
 
 Component = Literal["agent", "validator", "engine"]
-COMPONENTS: tuple[Component, ...] = get_args(Component)
 """The components that reason."""
 
 ACTION_CHARS: Final = 500

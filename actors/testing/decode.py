@@ -25,7 +25,6 @@ _OPTIONS: Mapping[str, str] = {
     "stop": "array",
     "use_mmap": "boolean",
 }
-_NUMBERS = ("integer", "float32")
 
 
 def decode(raw: bytes, struct: str, fields: Mapping[str, str]) -> Body:

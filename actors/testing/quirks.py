@@ -32,7 +32,6 @@ Render = Callable[[Body], Body]
 Wrap = Callable[[Body], Response]
 """Returns the response that carries the body of a reply."""
 
-CHATS = ("/v1/chat/completions", "/api/chat")
 _THOUGHT = "The question is about the weather. Perhaps no? A clear sky scatters blue light, so it is plain. " * 3
 _OPEN, _CLOSE = "<think>", "</think>"
 _BLANKS = " " * 400

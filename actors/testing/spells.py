@@ -34,7 +34,7 @@ SPELLS: Mapping[SpellKind, str] = {
     SpellKind.SLOW: "every call takes ten times as long",
 }
 SLOWER = 10.0
-"""How much longer a call takes in a slow spell."""
+"""The factor by which a call takes longer in a slow spell."""
 
 
 class Spell(msgspec.Struct, frozen=True, kw_only=True):
