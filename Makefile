@@ -117,6 +117,9 @@ soak-virtual: $(READY) ## 100 people in virtual time, watched for memory and fil
 dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from their code
 	$(BIN)/python -m deploy.grafana.build
 
+rules: $(READY) ## build deploy/kubernetes/prometheusrule.yaml from deploy/prometheus/rules
+	$(BIN)/python -m deploy.prometheus_rule
+
 crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=... of each of 8 kinds; about an hour)
 	$(BIN)/python -m tests.crash --trials $(or $(TRIALS),5000)
 

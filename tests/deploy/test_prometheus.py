@@ -93,7 +93,8 @@ def selectors(expr: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("alert", "selector"), [(rule["alert"], found) for rule in alerts() for found in selectors(rule["expr"])]
+    ("alert", "selector"),
+    [(rule["alert"], found) for rule in alerts("alerts.yml") for found in selectors(rule["expr"])],
 )
 def test_no_alert_looks_at_a_series_that_is_not_there(watched: Watched, alert: str, selector: str) -> None:
     eventually(lambda: finite(watched.server, selector), f"{alert}: {selector}", PATIENCE_S)

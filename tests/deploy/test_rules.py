@@ -12,7 +12,8 @@ import pytest
 
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS
 from deploy.grafana.build import every_expression
-from tests.deploy.tools import DEPLOY, alerts, needs, read_yaml, recordings
+from deploy.prometheus_rule import RULE, RULE_FILES, prometheus_rule
+from tests.deploy.tools import DEPLOY, RULES, alerts, needs, read_yaml, recordings
 from tests.paths import ROOT
 
 PROMETHEUS = DEPLOY / "prometheus"
@@ -55,7 +56,8 @@ def test_every_alert_is_tested_where_it_fires_and_where_it_does_not() -> None:
 @pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
 def test_an_alert_says_how_bad_it_is_what_has_happened_and_what_to_do(rule: dict[str, Any]) -> None:
     assert rule["labels"]["severity"] in {"critical", "warning"}
-    assert "{{ $labels.instance }}" in rule["annotations"]["summary"]
+    run = "instance" if rule in alerts("alerts.yml") else "namespace"
+    assert f"{{{{ $labels.{run} }}}}" in rule["annotations"]["summary"]
     assert rule["annotations"]["description"].endswith(".")
     page, anchor = rule["annotations"]["runbook_url"].split("#")
     assert anchor == rule["alert"].lower()
@@ -74,6 +76,13 @@ def test_a_runbook_names_the_first_command_to_type(rule: dict[str, Any]) -> None
 def test_the_guide_has_no_runbook_of_an_alert_that_there_is_not() -> None:
     sections = re.findall(r"^### (Prism\w+)$", (ROOT / "docs" / "operations.md").read_text("utf-8"), flags=re.MULTILINE)
     assert sections == [rule["alert"] for rule in alerts()]
+
+
+def test_what_an_operator_in_a_cluster_is_given_are_the_rules_as_they_are() -> None:
+    assert RULE.read_text(encoding="utf-8") == prometheus_rule()
+    groups = [group for path in RULE_FILES for group in read_yaml(path)["groups"]]
+    assert read_yaml(RULE)["spec"]["groups"] == groups
+    assert set(RULE_FILES) == set(RULES.glob("*.yml"))
 
 
 def test_every_recorded_series_can_be_joined_to_its_run() -> None:

@@ -20,6 +20,7 @@ from tests.patience import HANG_S
 
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus" / "rules"
+ALERTING = ("alerts.yml", "kubernetes.yml")
 BIN = Path(sys.executable).parent
 """The directory of the tools that were installed with the tests."""
 POLL_S = 0.1
@@ -44,10 +45,10 @@ def final_codes() -> set[int]:
     return {int(code) for code in re.findall(r"^\| (\d+) \|.*\| no \|$", table, flags=re.MULTILINE) if code != "0"}
 
 
-def alerts() -> list[dict[str, Any]]:
-    """Return the shipped alerting rules."""
-    (group,) = read_yaml(RULES / "alerts.yml")["groups"]
-    return list(group["rules"])
+def alerts(*files: str) -> list[dict[str, Any]]:
+    """Return the shipped alerting rules of these files; without any, of all."""
+    groups = [group for name in files or ALERTING for group in read_yaml(RULES / name)["groups"]]
+    return [rule for group in groups for rule in group["rules"]]
 
 
 def recordings() -> list[dict[str, Any]]:
