@@ -44,6 +44,7 @@ else skip "yamllint" "not installed (in the dev requirements)"; fi
 
 if has promtool; then
     check "promtool: configuration" promtool check config deploy/prometheus/prometheus.yml
+    check "promtool: remote write" promtool check config deploy/prometheus/prometheus-remote-write.yml
     check "promtool: rules" promtool check rules deploy/prometheus/rules/*.yml
     check "promtool: tests of alerts" promtool test rules deploy/prometheus/tests/*.yml
 else skip "promtool" "not installed (Debian: apt-get install prometheus)"; fi

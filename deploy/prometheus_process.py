@@ -17,6 +17,7 @@ import yaml
 
 SHIPPED = Path(__file__).parent / "prometheus"
 RULES = ("recording.yml", "alerts.yml")
+REMOTE_WRITE = "prometheus-remote-write.yml"
 TARGETS = "targets.yml"
 QUICK = 60
 """The speed of a quick Prometheus: a minute in the shipped rules takes it a second."""
@@ -40,6 +41,7 @@ class Prometheus:
     """
 
     def __init__(self, url: str, targets: Path) -> None:
+        self.url = url
         self._client = httpx.Client(base_url=url, timeout=10, trust_env=False)
         self._targets = targets
 
@@ -92,7 +94,13 @@ class Prometheus:
 
 @contextmanager
 def prometheus(
-    directory: Path, targets: Sequence[str], *, quick: bool = False, speed: int = QUICK
+    directory: Path,
+    targets: Sequence[str],
+    *,
+    quick: bool = False,
+    speed: int = QUICK,
+    sends_to: str | None = None,
+    receives: bool = False,
 ) -> Iterator[Prometheus]:
     """Return a context with a Prometheus that scrapes these targets. At its start it may not be ready yet.
 
@@ -102,6 +110,8 @@ def prometheus(
         targets: host:port each.
         quick: run faster than shipped; it scrapes as often as it evaluates the rules.
         speed: how many times as fast. For 60, that is four times a second.
+        sends_to: the address of another one; the shipped configuration for remote write is taken, with this address.
+        receives: it takes what another one sends.
 
     Raises:
         FileNotFoundError: it is not installed.
@@ -109,10 +119,12 @@ def prometheus(
     binary = shutil.which("prometheus")
     if binary is None:
         raise FileNotFoundError("prometheus is not installed")
-    config = _configuration(directory, speed if quick else 1)
+    config = _configuration(directory, speed if quick else 1, sends_to)
     _write_targets(directory / TARGETS, targets)
     address = f"127.0.0.1:{_free_port()}"
     command = [binary, f"--config.file={config}", f"--storage.tsdb.path={directory / 'data'}"]
+    if receives:
+        command.append("--web.enable-remote-write-receiver")
     with (directory / "prometheus.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603  # the program is looked up, and the paths are our own
             [*command, f"--web.listen-address={address}"], stdout=log, stderr=subprocess.STDOUT
@@ -138,18 +150,23 @@ def _write_targets(path: Path, targets: Sequence[str]) -> None:
     draft.replace(path)
 
 
-def _configuration(directory: Path, speed: int) -> Path:
+def _configuration(directory: Path, speed: int, sends_to: str | None) -> Path:
     """Return the path of a copy of the shipped configuration, for targets in a file of this directory."""
     for name in RULES:
         rules = (SHIPPED / "rules" / name).read_text(encoding="utf-8")
         (directory / name).write_text(rules if speed == 1 else quickened(rules, speed), encoding="utf-8")
-    config = yaml.safe_load((SHIPPED / "prometheus.yml").read_text(encoding="utf-8"))
+    shipped = SHIPPED / ("prometheus.yml" if sends_to is None else REMOTE_WRITE)
+    config = yaml.safe_load(shipped.read_text(encoding="utf-8"))
     config["rule_files"] = list(RULES)
     (job,) = config["scrape_configs"]
     job["file_sd_configs"] = [{"files": [TARGETS], "refresh_interval": "1s"}]
     if speed != 1:
         every = f"{15_000 // speed}ms"
-        config["global"] = {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every}
+        config["global"] |= {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every}
+    if sends_to is not None:
+        (remote,) = config["remote_write"]
+        remote["url"] = f"{sends_to}/api/v1/write"
+        (directory / remote["basic_auth"]["password_file"]).write_text("secret", encoding="utf-8")
     path = directory / "prometheus.yml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     return path

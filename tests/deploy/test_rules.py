@@ -31,8 +31,9 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.process
 @needs("promtool")
-def test_prometheus_accepts_the_configuration_and_the_rules() -> None:
-    checked = promtool("check", "config", "prometheus.yml")
+@pytest.mark.parametrize("config", ["prometheus.yml", "prometheus-remote-write.yml"])
+def test_prometheus_accepts_the_configuration_and_the_rules(config: str) -> None:
+    checked = promtool("check", "config", config)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
