@@ -53,6 +53,9 @@ if ! has kubectl; then skip "kubernetes" "kubectl is not installed"
 elif ! has kubernetes-validate; then skip "kubernetes" "kubernetes-validate is not installed (in the dev requirements)"
 else check "kustomize, schemas of Kubernetes" silent python3 -m deploy.manifests deploy/kubernetes; fi
 
+if has vector; then check "vector validate" vector validate --no-environment deploy/logs/vector.yaml
+else skip "vector validate" "not installed"; fi
+
 if has systemd-analyze; then check "systemd-analyze verify" silent systemd-analyze verify deploy/systemd/prism@.service
 else skip "systemd-analyze" "not installed"; fi
 
