@@ -12,18 +12,27 @@ from typing import NamedTuple
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
+from deploy.grafana.annotations import ANNOTATIONS
+from deploy.grafana.cost import COST_DASHBOARD
 from deploy.grafana.economy import ECONOMY
 from deploy.grafana.layout import Layout
 from deploy.grafana.oracle import ORACLE
 from deploy.grafana.overview import OVERVIEW
 from deploy.grafana.runtime import RUNTIME
 
-LAYOUTS: tuple[Layout, ...] = (OVERVIEW, ORACLE, RUNTIME, ECONOMY)
+LAYOUTS: tuple[Layout, ...] = (OVERVIEW, ORACLE, COST_DASHBOARD, RUNTIME, ECONOMY)
 DASHBOARDS = Path(__file__).parent / "dashboards"
 
 
+def filled(expr: str, variables: Mapping[str, str]) -> str:
+    """Return an expression with values for Grafana's variables."""
+    for name, value in variables.items():
+        expr = expr.replace(f"${name}", value)
+    return expr
+
+
 class Expression(NamedTuple):
-    """The expression of one query of a panel, with Grafana's variables still in it."""
+    """The expression of one query of a panel or an annotation, with Grafana's variables still in it."""
 
     dashboard: str
     panel: str
@@ -31,10 +40,7 @@ class Expression(NamedTuple):
 
     def filled(self, variables: Mapping[str, str]) -> str:
         """Return the expression as Grafana would send it, with values for the variables such as `$run`."""
-        expr = self.expr
-        for name, value in variables.items():
-            expr = expr.replace(f"${name}", value)
-        return expr
+        return filled(self.expr, variables)
 
 
 def render(layout: Layout) -> str:
@@ -43,11 +49,13 @@ def render(layout: Layout) -> str:
 
 
 def every_expression() -> Iterator[Expression]:
-    """Yield every query of every panel, in the order of the dashboards."""
+    """Yield every query of every panel, in the order of the dashboards, and then those of the annotations."""
     for layout in LAYOUTS:
         for panel in json.loads(render(layout))["panels"]:
             for target in panel.get("targets", ()):
                 yield Expression(layout.uid, panel["title"], target["expr"])
+    for annotation in ANNOTATIONS:
+        yield Expression("annotations", annotation.name, annotation.expr)
 
 
 def main() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from deploy.grafana.layout import Layout
-from deploy.grafana.panels import lines, number, stacked
-from deploy.grafana.queries import Query, of_run, rate, total
+from deploy.grafana.palette import NATIONS, SOURCES
+from deploy.grafana.panels import Look, lines, number, stacked
+from deploy.grafana.queries import Query, now, rate, total
 
 RATE, INFLATION, GROWTH, UNEMPLOYMENT = (
-    of_run(f"prism_economy_{name}") for name in ("interest_rate", "inflation", "gdp_growth", "unemployment")
+    now(f"prism_economy_{name}") for name in ("interest_rate", "inflation", "gdp_growth", "unemployment")
 )
-VALUE = of_run("prism_economy_total_value")
+VALUE = now("prism_economy_total_value")
 
 ECONOMY = Layout(
     uid="prism-economy",
@@ -17,12 +18,12 @@ ECONOMY = Layout(
     description="Nations that set one interest rate together. Economy runs only.",
     rows={
         "Now": (
-            number("Interest rate", "The common rate.", "percent", Query(RATE, "rate")),
-            number("Inflation", "Of the whole economy.", "percent", Query(INFLATION, "inflation")),
-            number("Growth", "Of the gross domestic product.", "percent", Query(GROWTH, "growth")),
-            number("Unemployment", "Of the whole economy.", "percent", Query(UNEMPLOYMENT, "unemployment")),
-            number("Total value", "Of all nations, in the unit of the configuration.", "short", Query(VALUE, "value")),
-            number("Quarters", "Rounds committed.", "short", Query(of_run("prism_round"), "rounds")),
+            number("Interest rate", "The common rate.", "percent", Query(RATE), look=Look(decimals=2)),
+            number("Inflation", "Of the whole economy.", "percent", Query(INFLATION), look=Look(decimals=2)),
+            number("Growth", "Of the gross domestic product.", "percent", Query(GROWTH), look=Look(decimals=2)),
+            number("Unemployment", "Of the whole economy.", "percent", Query(UNEMPLOYMENT), look=Look(decimals=2)),
+            number("Total value", "Of all nations, in the unit of the configuration.", "short", Query(VALUE)),
+            number("Quarters", "Rounds committed.", "locale", Query(now("prism_round"))),
         ),
         "Policy": (
             lines(
@@ -31,7 +32,7 @@ ECONOMY = Layout(
                 "percent",
                 Query(RATE, "interest rate"),
                 Query(INFLATION, "inflation"),
-                width=24,
+                look=Look(width=24),
             ),
             lines(
                 "Growth and unemployment",
@@ -40,27 +41,29 @@ ECONOMY = Layout(
                 Query(GROWTH, "growth"),
                 Query(UNEMPLOYMENT, "unemployment"),
             ),
-            lines("Total value", "Of all nations, in the unit of the configuration.", "short", Query(VALUE, "value")),
+            lines("Total value", "Of all nations, in the unit of the configuration.", "short", Query(VALUE)),
         ),
         "Nations": (
             stacked(
                 "Nations by state",
-                "Nations by the state of their proposal.",
+                "Nations by the state of their proposal. Normal: the sum is the number of nations.",
                 "short",
-                Query(total(of_run("prism_agents"), "state"), "{{state}}"),
+                Query(now("prism_agents", "state"), "{{state}}"),
+                NATIONS,
             ),
             stacked(
                 "Decisions by source",
-                "Transitions a second by source.",
+                "Transitions a second by source. Normal: no fallbacks.",
                 "ops",
                 Query(total(rate("prism_decisions_total"), "source"), "{{source}}"),
+                SOURCES,
             ),
             lines(
                 "Proposals",
                 "Policies that nations proposed, by result, since the run began.",
                 "short",
-                Query(total(of_run("prism_economy_proposals_total"), "outcome"), "{{outcome}}"),
-                width=24,
+                Query(now("prism_economy_proposals_total", "outcome"), "{{outcome}}"),
+                look=Look(width=24),
             ),
         ),
     },

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.models.dashboard import (
+    AnnotationContainer,
     Dashboard,
     DashboardCursorSync,
     DashboardLinkType,
@@ -15,6 +16,7 @@ from grafana_foundation_sdk.models.dashboard import (
     VariableSort,
 )
 
+from deploy.grafana.annotations import ANNOTATIONS, MarkedQuery
 from deploy.grafana.panels import SOURCE, Panel
 
 TAG = "prism"
@@ -49,7 +51,12 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
             for panel in panels:
                 number += 1
                 board = board.with_panel(panel.id(number))
-        return board.build()
+        built = board.build()
+        built.annotations = AnnotationContainer(list_val=[MarkedQuery(each, SOURCE) for each in ANNOTATIONS])
+        for each in built.templating.list_val or ():
+            # The SDK gives every variable the defaults of an interval, which Grafana's schema has for none.
+            each.auto = each.auto_min = each.auto_count = None
+        return built
 
 
 def _siblings() -> dashboard.DashboardLink:
@@ -62,8 +69,9 @@ def _source() -> dashboard.DatasourceVariable:
 
 
 def _run() -> dashboard.QueryVariable:
-    variable = dashboard.QueryVariable("run").label("Run").description("The run's directory, by its name.")
-    variable = variable.query("label_values(prism_run_info, run_id)").datasource(SOURCE)
+    variable = dashboard.QueryVariable("run").label("Runs")
+    variable = variable.description("Directories of runs, by name. Several stand beside each other.")
+    variable = variable.query("label_values(prism_run_info, run_id)").datasource(SOURCE).multi(True)
     return variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED).sort(VariableSort.ALPHABETICAL_DESC)
 
 

@@ -3,39 +3,50 @@
 from __future__ import annotations
 
 from deploy.grafana.layout import Layout
-from deploy.grafana.panels import lines, number, stacked
-from deploy.grafana.queries import Query, of_run, quantile, quantiles, rate, total
+from deploy.grafana.palette import BAD, WARNING
+from deploy.grafana.panels import Look, lines, number
+from deploy.grafana.queries import Query, now, quantile, quantiles, rate, total
 
-CHECKPOINT_AGE = of_run("(time() - (prism_checkpoint_timestamp_seconds > 0))")
+CHECKPOINT_AGE = now("(time() - (prism_checkpoint_timestamp_seconds > 0))")
 
 RUNTIME = Layout(
     uid="prism-runtime",
     title="PRISM / Runtime",
     description="The process of a run: its queues, its resources and its files.",
     rows={
-        "Now": (
-            number("Memory", "Resident.", "bytes", Query(of_run("process_resident_memory_bytes"), "resident")),
-            number("CPU", "Cores busy.", "short", Query(total(rate("process_cpu_seconds_total")), "cores")),
+        "In one look": (
+            number(
+                "Memory",
+                "Resident. Normal: level after the first hour.",
+                "bytes",
+                Query(now("process_resident_memory_bytes")),
+            ),
+            number(
+                "CPU",
+                "Cores busy. At 1, the run itself is the bottleneck.",
+                "short",
+                Query(total(rate("process_cpu_seconds_total"))),
+            ),
             number(
                 "Loop lag",
-                "The longest in the last minute.",
+                "The longest delay of the event loop in the last minute. Above 1 s: PrismEventLoopLagging.",
                 "s",
-                Query(of_run("prism_event_loop_lag_seconds_max"), "lag"),
-                limits=((0.25, "orange"), (1.0, "red")),
+                Query(now("prism_event_loop_lag_seconds_max")),
+                limits=((0.25, WARNING), (1.0, BAD)),
             ),
             number(
                 "Quarantined",
-                "Agents that crashed too often and take no more turns.",
+                "Agents that crashed too often and take no more turns. Normal: 0; log.jsonl has each crash.",
                 "short",
-                Query(of_run("prism_agents_quarantined"), "agents"),
-                limits=((1, "red"),),
+                Query(now("prism_agents_quarantined")),
+                limits=((1, BAD),),
             ),
-            number("Journal", "Bytes on disk.", "bytes", Query(of_run("prism_journal_bytes_total"), "journal")),
+            number("Journal", "Bytes on disk.", "bytes", Query(now("prism_journal_bytes_total"))),
             number(
                 "Checkpoint age",
                 "The time that a resume after a crash would have to run again. Empty before the first checkpoint.",
                 "s",
-                Query(CHECKPOINT_AGE, "age"),
+                Query(CHECKPOINT_AGE),
             ),
         ),
         "Messages": (
@@ -43,13 +54,13 @@ RUNTIME = Layout(
                 "Messages waiting",
                 "By mailbox; those of agents are added up. A sample may fall anywhere within a tick.",
                 "short",
-                Query(total(of_run("prism_mailbox_messages"), "mailbox"), "{{mailbox}}"),
+                Query(now("prism_mailbox_messages", "mailbox"), "{{mailbox}}"),
             ),
             lines(
                 "Most messages that ever waited",
                 "By mailbox, against run.mailbox_capacity and oracle.queue_size.",
                 "short",
-                Query(total(of_run("prism_mailbox_depth_max"), "mailbox"), "{{mailbox}}"),
+                Query(now("prism_mailbox_depth_max", "mailbox"), "{{mailbox}}"),
             ),
             lines(
                 "Wait in mailboxes, p95",
@@ -57,7 +68,7 @@ RUNTIME = Layout(
                 "s",
                 Query(quantile(0.95, "prism_mailbox_wait_seconds", "mailbox"), "{{mailbox}}"),
             ),
-            stacked(
+            lines(
                 "Messages delivered",
                 "A second, by kind.",
                 "ops",
@@ -65,20 +76,20 @@ RUNTIME = Layout(
             ),
             lines(
                 "Messages refused or dropped",
-                "A second. A refused message is sent again by its sender; a dropped one is lost.",
+                "A second. A refused message is sent again by its sender; a dropped one is lost. Normal: none dropped.",
                 "ops",
                 Query(
                     total(rate('prism_messages_total{outcome!="delivered"}'), "kind", "outcome"), "{{kind}} {{outcome}}"
                 ),
-                table=True,
+                look=Look(table=True),
             ),
             lines(
                 "Crashes",
-                "By kind of actor and reaction, since the run began; and guards that raised.",
+                "By kind of actor and reaction, since the run began; and guards that raised. Normal: 0.",
                 "short",
-                Query(total(of_run("prism_actor_restarts_total"), "kind", "reason"), "{{kind}} {{reason}}"),
-                Query(of_run("prism_guard_errors_total"), "guard errors"),
-                table=True,
+                Query(now("prism_actor_restarts_total", "kind", "reason"), "{{kind}} {{reason}}"),
+                Query(now("prism_guard_errors_total"), "guard errors"),
+                look=Look(table=True),
             ),
         ),
         "Process": (
@@ -86,14 +97,14 @@ RUNTIME = Layout(
                 "Event loop lag",
                 "The delay of the loop: latest, and longest in the last minute. All actors wait meanwhile.",
                 "s",
-                Query(of_run("prism_event_loop_lag_seconds"), "latest"),
-                Query(of_run("prism_event_loop_lag_seconds_max"), "longest"),
+                Query(now("prism_event_loop_lag_seconds"), "latest"),
+                Query(now("prism_event_loop_lag_seconds_max"), "longest"),
             ),
             lines(
                 "Memory",
                 "Rises while a run fills its tables, then stays; PrismMemoryGrowing looks at six hours of it.",
                 "bytes",
-                Query(of_run("process_resident_memory_bytes"), "resident"),
+                Query(now("process_resident_memory_bytes")),
             ),
             lines(
                 "Garbage collections",
@@ -105,8 +116,8 @@ RUNTIME = Layout(
                 "File descriptors and tasks",
                 "Open descriptors, and the event loop's tasks besides agents. Calls under way raise both.",
                 "short",
-                Query(of_run("process_open_fds"), "descriptors"),
-                Query(of_run("(prism_event_loop_tasks - prism_population)"), "tasks"),
+                Query(now("process_open_fds"), "descriptors"),
+                Query(now("(prism_event_loop_tasks - prism_population)"), "tasks"),
             ),
         ),
         "Disk": (
@@ -122,20 +133,16 @@ RUNTIME = Layout(
                 "Journal",
                 "Bytes written a second.",
                 "Bps",
-                Query(total(rate("prism_journal_bytes_total")), "journal"),
+                Query(total(rate("prism_journal_bytes_total"))),
             ),
             lines(
                 "Commit duration",
-                "Writing and syncing the frames of a tick.",
+                "Writing and syncing the frames of a tick. PrismDiskSlow fires when p95 stays above 1 s.",
                 "s",
                 *quantiles("prism_commit_duration_seconds"),
+                look=Look(logarithmic=True),
             ),
-            lines(
-                "Checkpoint age",
-                "Falls to zero at every checkpoint.",
-                "s",
-                Query(CHECKPOINT_AGE, "age"),
-            ),
+            lines("Checkpoint age", "Falls to zero at every checkpoint.", "s", Query(CHECKPOINT_AGE)),
         ),
     },
 )

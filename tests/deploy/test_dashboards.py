@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
+import re
+from itertools import combinations, takewhile
 from typing import Any
 
 import pytest
 
+from actors.core.events import EVENTS
+from deploy.grafana.annotations import TROUBLE
 from deploy.grafana.build import DASHBOARDS, LAYOUTS, every_expression, render
 from deploy.grafana.layout import Layout
+from deploy.grafana.overview import OVERVIEW
 from tests.deploy.tools import DEPLOY, read_yaml
+from tests.paths import ROOT
 
 KINDS = {"timeseries", "stat", "heatmap", "state-timeline"}
 """Those that Grafana still develops: graph, singlestat and table-old have been removed."""
@@ -73,10 +78,81 @@ def test_run_and_target_are_chosen_above_the_dashboard(layout: Layout) -> None:
     }
 
 
-def test_every_panel_looks_at_the_chosen_run_alone() -> None:
+@every_layout
+def test_several_runs_may_be_chosen(layout: Layout) -> None:
+    (run,) = (each for each in board(layout)["templating"]["list"] if each["name"] == "run")
+    assert run["multi"] is True
+
+
+def test_every_query_looks_at_the_chosen_runs_alone() -> None:
     for each in every_expression():
-        assert each.expr.count("group_left () prism_run_info{") == each.expr.count("* on (job, instance)"), each
-        assert '{run_id=~"$run", instance=~"$instance"}' in each.expr, each
+        joins = each.expr.count("* on (job, instance) group_left (run_id) prism_run_info{")
+        assert joins == each.expr.count("group_left"), each
+        assert joins == each.expr.count('{run_id=~"$run", instance=~"$instance"}') - each.expr.count(
+            "last_over_time(prism_run_info"
+        ), each
+        for name in re.findall(r"\b(?:sum|max)\b(?! by \(run_id)", each.expr):
+            pytest.fail(f"{each}: {name} adds up runs")
+
+
+@every_layout
+def test_every_legend_names_the_run_unless_the_panel_is_of_one_run(layout: Layout) -> None:
+    for panel in panels(layout):
+        is_repeated = panel.get("repeat") == "run"
+        assert panel["title"].endswith(": $run") == is_repeated, panel["title"]
+        assert (panel["gridPos"]["w"] == 24) or not is_repeated, "it is divided among the runs"
+        for target in panel["targets"]:
+            assert target["legendFormat"].startswith("{{run_id}}") != is_repeated, panel["title"]
+
+
+def test_limits_are_drawn_as_dashed_lines_where_what_they_limit_is_drawn() -> None:
+    limited = {
+        (panel["title"], target["expr"][len("sum by (run_id) (") :].split(" ")[0])
+        for layout in LAYOUTS
+        for panel in panels(layout)
+        for target in panel["targets"]
+        for override in panel["fieldConfig"]["overrides"]
+        if any(each["id"] == "custom.lineStyle" for each in override["properties"])
+        and re.search(override["matcher"]["options"].strip("/"), target["legendFormat"])
+    }
+    assert limited == {
+        ("Tick duration", "prism_oracle_deadline_seconds"),
+        ("Fallback share", "prism_fallback_share_limit"),
+        ("Latency", "prism_llm_timeout_seconds"),
+        ("Latency", "prism_oracle_deadline_seconds"),
+        ("Wait of questions", "prism_oracle_deadline_seconds"),
+        ("Concurrency", "prism_llm_concurrency_limit"),
+    }
+
+
+@every_layout
+def test_what_happens_to_a_run_is_marked_on_every_dashboard(layout: Layout) -> None:
+    marks = board(layout)["annotations"]["list"]
+    assert [mark["name"] for mark in marks] == ["Phases", "Trouble", "Checkpoints"]
+    for mark in marks:
+        assert mark["target"]["expr"] == mark["expr"]
+        assert mark["titleFormat"].startswith("{{run_id}}: ")
+        assert mark["datasource"]["uid"] == "${datasource}"
+
+
+def test_the_events_that_are_marked_exist() -> None:
+    assert set(TROUBLE.split("|")) <= {event.name() for event in EVENTS}
+
+
+def test_the_first_row_of_the_overview_answers_in_one_look() -> None:
+    row, *rest = board(OVERVIEW)["panels"]
+    first = list(takewhile(lambda panel: panel["type"] != "row", rest))
+    assert row["type"] == "row"
+    assert [panel["title"] for panel in first] == [
+        "Is it running?",
+        "How far?",
+        "Ticks",
+        "When will it end?",
+        "What will it cost?",
+        "Is it sound? Fallbacks",
+        "Is it sound? Faults",
+    ]
+    assert len({panel["gridPos"]["y"] for panel in first}) == 1
 
 
 def test_grafana_finds_the_dashboards_where_the_containers_put_them() -> None:
@@ -89,3 +165,12 @@ def test_grafana_is_told_how_often_prometheus_scrapes() -> None:
     (source,) = read_yaml(DEPLOY / "grafana" / "provisioning" / "datasources" / "prometheus.yml")["datasources"]
     scraping = read_yaml(DEPLOY / "prometheus" / "prometheus.yml")["global"]["scrape_interval"]
     assert source["jsonData"]["timeInterval"] == scraping
+
+
+def test_the_panels_that_the_runbook_names_are_on_the_dashboard_that_it_names() -> None:
+    titles = {layout.uid: {panel["title"].removesuffix(": $run") for panel in panels(layout)} for layout in LAYOUTS}
+    runbook = " ".join((ROOT / "docs" / "operations.md").read_text(encoding="utf-8").split())
+    named = re.findall(r"\*([A-Z][^*]+)\* on the (\w+) dashboard", runbook)
+    assert len(named) >= 6
+    for title, name in named:
+        assert title in titles[f"prism-{name}"], (title, name)

@@ -1,0 +1,110 @@
+"""The colours of the dashboards: one for each state everywhere, and told apart by the colour-blind too."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import combinations, pairwise
+
+import pytest
+
+from actors.core.phase import Phase
+from deploy.grafana.build import LAYOUTS
+from deploy.grafana.palette import NATIONS, NOT_THERE, PEOPLE, PHASE_NAMES, PHASE_NUMBERS, PHASES, SOURCES
+from prism.agents import MOVED
+from prism.economy.chart import ECONOMY_CHART
+from prism.social.chart import SOCIAL_CHART
+from tests.deploy.test_dashboards import panels
+
+Rgb = tuple[float, float, float]
+NEIGHBOURS, ANY, GROUND = 24.0, 15.0, 20.0
+"""The least differences in CIE L*a*b*, where 2 can just be seen: of neighbours in a stack, of any two, of a ground."""
+GROUNDS = ("#181b1f", "#ffffff")
+"""The ground of a panel in Grafana's dark and light theme."""
+SIGHT: Mapping[str, tuple[Rgb, Rgb, Rgb]] = {
+    "all colours": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
+}
+"""What is seen of linear RGB. Source: Machado, Oliveira and Fernandes (2009), full severity."""
+
+
+def linear(color: str) -> Rgb:
+    red, green, blue = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return _linear(red), _linear(green), _linear(blue)
+
+
+def _linear(part: float) -> float:
+    return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+
+def times(rows: tuple[Rgb, Rgb, Rgb], color: Rgb) -> Rgb:
+    first, second, third = (sum(weight * part for weight, part in zip(row, color, strict=True)) for row in rows)
+    return first, second, third
+
+
+def lab(color: Rgb) -> Rgb:
+    """Return CIE L*a*b* of linear sRGB, under D65."""
+    red, green, blue = (min(1.0, max(0.0, part)) for part in color)
+    x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047
+    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    z = (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883
+    x, y, z = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in (x, y, z))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def difference(first: str, second: str) -> float:
+    """Return the difference of two colours to whoever sees least of it."""
+    return min(
+        math.dist(lab(times(sight, linear(first))), lab(times(sight, linear(second)))) for sight in SIGHT.values()
+    )
+
+
+def test_the_difference_is_that_of_the_books_for_black_and_white() -> None:
+    assert difference("#000000", "#ffffff") == pytest.approx(100.0, abs=0.1)
+    assert difference("#ff0000", "#00a000") < difference("#ff0000", "#0000ff"), "red and green are not for everybody"
+
+
+def test_every_state_of_both_charts_has_a_colour_and_so_have_sources_and_phases() -> None:
+    assert PEOPLE.keys() == {state.value for state in SOCIAL_CHART.states}
+    assert NATIONS.keys() == {state.value for state in ECONOMY_CHART.states}
+    assert SOURCES.keys() == {source.value for source in MOVED}
+    assert PHASES.keys() == PHASE_NUMBERS.keys() == set(Phase)
+    assert set(PHASE_NAMES) == {*PHASE_NUMBERS.values(), NOT_THERE}
+
+
+@pytest.mark.parametrize("colors", [PEOPLE, NATIONS, SOURCES], ids=["people", "nations", "sources"])
+def test_neighbours_in_a_stack_are_told_apart_by_everybody(colors: Mapping[str, str]) -> None:
+    in_order = [colors[name] for name in sorted(colors)]
+    assert all(difference(*pair) >= NEIGHBOURS for pair in pairwise(in_order))
+    assert all(difference(*pair) >= ANY for pair in combinations(in_order, 2))
+    assert all(difference(color, ground) >= GROUND for color in in_order for ground in GROUNDS)
+
+
+def test_phases_are_told_apart() -> None:
+    assert all(difference(*pair) >= ANY for pair in combinations(PHASES.values(), 2))
+
+
+def test_a_state_has_the_same_colour_on_every_panel() -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for layout in LAYOUTS:
+        for panel in panels(layout):
+            for override in panel["fieldConfig"]["overrides"]:
+                colors = [each["value"]["fixedColor"] for each in override["properties"] if each["id"] == "color"]
+                found[override["matcher"]["options"]].update(colors)
+    for name, color in {**PEOPLE, **NATIONS, **SOURCES}.items():
+        assert found[name] == {color}, name
+
+
+def test_every_panel_of_states_has_all_their_colours() -> None:
+    seen = 0
+    for layout in LAYOUTS:
+        for panel in panels(layout):
+            legends = {target["legendFormat"] for target in panel["targets"]}
+            named = {override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"]}
+            if "{{state}}" in legends:
+                seen += 1
+                assert named in (PEOPLE.keys(), NATIONS.keys()), panel["title"]
+    assert seen >= 2
