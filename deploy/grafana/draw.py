@@ -100,7 +100,7 @@ class Board:
             draw_numbers(frame, panel, series)
             return
         has_table = panel["options"].get("legend", {}).get("placement") == "right"
-        edge = 0.04 if panel["gridPos"]["w"] > COLUMNS / 2 else 0.08
+        edge = 0.04 if panel["gridPos"]["w"] > COLUMNS / 2 and panel["type"] != "state-timeline" else 0.08
         axes = frame.inset_axes((edge, 0.24, 0.98 - edge - (0.2 if has_table else 0.0), 0.6))
         axes.set(facecolor=PANEL, xlim=self._period)
         DRAWS[panel["type"]](axes, panel, series)
@@ -229,19 +229,30 @@ def draw_numbers(axes: Axes, panel: Mapping[str, Any], series: Sequence[Drawn]) 
             axes.text(0.03, y, drawn.name, color=FAINT, size=7, **look)
 
 
+def with_gaps(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return points with one that is no number at both ends of each gap, so that no line is drawn across it."""
+    step_s = min((after[0] - before[0] for before, after in pairwise(points)), default=0.0)
+    found = list(points[:1])
+    for before, after in pairwise(points):
+        if after[0] - before[0] > 1.5 * step_s:
+            found += [(before[0] + 0.01 * step_s, math.nan), (after[0] - 0.01 * step_s, math.nan)]
+        found.append(after)
+    return found
+
+
 def draw_lines(axes: Axes, panel: Mapping[str, Any], series: Sequence[Drawn]) -> None:
     """Draw lines, or areas that are stacked."""
     defaults = panel["fieldConfig"]["defaults"]
     custom = defaults["custom"]
     if custom.get("stacking", {}).get("mode") == "normal":
-        times = sorted({at_s for drawn in series for at_s, _ in drawn.line.points})
+        times = sorted({at_s for drawn in series for at_s, _ in with_gaps(drawn.line.points)})
         heights = [[dict(drawn.line.points).get(at_s, 0.0) for at_s in times] for drawn in series]
         axes.stackplot(
             times, heights, colors=[drawn.color for drawn in series], labels=[drawn.name for drawn in series]
         )
     else:
         for drawn in series:
-            moments, values = zip(*drawn.line.points, strict=True)
+            moments, values = zip(*with_gaps(drawn.line.points), strict=True)
             axes.plot(moments, values, color=drawn.color, ls="--" if drawn.is_dashed else "-", lw=1.4, label=drawn.name)
         axes.margins(y=0.15)
     if custom.get("scaleDistribution", {}).get("type") == "log":
@@ -293,13 +304,13 @@ def dress(axes: Axes, legend: str, series: Sequence[Drawn]) -> None:
     handles, names = axes.get_legend_handles_labels()
     if not handles:
         return
-    look: dict[str, Any] = {"frameon": False, "labelcolor": INK, "fontsize": 7}
+    look: dict[str, Any] = {"frameon": False, "labelcolor": INK, "fontsize": min(7.0, 90.0 / len(names))}
     if legend == "right":
         last = {drawn.name: drawn.line.points[-1][1] for drawn in series}
         names = [f"{name}  {last[name]:.3g}" if name in last else name for name in names]
         axes.legend(handles, names, loc="center left", bbox_to_anchor=(1.01, 0.5), **look)
     else:
-        axes.legend(handles, names, loc="upper left", bbox_to_anchor=(-0.02, -0.14), ncol=8, **look)
+        axes.legend(handles, names, loc="upper left", bbox_to_anchor=(-0.02, -0.14), ncol=4, **look)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from deploy.grafana.build import LAYOUTS, render
-from deploy.grafana.draw import SCALES, Board, Period, look_of, moments_of, named, repeated, text_of
+from deploy.grafana.draw import SCALES, Board, Period, look_of, moments_of, named, repeated, text_of, with_gaps
 from deploy.grafana.overview import OVERVIEW
 from deploy.grafana.palette import PEOPLE, VERMILION
 from deploy.prometheus_process import Line, Prometheus, Sample
@@ -76,6 +77,13 @@ def test_a_mark_is_at_its_value_or_where_a_stretch_of_points_begins() -> None:
     points = tuple((float(at), 5000.0) for at in (10, 11, 12, 20, 21))
     assert moments_of(Line({}, points), 1.0, has_time=True) == {5.0}
     assert moments_of(Line({}, points), 1.0, has_time=False) == {10.0, 20.0}
+
+
+def test_no_line_is_drawn_across_a_gap() -> None:
+    points = [(1.0, 5.0), (2.0, 5.0), (9.0, 6.0)]
+    found = with_gaps(points)
+    assert [point for point in found if not math.isnan(point[1])] == points
+    assert [at_s for at_s, value in found if math.isnan(value)] == pytest.approx([2.0, 9.0], abs=0.1)
 
 
 def test_numbers_are_written_with_their_units() -> None:
