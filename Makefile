@@ -108,7 +108,7 @@ bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md 
 	$(BIN)/python -m benchmarks.slots
 	$(BIN)/python -m benchmarks.journal
 
-soak: $(READY) ## 10,000 people and a server that fails, watched for memory (MINUTES=20; more: docs/operations.md)
+soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watched for memory (MINUTES=20; more: docs/soak.md)
 	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
 
 soak-virtual: $(READY) ## 100 people in virtual time, watched for memory and files (TICKS=1000000, about 40 minutes)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -18,6 +18,7 @@ import msgspec
 from actors.testing import (
     MEANINGS,
     QUIRKS,
+    SPELLS,
     Dialect,
     Exchange,
     Fault,
@@ -27,6 +28,8 @@ from actors.testing import (
     ModelServer,
     ModelServerError,
     ServerSettings,
+    Spell,
+    SpellKind,
     Statistics,
     SystemOne,
     evenly,
@@ -34,6 +37,15 @@ from actors.testing import (
 
 DEFAULT = ServerSettings()
 OLLAMA_PORT = 11434
+
+
+class SpellTimes(NamedTuple):
+    """The option --spell: the kind of the spells, and their seconds."""
+
+    kind: SpellKind
+    every_s: float
+    least_s: float
+    most_s: float
 
 
 class FiniteRange(click.FloatRange):
@@ -70,6 +82,24 @@ def _faults_at(_context: click.Context, _option: click.Parameter, given: Sequenc
         except ValueError:
             raise click.BadParameter(f"{text!r} is not N=NAME, as in 3=reset") from None
     return at
+
+
+def _spells(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> tuple[SpellTimes, ...]:
+    return tuple(_spell(text) for text in given)
+
+
+def _spell(text: str) -> SpellTimes:
+    name, _, times = text.partition("=")
+    every, _, lasts = times.partition(":")
+    least, _, most = lasts.partition("-")
+    try:
+        kind = SpellKind(name)
+    except ValueError:
+        raise click.BadParameter(f"{name!r} is no spell; there are {', '.join(SpellKind)}") from None
+    try:
+        return SpellTimes(kind, float(every), float(least), float(most or least))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not NAME=EVERY:LEAST-MOST, as in outage=300:10-30") from None
 
 
 def _fault(name: str) -> Fault:
@@ -193,6 +223,15 @@ def testing() -> None:
     help="Seconds between two bytes of a `drip` fault.",
 )
 @click.option(
+    "--spell",
+    "spells",
+    multiple=True,
+    callback=_spells,
+    metavar="NAME=EVERY:LEAST-MOST",
+    help="Behave in another way for LEAST to MOST seconds, once in EVERY seconds, as in --spell outage=300:10-30. "
+    "May be repeated for other spells.",
+)
+@click.option(
     "--systemone",
     type=click.Choice([each.value for each in SystemOne]),
     default=DEFAULT.systemone.value,
@@ -241,6 +280,7 @@ def serve(**given: Any) -> None:
       prism testing serve --faults 0.05          one call in twenty fails, in every way there is
       prism testing serve --latency 1 --p99 8    as slow as a model
       prism testing serve --fault hang=0.01      one call in a hundred is never answered
+      prism testing serve --spell outage=60:10   once a minute it is gone for ten seconds
     """
     begun = monotonic()
     try:
@@ -271,6 +311,19 @@ def faults() -> None:
 
 
 @testing.command()
+def spells() -> None:
+    """List the spells of the server, with their meaning: ways in which it behaves for a time.
+
+    `prism testing serve --spell NAME=EVERY:LEAST-MOST` has one in every period of EVERY seconds, at a time and of a
+    length that follow from --seed. Faults happen to single calls, spells to all questions of a time; in an outage
+    the server is gone for every request.
+    """
+    width = max(map(len, SpellKind))
+    for spell, meaning in SPELLS.items():
+        click.echo(f"{spell:{width}}  {meaning}")
+
+
+@testing.command()
 def quirks() -> None:
     """List the quirks of the server: ways in which real servers differ from their protocol.
 
@@ -298,6 +351,10 @@ def _settings(given: dict[str, Any]) -> ServerSettings:
             seed=seed,
             burst=given["burst"],
             drip_s=given["drip"],
+        ),
+        spells=tuple(
+            Spell(kind=times.kind, every_s=times.every_s, least_s=times.least_s, most_s=times.most_s, seed=seed)
+            for times in given["spells"]
         ),
         systemone=SystemOne(given["systemone"]),
         dialect=Dialect(given["dialect"]),
@@ -359,6 +416,8 @@ def _report(counts: Statistics, seconds: float) -> str:
         "calls": f"{counts.calls:,} in {seconds:,.1f} s",
         "failed as told": f"{sum(counts.faults.values()):,}",
         **{f"  {fault}": f"{counts.faults[fault]:,}" for fault in Fault if fault in counts.faults},
+        **{f"in spells of {spell}": f"{counts.spells[spell]:,}" for spell in SpellKind if spell in counts.spells},
+        **({"outages": f"{counts.outages:,}"} if counts.outages else {}),
         "given up by the client": f"{counts.abandoned:,}",
         "requests by status": ", ".join([*statuses, *([f"none: {silent:,}"] if silent else [])]) or "none",
         "at once": f"{counts.peak_busy:,} in slots, {counts.peak_waiting:,} waiting, at most",

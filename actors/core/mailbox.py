@@ -200,17 +200,21 @@ class Mailbox(Generic[T]):
 
     def statistics(self) -> MailboxStatistics:
         """Return its counts now."""
-        depth = len(self.pending)
+        depth, (depth_max, refused, dropped) = len(self.pending), self.pressure()
         return MailboxStatistics(
             capacity=self.capacity,
             depth=depth,
-            depth_max=max(self._depth_max, depth, min(1, self._taken)),
+            depth_max=depth_max,
             accepted=self._taken + depth,
-            refused=self._refused,
-            dropped=self._dropped,
+            refused=refused,
+            dropped=dropped,
             waiting_senders=len(self._waiting or ()),
             closed=self.closed,
         )
+
+    def pressure(self) -> tuple[int, int, int]:
+        """Return the most messages that have waited, and how many were refused and dropped: quicker than all counts."""
+        return max(self._depth_max, len(self.pending), min(1, self._taken)), self._refused, self._dropped
 
     def _refuse(self) -> bool:
         if self.closed:

@@ -74,10 +74,10 @@ class MailboxTotals:
         """Read the next mailboxes."""
         end = min(self._next + STEP_MAILBOXES, len(self._mailboxes))
         for mailbox in self._mailboxes[self._next : end]:
-            counts = mailbox.statistics()
-            self.depth_max = max(self.depth_max, counts.depth_max)
-            self._refused += counts.refused
-            self._dropped += counts.dropped
+            depth_max, refused, dropped = mailbox.pressure()
+            self.depth_max = max(self.depth_max, depth_max)
+            self._refused += refused
+            self._dropped += dropped
         self._next = end
         if end == len(self._mailboxes):
             self.refused, self.dropped = self._refused, self._dropped

@@ -25,6 +25,7 @@ from actors.testing.quirks import Quirks
 from actors.testing.rate_limit import RateLimit
 from actors.testing.settings import ServerSettings, SystemOne
 from actors.testing.slots import Slots
+from actors.testing.spells import SLOWER, SpellKind, spells_at
 from actors.testing.statistics import Counters
 from actors.testing.systemone_api import SystemOneApi
 from actors.testing.wire import PLAIN, Request, Response, as_json, dump
@@ -63,6 +64,7 @@ class App:
         self.loads = 0
         self.in_flight = 0
         self.peak_in_flight = 0
+        self.outages = 0
         self._on_exchange = on_exchange
         self.restart()
 
@@ -73,6 +75,7 @@ class App:
         self._loading = asyncio.Lock()
         self._player = FaultPlayer()
         self._rate = RateLimit()
+        self._begun_s = time.monotonic()
 
     async def handle(self, request: Request, link: Link) -> None:
         """Answer one request, and remember it."""
@@ -92,6 +95,8 @@ class App:
             await self._route(request, link, exchange)
         except asyncio.CancelledError:
             exchange.abandoned = True
+            if exchange.call is not None and SpellKind.OUTAGE in self._spells():
+                exchange.spell = SpellKind.OUTAGE
             raise
         finally:
             exchange.ended_s = time.monotonic()
@@ -150,14 +155,15 @@ class App:
             return
         self.calls += 1
         exchange.call = self.calls
-        if (wait_s := self._refused_s()) > 0.0:
-            await self._refuse(api, link, exchange, TooManyError(), wait_s if self.settings.says_when else None)
+        if (refusal := self._refusal(exchange)) is not None:
+            await self._refuse(api, link, exchange, *refusal)
             return
-        exchange.fault = fault = self._player.next(self.settings.faults, self.calls)
+        is_silent = exchange.spell is SpellKind.SILENCE
+        exchange.fault = fault = None if is_silent else self._player.next(self.settings.faults, self.calls)
         self.in_flight += 1
         self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
         try:
-            if fault is Fault.HANG:
+            if is_silent or fault is Fault.HANG:
                 await asyncio.get_running_loop().create_future()  # until the client leaves
             response = _failed(api, fault) or await self._run(api, ask, link, exchange)
             if response is not None:
@@ -165,6 +171,21 @@ class App:
                 await deliver(link, response, fault, self.settings.faults.drip_s)
         finally:
             self.in_flight -= 1
+
+    def _refusal(self, exchange: Exchange) -> tuple[ApiError, float | None] | None:
+        """Return the refusal of a call, with its pause for the client; None if it is taken. Note the spell it meets."""
+        if (wait_s := self._refused_s()) > 0.0:
+            return TooManyError(), wait_s if self.settings.says_when else None
+        spells = self._spells()
+        exchange.spell = next((kind for kind in SpellKind if kind in spells and kind is not SpellKind.OUTAGE), None)
+        if exchange.spell is SpellKind.BUSY:
+            return BusyError(), None
+        return (TooManyError(), spells[SpellKind.LIMIT]) if exchange.spell is SpellKind.LIMIT else None
+
+    def _spells(self) -> dict[SpellKind, float]:
+        """Return `{kind: seconds that are left of it}` of the spells under way."""
+        now_s = time.monotonic() - self._begun_s
+        return {kind: end_s - now_s for kind, end_s in spells_at(self.settings.spells, now_s).items()}
 
     def _refused_s(self) -> float:
         """Return the seconds for which no call is taken, because there were too many; 0 if this one is."""
@@ -190,6 +211,7 @@ class App:
             async with self._slot():
                 load_s = await self._load(ask)
                 run_s = 0.0 if ask.only else settings.latency.seconds(call, self.slots.busy - 1)
+                run_s *= SLOWER if exchange.spell is SpellKind.SLOW else 1.0
                 ahead_s = run_s / 2 if ask.stream and exchange.fault is None else 0.0
                 await asyncio.sleep(run_s - ahead_s)
                 timing = Timing(started_s=exchange.started_s, load_s=load_s, run_s=run_s, ahead_s=ahead_s)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from actors.testing.faults import Fault
+from actors.testing.spells import SpellKind
 
 _KEPT_BYTES = 64 << 10
 
@@ -17,8 +18,8 @@ class Exchange(msgspec.Struct, kw_only=True):
 
     `body` is the decoded JSON, or the text where it is no JSON; of a body over 64 KiB the text up to there. `ended_s`
     is None while the server works on it; `status` is None if no head was sent, as in a hang or a reset; `abandoned`
-    means that the client left (or the server was stopped) before the end. `request_id` and `traceparent` are those
-    headers, by which the client names the call.
+    means that the client left (or the server was stopped) before the end; `spell` is the spell that the call met.
+    `request_id` and `traceparent` are those headers, by which the client names the call.
     """
 
     method: str
@@ -28,6 +29,7 @@ class Exchange(msgspec.Struct, kw_only=True):
     ended_s: float | None = None
     call: int | None = None
     fault: Fault | None = None
+    spell: SpellKind | None = None
     status: int | None = None
     abandoned: bool = False
     request_id: str = ""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 import threading
+from collections.abc import Iterator, Sequence
+from itertools import count
 from types import TracebackType
 from typing import Self
 
@@ -16,6 +19,7 @@ from actors.testing.connection import Connection, Connections
 from actors.testing.errors import ServerAddressError
 from actors.testing.exchange import Exchange
 from actors.testing.settings import ServerSettings
+from actors.testing.spells import Spell, SpellKind
 from actors.testing.statistics import Statistics
 
 
@@ -78,6 +82,8 @@ class ModelServer:
             abandoned=app.counters.abandoned,
             faults=dict(app.counters.faults),
             statuses=dict(app.counters.statuses),
+            spells=dict(app.counters.spells),
+            outages=app.outages,
             loads=app.loads,
             in_flight=app.in_flight,
             peak_in_flight=app.peak_in_flight,
@@ -145,16 +151,47 @@ class ModelServer:
             loop.close()
 
     async def _serve(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: Connection(self._app, self._connections), sock=listener)
-        await self._stopping.wait()
+        stopped = asyncio.create_task(self._stopping.wait())
+        for begin_s, end_s in _outages(self._app.settings.spells, asyncio.get_running_loop().time()):
+            server = await self._listen(listener)
+            await _until(begin_s, stopped)
+            await self._go_away(server)
+            if stopped.done():
+                break
+            self._app.outages += 1
+            await _until(end_s, stopped)
+            if stopped.done():
+                break
+            listener = _listener(self.host, self.port)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _listen(self, listener: socket.socket) -> asyncio.Server:
+        return await asyncio.get_running_loop().create_server(
+            lambda: Connection(self._app, self._connections), sock=listener
+        )
+
+    async def _go_away(self, server: asyncio.Server) -> None:
+        """Close the listener and every open connection."""
         server.close()
         while self._connections.open:
             for connection in list(self._connections.open):
                 connection.abort()
             await asyncio.sleep(0)
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
+
+
+async def _until(time_s: float, stopped: asyncio.Task[bool]) -> None:
+    """Wait until this time of the loop, or until the server is to stop."""
+    left_s = None if time_s == math.inf else max(0.0, time_s - asyncio.get_running_loop().time())
+    await asyncio.wait([stopped], timeout=left_s)
+
+
+def _outages(spells: Sequence[Spell], begun_s: float) -> Iterator[tuple[float, float]]:
+    """Yield the begin and the end of each outage, on the clock on which the server began; last one that never comes."""
+    for spell in spells:
+        if spell.kind is SpellKind.OUTAGE:
+            yield from ((begun_s + begin_s, begun_s + end_s) for begin_s, end_s in map(spell.span, count()))
+    yield math.inf, math.inf
 
 
 def url_of(host: str, port: int) -> str:

@@ -11,6 +11,7 @@ from actors.testing.errors import ServerSettingsError
 from actors.testing.faults import FaultPlan
 from actors.testing.latency import Latency
 from actors.testing.quirks import QUIRKS
+from actors.testing.spells import Spell
 
 
 @unique
@@ -55,7 +56,7 @@ class Logprobs(StrEnum):
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The server's behaviour. It can be exchanged while the server runs; slots and queue count from the next start.
+    """The server's behaviour. It can be exchanged while the server runs; from the next start: slots, queue, outages.
 
     Args:
         models: the models it has, or none; any other is a 404.
@@ -68,6 +69,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         load_s: seconds to load a model, at its first call and after a change of num_ctx.
         latency: seconds of a call.
         faults: calls that fail, and how.
+        spells: times in which it behaves in another way, in seconds since the latest start; one of each kind.
         systemone: the answer of /v1/systemone.
         dialect: the response_format of the OpenAI API.
         quirks: the names of its quirks, in `QUIRKS`.
@@ -91,6 +93,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     load_s: float = 0.0
     latency: Latency = Latency()
     faults: FaultPlan = FaultPlan()
+    spells: tuple[Spell, ...] = ()
     systemone: SystemOne = SystemOne.ON
     dialect: Dialect = Dialect.JSON_SCHEMA
     quirks: tuple[str, ...] = ()
@@ -106,6 +109,15 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         for quirk in self.quirks:
             if quirk not in QUIRKS:
                 raise ServerSettingsError("quirks", f"{quirk!r} is no quirk; there are {', '.join(QUIRKS)}")
+        if len({spell.kind for spell in self.spells}) < len(self.spells):
+            raise ServerSettingsError("spells", "there may be one of each kind")
+        self._check_counts()
+        if self.rate_per_s is not None and not 0 < self.rate_per_s < float("inf"):
+            raise ServerSettingsError("rate_per_s", f"must be greater than 0, not {self.rate_per_s}")
+        if not 0 <= self.load_s < float("inf"):
+            raise ServerSettingsError("load_s", f"must be at least 0, not {self.load_s}")
+
+    def _check_counts(self) -> None:
         for name, value, least in (
             ("slots", self.slots, 1),
             ("max_queue", self.max_queue, 0),
@@ -114,7 +126,3 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         ):
             if value < least:
                 raise ServerSettingsError(name, f"must be at least {least}, not {value}")
-        if self.rate_per_s is not None and not 0 < self.rate_per_s < float("inf"):
-            raise ServerSettingsError("rate_per_s", f"must be greater than 0, not {self.rate_per_s}")
-        if not 0 <= self.load_s < float("inf"):
-            raise ServerSettingsError("load_s", f"must be at least 0, not {self.load_s}")

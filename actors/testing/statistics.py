@@ -9,13 +9,15 @@ import msgspec
 
 from actors.testing.exchange import Exchange
 from actors.testing.faults import Fault
+from actors.testing.spells import SpellKind
 
 
 class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     """Counts at one moment: slots and their peaks since the last start, the rest since the object was made.
 
     `calls` are the inference requests that were well formed; `faults` and `statuses` count how the ended ones among all
-    requests ended: by the fault they were given, and by the HTTP status, where one was sent.
+    requests ended: by the fault they were given, and by the HTTP status, where one was sent; `spells` counts the calls
+    that a spell has changed. `outages` are those that have begun.
     """
 
     requests: int
@@ -23,6 +25,8 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     abandoned: int
     faults: Mapping[Fault, int]
     statuses: Mapping[int, int]
+    spells: Mapping[SpellKind, int]
+    outages: int
     loads: int
     in_flight: int
     peak_in_flight: int
@@ -43,11 +47,14 @@ class Counters:
         self.abandoned = 0
         self.faults: Counter[Fault] = Counter()
         self.statuses: Counter[int] = Counter()
+        self.spells: Counter[SpellKind] = Counter()
 
     def count(self, exchange: Exchange) -> None:
         """Count an exchange that has ended."""
         self.abandoned += exchange.abandoned
         if exchange.fault is not None:
             self.faults[exchange.fault] += 1
+        if exchange.spell is not None:
+            self.spells[exchange.spell] += 1
         if exchange.status is not None:
             self.statuses[exchange.status] += 1

@@ -1,12 +1,21 @@
-"""A run of 10,000 people against a model server that fails one call in twenty, observed for as long as you like.
+"""A run of the shipped configuration against a model server that fails in many ways, observed as long as you like.
 
-Both are processes of their own: the run cannot hide anything in this one. Every second its memory, descriptors and
-threads are read from /proc, its tasks, its ticks and their duration from its metrics. Prometheus observes it with the
-shipped rules if it is installed. At the end the run gets a SIGTERM, its files are verified, and a report is written:
-soak.md, soak.csv, and soak.png if matplotlib is installed. Exit code 4: after the warm-up the memory rises, by more
-than chance (`deploy.soak.trend`). Exit code 1: the run ended early, or left damaged files.
+The run is configs/soak.yaml as it is: 10,000 people, a tick every three seconds, an adaptive limit on calls. Only the
+server's address and the port of the metrics are its own. The server is `prism testing serve`: one call in twenty fails,
+and now and then it is gone, silent, busy, limits the rate or is slow, for 5 to 60 seconds. `--help` of this command
+lists the options; FAULTS and SPELLS in deploy/soak/__main__.py have the shares and times.
 
-    python -m deploy.soak --minutes 20 [--agents 10000] [--faults 0.05] [--out runs/soak-report]
+A young world takes more memory every round, until people remember as many posts as they can. So the soak begins with
+a hundred rounds without a server, as fast as they go, and the run that is observed is a fork of them.
+
+Run and server are processes of their own. Every second the run's memory, descriptors and threads are read from /proc,
+its tasks, ticks, phase and counts from its metrics. Prometheus observes it with the shipped rules if it is installed.
+At the end the run gets a SIGTERM, its files are verified, and a report is written: soak.md, soak.csv, soak.json, and
+soak.png if matplotlib is installed. Exit code 4: after the warm-up the memory rises, by more than chance
+(`deploy.soak.trend`). Exit code 1: the run ended early, left damaged files, or an alert fired that no failing server
+explains.
+
+    python -m deploy.soak --minutes 20 [--set key=value] [--out runs/soak-report]
 """
 
 from __future__ import annotations
@@ -17,61 +26,125 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import msgspec
 
+from actors import read_config
 from actors.cli.scrape import Scrape
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
-from actors.testing import Fault, FaultPlan, Latency, ModelServerProcess, ServerSettings
+from actors.testing import Statistics
 from deploy.prometheus_process import Prometheus, prometheus
 from deploy.soak.report import CSV, Observation, Outcome, draw, judge
+from prism.config import Config
 
 CONFIG = Path(__file__).parents[2] / "configs" / "soak.yaml"
-FAULTS = (Fault.HANG, Fault.RESET, Fault.ERROR, Fault.BUSY, Fault.NOT_JSON)
-"""A fifth of the faults each: one that costs time, one that breaks the connection, two that the server admits to, and
-an answer that cannot be read."""
-SETTINGS = (
-    "metrics.port=0",
-    "run.tick_s=0.25",
-    # A call that hangs takes eight ticks, and so does deliberation: or the clock would mostly wait for such calls.
-    "llm.timeout_s=2",
-    "oracle.lookahead_ticks=8",
-    "oracle.deadline_s=10",
-    "oracle.concurrency=fixed",
-    "oracle.max_concurrency=16",
-    "simulation.rounds=1000000",
-)
+SERVER = ("--port=0", "--json", "--slots=16", "--latency=0.5", "--p99=2.5", "--seed=1")
+FAULTS = ("reset=0.012", "error=0.012", "busy=0.012", "not_json=0.012", "hang=0.002")
+"""One call in twenty. A call that hangs costs `llm.timeout_s`, a minute, and the clock waits for it."""
+SPELLS = ("outage=300:10-30", "silence=600:10-30", "busy=240:5-20", "limit=240:5-20", "slow=600:30-60")
+"""In every five minutes one outage of 10 to 30 seconds, and so on."""
 EXIT_FAILED, EXIT_RISING, EXIT_TERMINATED = 1, 4, 143
 SAMPLE_S = 1.0
+STOP_S = 300.0
+"""The longest time for the end of the run: its last tick may wait for a call that hangs, and that takes two minutes."""
+
+PRISM = (sys.executable, "-m", "actors.cli")
 
 
-def model_server(faults: float) -> ModelServerProcess:
-    """Return a server in a process of its own that fails in this share of calls."""
-    plan = FaultPlan(shares=dict.fromkeys(FAULTS, faults / len(FAULTS)), burst=1)
-    return ModelServerProcess(ServerSettings(slots=16, latency=Latency(mean_s=0.05, p99_s=0.4), faults=plan))
+class Server:
+    """The process of a test server."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        said = _line(process)
+        if not said.startswith("listening on "):
+            sys.exit(f"soak: the test server has not begun: {said}")
+        self.url = said.removeprefix("listening on ")
+
+    def end(self) -> Statistics:
+        """End it, and return its counts."""
+        self._process.send_signal(signal.SIGTERM)
+        counts, _ = self._process.communicate(timeout=60)
+        return msgspec.json.decode(counts, type=Statistics)
 
 
 @contextmanager
-def simulation(out: Path, host: str, agents: int) -> Iterator[subprocess.Popen[bytes]]:
+def model_server(faults: Sequence[str], spells: Sequence[str]) -> Iterator[Server]:
+    """Return a context with a server in a process of its own that fails as told."""
+    told = [*(f"--fault={each}" for each in faults), *(f"--spell={each}" for each in spells)]
+    command = [*PRISM, "testing", "serve", *SERVER, *told]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            yield Server(process)
+        finally:
+            process.kill()
+
+
+def populate(out: Path, rounds: int, settings: Sequence[str]) -> None:
+    """Make a run of so many rounds with the embedded oracle, without a pace, waits for the medium and metrics."""
+    print(f"soak: {rounds} rounds for a world that is not young any more", flush=True)
+    fast = ("oracle.backend=choice", "run.tick_s=0", "run.sync=false", "metrics.enabled=false")
+    length = f"simulation.rounds={rounds}"
+    command = [*PRISM, "run", str(CONFIG), "--quiet", "--out", str(out), *overrides((*settings, *fast, length))]
+    subprocess.run(command, check=True)
+
+
+@contextmanager
+def simulation(out: Path, host: str, options: argparse.Namespace) -> Iterator[subprocess.Popen[bytes]]:
     """Return a context with the process of the run."""
-    settings = (*SETTINGS, f"llm.host={host}", f"population.size={agents}")
-    overrides = [part for setting in settings for part in ("--set", setting)]
-    command = [sys.executable, "-m", "actors.cli", "run", str(CONFIG), "--quiet", "--out", str(out), *overrides]
+    given, at = (f"llm.host={host}", "metrics.port=0"), ("--quiet", "--out", str(out))
+    before, shipped = _before(options), read_config(CONFIG, options.settings)
+    back = (
+        f"oracle.backend={shipped.oracle.backend}",
+        f"run.tick_s={shipped.run.tick_s}",
+        f"run.sync={shipped.run.sync}".lower(),
+        f"metrics.enabled={shipped.metrics.enabled}".lower(),
+        f"simulation.rounds={shipped.simulation.rounds}",
+    )
+    ticks = summary_of(before)["ticks"]
+    command = [*PRISM, "fork", str(before), "--at", str(ticks), *at, *overrides((*back, *given))]
     with (
         out.with_suffix(".err").open("wb") as errors,
-        subprocess.Popen(command, stderr=errors, stdout=errors) as process,
+        # Ctrl-C is for this process, which then stops the run.
+        subprocess.Popen(command, stderr=errors, stdout=errors, start_new_session=True) as process,
     ):
         try:
             yield process
         finally:
             process.kill()
+
+
+def overrides(settings: Iterable[str]) -> list[str]:
+    """Return the options for these settings."""
+    return [part for setting in settings for part in ("--set", setting)]
+
+
+def changed(run: Path) -> list[str]:
+    """Return the settings in which the run's configuration differs from the shipped one."""
+    ran, shipped = flat(read_config(run / "config.yaml", environment={})), flat(read_config(CONFIG, environment={}))
+    return [f"{key}={value}" for key, value in ran.items() if shipped[key] != value]
+
+
+def flat(config: Config) -> dict[str, object]:
+    """Return `{section.key: value}`, as deep as settings are nested."""
+    found: dict[str, object] = {}
+
+    def add(prefix: str, values: dict[str, Any]) -> None:
+        for key, value in values.items():
+            if isinstance(value, dict):
+                add(f"{prefix}{key}.", value)
+            else:
+                found[f"{prefix}{key}"] = value
+
+    add("", msgspec.to_builtins(config))
+    return found
 
 
 def address_of(run: Path, process: subprocess.Popen[bytes]) -> str:
@@ -93,16 +166,27 @@ def observe(process: subprocess.Popen[bytes], url: str, seconds: float) -> Itera
                 page = client.get("/metrics").text
                 yield _observation(process.pid, Scrape.parse(page, monotonic() - begun))
             except (OSError, httpx.HTTPError) as error:
-                if process.poll() is None:
+                if not _has_ended(process):
                     raise
                 print(f"soak: the run has ended: {error}", file=sys.stderr)
                 return
 
 
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Return whether the run has ended, or does so soon: its metrics go first."""
+    try:
+        process.wait(timeout=STOP_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
 def _observation(pid: int, scrape: Scrape) -> Observation:
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines())
+    phases = scrape.by("prism_run_phase", "phase")
     return Observation(
         at_s=round(scrape.moment_s, 3),
+        phase=max(phases, key=lambda phase: phases[phase], default=""),
         rss_bytes=1024 * int(status["VmRSS"].split()[0]),
         descriptors=len(list(Path(f"/proc/{pid}/fd").iterdir())),
         threads=int(status["Threads"]),
@@ -113,6 +197,8 @@ def _observation(pid: int, scrape: Scrape) -> Observation:
         retries=int(scrape.value("prism_oracle_retries_total")),
         fallbacks=int(scrape.value("prism_fallbacks_total")),
         in_flight=int(scrape.value("prism_llm_requests_in_flight")),
+        limit=int(scrape.value("prism_llm_concurrency_limit")),
+        waiting=int(scrape.value("prism_oracle_queue_depth")),
         lag_s=scrape.value("prism_event_loop_lag_seconds_max"),
         journal_bytes=int(scrape.value("prism_journal_bytes_total")),
     )
@@ -120,33 +206,67 @@ def _observation(pid: int, scrape: Scrape) -> Observation:
 
 def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
     """Return the observations of a run and its end, after it was stopped and verified."""
-    out: Path = options.out
+    run: Path = options.out / "run"
     seconds, alerts = 60 * options.minutes, None
+    if options.before is None:
+        populate(_before(options), options.rounds_before, options.settings)
     with ExitStack() as stack:
-        host = stack.enter_context(model_server(options.faults)).url
-        process = stack.enter_context(simulation(out / "run", host, options.agents))
-        url = address_of(out / "run", process)
+        server = stack.enter_context(model_server(options.fault or FAULTS, options.spell or SPELLS))
+        process = stack.enter_context(simulation(run, server.url, options))
+        url = address_of(run, process)
         observer: Prometheus | None = None
         if shutil.which("prometheus"):
-            observer = stack.enter_context(prometheus(_made(out / "prometheus"), [url.removeprefix("http://")]))
-        observations = list(_kept(observe(process, url, seconds), out / CSV))
+            observer = stack.enter_context(prometheus(_made(options.out / "prometheus"), [url.removeprefix("http://")]))
+        with (options.out / CSV).open("w", encoding="utf-8", newline="") as file:
+            observations = list(_kept(observe(process, url, seconds), file))
+        if not (run / "config.yaml").exists():
+            sys.exit(run.with_suffix(".err").read_text(encoding="utf-8"))
         if observer is not None:
             alerts = observer.ever_fired(f"{int(seconds) + 60}s")
         process.send_signal(signal.SIGTERM)
-        code = process.wait(timeout=180)
-    verified = subprocess.run([sys.executable, "-m", "actors.cli", "verify", str(out / "run")], check=False)
-    return observations, Outcome(code, is_whole=verified.returncode == 0, alerts=alerts)
+        code = process.wait(timeout=STOP_S)
+        counts = server.end()
+    verified = subprocess.run([*PRISM, "verify", "--quick", str(run)], check=False)
+    return observations, Outcome(
+        changed(run),
+        code,
+        is_whole=verified.returncode == 0,
+        alerts=alerts,
+        counts=counts,
+        before=summary_of(_before(options)),
+        summary=summary_of(run),
+    )
 
 
-def _kept(observations: Iterator[Observation], path: Path) -> Iterator[Observation]:
-    """Yield each observation after writing it down, so that an interrupted soak leaves its data."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(Observation.__struct_fields__)
+def _before(options: argparse.Namespace) -> Path:
+    """Return the directory of the rounds before the soak."""
+    before: Path = options.before or options.out / "before"
+    return before
+
+
+def summary_of(run: Path) -> dict[str, Any]:
+    """Return the summary of a run; empty if it has left none."""
+    path = run / "summary.json"
+    return dict(msgspec.json.decode(path.read_bytes())) if path.exists() else {}
+
+
+def _kept(observations: Iterator[Observation], file: IO[str]) -> Iterator[Observation]:
+    """Yield each observation after writing it down, so that an interrupted soak leaves its data. Ctrl-C ends them."""
+    rows = csv.writer(file)
+    rows.writerow(Observation.__struct_fields__)
+    try:
         for each in observations:
             rows.writerow(msgspec.structs.astuple(each))
             file.flush()
+            if int(each.at_s) % 60 == 0:
+                print(f"{each.at_s / 60:4.0f} min  {each.ticks:,} ticks, {each.phase}", flush=True)
             yield each
+    except KeyboardInterrupt:
+        print("soak: stopped; the report is about what was observed", file=sys.stderr)
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    return process.stdout.readline().strip() if process.stdout is not None else ""
 
 
 def _made(path: Path) -> Path:
@@ -154,25 +274,43 @@ def _made(path: Path) -> Path:
     return path
 
 
-def main() -> None:
-    """Soak, report, and exit with the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m deploy.soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=20.0, help="how long to watch (%(default)g)")
-    parser.add_argument("--agents", type=int, default=10_000, help="people in the run (%(default)d)")
-    parser.add_argument("--faults", type=float, default=0.05, help="share of calls that fail (%(default)g)")
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="over the configuration",
+    )
+    parser.add_argument("--fault", action="append", metavar="NAME=SHARE", help=f"instead of {' '.join(FAULTS)}")
+    parser.add_argument("--spell", action="append", metavar="NAME=TIMES", help=f"instead of {' '.join(SPELLS)}")
+    parser.add_argument("--rounds-before", type=int, default=100, help="rounds of the world before (%(default)d)")
+    parser.add_argument("--before", type=Path, metavar="RUN", help="fork this run, which another soak has made before")
     parser.add_argument("--warm-up", type=float, default=0.25, help="share of the time left out (%(default)g)")
     parser.add_argument("--out", type=Path, default=Path("runs/soak-report"), help="a new directory (%(default)s)")
-    options: Any = parser.parse_args()
+    options = parser.parse_args()
     try:
         options.out.mkdir(parents=True)
     except FileExistsError:
         parser.error(f"{options.out} exists already")
+    return options
+
+
+def main() -> None:
+    """Soak, report, and exit with the result."""
+    options: Any = _options()
     observations, outcome = soak(options)
     report = judge(observations, outcome, options)
     (options.out / "soak.md").write_text(report.text, encoding="utf-8")
-    draw(observations, options.out / "soak.png", options)
+    (options.out / "soak.json").write_bytes(msgspec.json.format(msgspec.json.encode(report.facts), indent=2))
+    draw(observations, options.out / "soak.png", options.warm_up)
     print(report.text)
-    if outcome.code != EXIT_TERMINATED or not outcome.is_whole:
+    if outcome.code != EXIT_TERMINATED or not outcome.is_whole or report.facts.unexpected_alerts:
         sys.exit(EXIT_FAILED)
     if report.memory_rises:
         sys.exit(EXIT_RISING)

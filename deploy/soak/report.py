@@ -1,21 +1,26 @@
-"""The report of a soak: a text in Markdown, a picture, and the trend of the memory."""
+"""The report of a soak: a text in Markdown, a record for programs, a picture, and the trend of the memory."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from deploy.soak.trend import Trend, trend
+from actors.testing import Statistics
+from deploy.soak.trend import BLOCKS_MIN, Trend, trend
 
 CSV = "soak.csv"
 HOUR_S = 3600
 MIB = 2**20
+MEMORY = "resident memory, MiB"
+OF_SERVER = frozenset({"PrismWaitingForOracle", "PrismOracleSaturated", "PrismConcurrencyAtFloor"})
+"""Alerts that a server which is away or slow may cause. All others are about the run or its machine."""
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,12 +28,15 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         at_s: since the soak began.
+        phase: the run's phase.
         tick_seconds_total: duration of all ticks so far.
         tasks: of the event loop; NaN if there are too many agents to count them.
+        limit: calls that may be under way at once; `waiting`: questions in the queue.
         lag_s: the longest lag of the event loop in the minute before.
     """
 
     at_s: float
+    phase: str
     rss_bytes: int
     descriptors: int
     threads: int
@@ -39,6 +47,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     retries: int
     fallbacks: int
     in_flight: int
+    limit: int
+    waiting: int
     lag_s: float
     journal_bytes: int
 
@@ -47,20 +57,71 @@ class Outcome(NamedTuple):
     """The end of the run.
 
     Args:
+        changed: the settings in which it differs from the shipped configuration.
         code: the run's exit code.
         is_whole: whether its files are undamaged.
         alerts: `{(alert, instance): evaluations at which it fired}`; None if Prometheus is not installed.
+        counts: of the server.
+        before: the summary of the rounds before the soak.
+        summary: that of the run, which has them, too; empty if it has left none.
     """
 
+    changed: Sequence[str]
     code: int
     is_whole: bool
     alerts: Mapping[tuple[str, str], int] | None
+    counts: Statistics
+    before: Mapping[str, Any]
+    summary: Mapping[str, Any]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A quantity after the warm-up. The slope, if there is one, is that in an hour with the ends of its interval."""
+
+    first: float
+    least: float
+    most: float
+    last: float
+    slope: tuple[float, float, float] | None = None
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """The report for programs.
+
+    Args:
+        phases: `{phase: seconds}`; `waits`: the times that the run began to wait for its oracle.
+        faults: `{fault: calls}` by the server; `spells`: `{spell: calls that it has changed}`.
+    """
+
+    minutes: float
+    changed: list[str]
+    rounds_before: int
+    ticks: int
+    questions: int
+    calls: int
+    retries: dict[str, int]
+    fallbacks: dict[str, int]
+    journal_bytes: int
+    phases: dict[str, float]
+    waits: int
+    longest_wait_s: float
+    faults: dict[str, int]
+    spells: dict[str, int]
+    outages: int
+    alerts: dict[str, int] | None
+    unexpected_alerts: list[str]
+    code: int
+    is_whole: bool
+    warm_up: float
+    observations: int
+    rows: dict[str, Row]
 
 
 class Answer(NamedTuple):
     """The report, and whether the memory rises, which fails a soak."""
 
     text: str
+    facts: Facts
     memory_rises: bool
 
 
@@ -70,37 +131,53 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
     Raises:
         ValueError: there are too few of them for a trend.
     """
-    warm = warmed(observations, options.warm_up)
-    memory = trend([each.at_s for each in warm], [each.rss_bytes / MIB for each in warm])
-    ticks = tick_durations(warm)
-    tick = trend([at_s for at_s, _ in ticks], [1000 * duration_s for _, duration_s in ticks])
-    rows = [
-        _row("memory, MiB", [each.rss_bytes / MIB for each in warm], ".1f", memory, "MiB"),
-        _row("tick, ms", [1000 * duration_s for _, duration_s in ticks], ".1f", tick, "ms"),
-        _row("descriptors", [each.descriptors for each in warm], "d"),
-        _row("threads", [each.threads for each in warm], "d"),
-        *_tasks(warm),
-        _row("longest lag, ms", [1000 * each.lag_s for each in warm], ".0f"),
-    ]
-    last = observations[-1]
-    lines = [
-        "# Soak",
-        "",
-        f"{options.agents:,} agents, {last.at_s / 60:.1f} minutes, {options.faults:.0%} of the calls fail.",
-        f"{last.ticks:,} ticks, {last.calls:,} calls, {last.retries:,} retries, {last.fallbacks:,} fallbacks.",
-        f"{last.journal_bytes / MIB:,.0f} MiB of journal.",
-        f"Exit code {outcome.code}; files {'whole' if outcome.is_whole else 'DAMAGED'}. {_alerts(outcome)}",
-        "",
-        f"After a warm-up of {options.warm_up:.0%}, {len(warm):,} observations:",
-        "",
-        "| | first | least | most | last | an hour | 95% interval |",
-        "|---|---|---|---|---|---|---|",
-        *rows,
-        "",
-        "Slopes: least squares on block means, variance after Newey & West with prewhitening (deploy/soak/trend.py).",
-        f"The memory {'RISES' if memory.rises else 'does not rise by more than chance'}.",
-    ]
-    return Answer("\n".join(lines) + "\n", memory.rises)
+    warm, last, summary = warmed(observations, options.warm_up), observations[-1], outcome.summary
+    if len(warm) < BLOCKS_MIN:
+        raise ValueError(f"a trend needs {BLOCKS_MIN} samples or more, got {len(warm)}")
+    waits = [end - begin for begin, end in spans(observations, "waiting_for_oracle")]
+    alerts = None if outcome.alerts is None else _by_alert(outcome.alerts)
+    facts = Facts(
+        minutes=last.at_s / 60,
+        changed=list(outcome.changed),
+        rounds_before=int(outcome.before.get("rounds", 0)),
+        ticks=_since(outcome, "ticks"),
+        questions=_since(outcome, "oracle_questions"),
+        calls=_since(outcome, "oracle_calls"),
+        retries=dict(summary.get("retries_by_reason", {})),
+        fallbacks=dict(summary.get("fallbacks_by_reason", {})),
+        journal_bytes=last.journal_bytes,
+        phases=phases(observations),
+        waits=len(waits),
+        longest_wait_s=max(waits, default=0.0),
+        faults={fault.value: count for fault, count in outcome.counts.faults.items()},
+        spells={spell.value: count for spell, count in outcome.counts.spells.items()},
+        outages=outcome.counts.outages,
+        alerts=alerts,
+        unexpected_alerts=sorted(set(alerts or ()) - OF_SERVER),
+        code=outcome.code,
+        is_whole=outcome.is_whole,
+        warm_up=options.warm_up,
+        observations=len(warm),
+        rows=_rows(warm),
+    )
+    return Answer(_text(facts), facts, _rises(facts))
+
+
+def _since(outcome: Outcome, name: str) -> int:
+    """Return a count of the summary without what was counted before the soak."""
+    return int(outcome.summary.get(name, 0)) - int(outcome.before.get(name, 0))
+
+
+def _rises(facts: Facts) -> bool:
+    memory = facts.rows[MEMORY].slope
+    return memory is not None and memory[1] > 0
+
+
+def _by_alert(alerts: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for (alert, _), evaluations in alerts.items():
+        found[alert] += evaluations
+    return dict(sorted(found.items()))
 
 
 def warmed(observations: Sequence[Observation], warm_up: float) -> Sequence[Observation]:
@@ -118,52 +195,126 @@ def tick_durations(observations: Sequence[Observation]) -> list[tuple[float, flo
     return found
 
 
-def draw(observations: Sequence[Observation], path: Path, options: argparse.Namespace) -> None:
-    """Draw memory, tick duration and counts over time; do nothing if matplotlib is not installed."""
+def undisturbed(observations: Sequence[Observation]) -> list[tuple[float, float]]:
+    """Return the durations of ticks without those that waited for an answer: over twice the lower quartile."""
+    found = tick_durations(observations)
+    durations = sorted(duration_s for _, duration_s in found)
+    most_s = 2 * durations[len(durations) // 4] if durations else 0.0
+    return [each for each in found if each[1] <= most_s]
+
+
+def phases(observations: Sequence[Observation]) -> dict[str, float]:
+    """Return `{phase: seconds}`, the longest first."""
+    names = {each.phase for each in observations}
+    seconds = {name: sum(end_s - begin_s for begin_s, end_s in spans(observations, name)) for name in names}
+    return dict(sorted(seconds.items(), key=lambda item: -item[1]))
+
+
+def spans(observations: Sequence[Observation], phase: str) -> Iterator[tuple[float, float]]:
+    """Yield the begin and the end of each stretch of observations in a phase."""
+    at_s = 0.0
+    for name, group in groupby(observations, key=lambda each: each.phase):
+        end_s = list(group)[-1].at_s
+        if name == phase:
+            yield at_s, end_s
+        at_s = end_s
+
+
+def _rows(warm: Sequence[Observation]) -> dict[str, Row]:
+    at_s, ticks = [each.at_s for each in warm], undisturbed(warm)
+    rows = {
+        MEMORY: _row([each.rss_bytes / MIB for each in warm], at_s),
+        "a tick that waits for no answer, ms": _row([1000 * each for _, each in ticks], [at for at, _ in ticks]),
+        "descriptors": _row([each.descriptors for each in warm], at_s),
+        "threads": _row([each.threads for each in warm], at_s),
+        "tasks": _row([each.tasks for each in warm], at_s),
+        "questions in the queue": _row([each.waiting for each in warm], at_s),
+        "longest lag of the event loop, ms": _row([1000 * each.lag_s for each in warm]),
+        "limit on calls": _row([each.limit for each in warm]),
+    }
+    return {name: row for name, row in rows.items() if not math.isnan(row.most)}
+
+
+def _row(values: Sequence[float], at_s: Sequence[float] | None = None) -> Row:
+    slope = None
+    if at_s is not None and len(values) >= BLOCKS_MIN and not any(map(math.isnan, values)):
+        found: Trend = trend(at_s, values)
+        slope = (HOUR_S * found.slope, HOUR_S * found.low, HOUR_S * found.high)
+    return Row(first=values[0], least=min(values), most=max(values), last=values[-1], slope=slope)
+
+
+def _text(facts: Facts) -> str:
+    lines = [
+        "# Soak",
+        "",
+        f"configs/soak.yaml with {', '.join(facts.changed)}; {facts.minutes:.1f} minutes.",
+        f"A fork of {facts.rounds_before} rounds without a server.",
+        f"{facts.ticks:,} ticks, {facts.questions:,} questions, {facts.calls:,} calls.",
+        f"{facts.journal_bytes / MIB:,.0f} MiB of journal.",
+        f"Calls with a fault: {_counts(facts.faults)}.",
+        f"Outages: {facts.outages}. Calls in a spell: {_counts(facts.spells)}.",
+        f"Asked again: {_counts(facts.retries)}. Fallbacks: {_counts(facts.fallbacks)}.",
+        f"Seconds by phase: {_counts({name: round(seconds) for name, seconds in facts.phases.items()})}.",
+        f"Waited {facts.waits} times for the oracle, {facts.longest_wait_s:.0f} s at most.",
+        f"Exit code {facts.code}; files {'whole' if facts.is_whole else 'DAMAGED'}. {_alerts(facts)}",
+        "",
+        f"After a warm-up of {facts.warm_up:.0%}, {facts.observations:,} observations:",
+        "",
+        "| | first | least | most | last | slope an hour | 95% interval |",
+        "|---|---|---|---|---|---|---|",
+        *(_line(name, row) for name, row in facts.rows.items()),
+        "",
+        "Slopes: least squares on block means, variance after Newey & West with prewhitening (deploy/soak/trend.py).",
+        f"The memory {'RISES' if _rises(facts) else 'does not rise by more than chance'}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in numbers.items()) or "none"
+
+
+def _line(name: str, row: Row) -> str:
+    cells = [f"{value:,.1f}".removesuffix(".0") for value in (row.first, row.least, row.most, row.last)]
+    slope, low, high = row.slope or (0.0, 0.0, 0.0)
+    cells += ["", ""] if row.slope is None else [f"{slope:+.3g}", f"{low:+.3g} to {high:+.3g}"]
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def _alerts(facts: Facts) -> str:
+    if facts.alerts is None:
+        return "Prometheus is not installed, so no alerts were observed."
+    if not facts.alerts:
+        return "Prometheus observed the run; no alert fired."
+    fired = ", ".join(f"{alert}{'' if alert in OF_SERVER else ' (UNEXPECTED)'}" for alert in facts.alerts)
+    return f"Alerts that fired: {fired}."
+
+
+def draw(observations: Sequence[Observation], path: Path, warm_up: float) -> None:
+    """Draw memory, ticks, calls and counts over time; do nothing if matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  # optional: a report needs no picture
     except ImportError:
         return
-    figure = Figure(figsize=(9, 7), layout="constrained")
-    memory, tick, counts = figure.subplots(3, sharex=True)
+    figure = Figure(figsize=(9, 9), layout="constrained")
+    memory, tick, calls, counts = figure.subplots(4, sharex=True)
     minutes = [each.at_s / 60 for each in observations]
     memory.plot(minutes, [each.rss_bytes / MIB for each in observations], linewidth=0.8)
     memory.set_ylabel("resident, MiB")
     durations = tick_durations(observations)
-    tick.plot([at_s / 60 for at_s, _ in durations], [1000 * each for _, each in durations], linewidth=0.8)
-    tick.set_ylabel("tick, ms")
+    tick.plot([at_s / 60 for at_s, _ in durations], [each for _, each in durations], ".", markersize=2)
+    tick.set_ylabel("a tick, s")
     tick.set_yscale("log")
+    calls.plot(minutes, [each.waiting for each in observations], linewidth=0.8, label="questions that wait")
+    calls.plot(minutes, [each.in_flight for each in observations], linewidth=0.8, label="calls under way")
+    calls.plot(minutes, [each.limit for each in observations], linewidth=0.8, label="limit on calls")
+    calls.legend(fontsize="small")
     counts.plot(minutes, [each.descriptors for each in observations], linewidth=0.8, label="descriptors")
     counts.plot(minutes, [each.threads for each in observations], linewidth=0.8, label="threads")
-    others = [each.tasks - options.agents for each in observations]
-    counts.plot(minutes, others, linewidth=0.8, label="tasks besides agents")  # nothing where they are NaN
-    counts.legend()
-    counts.set_xlabel("minutes")
-    for axes in (memory, tick, counts):
-        axes.axvspan(0, options.warm_up * minutes[-1], color="0.92")
+    counts.legend(fontsize="small")
+    counts.set_xlabel("minutes; white: the run goes on, red: it waits for its oracle, grey: warm-up")
+    for axes in (memory, tick, calls, counts):
+        axes.axvspan(0, warm_up * minutes[-1], color="0.92")
+        for begin_s, end_s in spans(observations, "waiting_for_oracle"):
+            axes.axvspan(begin_s / 60, end_s / 60, color="tab:red", alpha=0.15, linewidth=0)
     figure.savefig(path, dpi=120)
-
-
-def _tasks(warm: Sequence[Observation]) -> list[str]:
-    if any(math.isnan(each.tasks) for each in warm):
-        return []
-    slope = trend([each.at_s for each in warm], [each.tasks for each in warm])
-    return [_row("tasks", [each.tasks for each in warm], ",.0f", slope, "tasks")]
-
-
-def _row(name: str, values: Sequence[float], form: str, slope: Trend | None = None, unit: str = "") -> str:
-    cells = [format(value, form) for value in (values[0], min(values), max(values), values[-1])]
-    if slope is not None:
-        cells.append(f"{slope.slope * HOUR_S:+.3g} {unit}")
-        cells.append(f"{slope.low * HOUR_S:+.3g} to {slope.high * HOUR_S:+.3g}")
-    else:
-        cells += ["", ""]
-    return f"| {name} | {' | '.join(cells)} |"
-
-
-def _alerts(outcome: Outcome) -> str:
-    if outcome.alerts is None:
-        return "Prometheus is not installed, so no alerts were observed."
-    if not outcome.alerts:
-        return "Prometheus observed the run; no alert fired."
-    return "Alerts that fired: " + ", ".join(sorted({alert for alert, _ in outcome.alerts})) + "."

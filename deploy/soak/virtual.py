@@ -25,7 +25,7 @@ from collections.abc import Callable
 from contextlib import closing, redirect_stderr
 from pathlib import Path
 from time import monotonic, process_time
-from typing import IO, Any
+from typing import Any
 
 import anyio
 import msgspec
@@ -69,6 +69,36 @@ CENSUSES = 10
 EXIT_FAILED, EXIT_RISING = 1, 4
 
 
+class Table:
+    """The samples and censuses of a run in files: what the soak kept in memory would be taken for a leak of the run."""
+
+    def __init__(self, directory: Path) -> None:
+        self._samples, self._censuses = directory / "virtual.csv", directory / "objects.jsonl"
+        with self._samples.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerow(Sample.__struct_fields__)
+        self._censuses.touch()
+
+    def add(self, sample: Sample) -> None:
+        """Append a sample: an interrupted soak leaves its data."""
+        with self._samples.open("a", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerow(msgspec.structs.astuple(sample))
+
+    def add_census(self, census: Census) -> None:
+        """Append a census."""
+        with self._censuses.open("ab") as file:
+            file.write(msgspec.json.encode(census) + b"\n")
+
+    def samples(self) -> list[Sample]:
+        """Return all samples."""
+        with self._samples.open(encoding="utf-8", newline="") as file:
+            return [msgspec.convert(row, Sample, strict=False) for row in csv.DictReader(file)]
+
+    def censuses(self) -> list[Census]:
+        """Return all censuses."""
+        lines = self._censuses.read_bytes().splitlines()
+        return [msgspec.json.decode(line, type=Census) for line in lines]
+
+
 class Sampler(Metrics):
     """An observer that counts as in any run with metrics, and every few ticks samples the process and the files.
 
@@ -76,18 +106,18 @@ class Sampler(Metrics):
         run: the run's directory.
         config: its configuration.
         every: ticks between two samples.
-        tell: is given each sample.
+        table: gets each sample and census.
+        tell: is given each sample, too.
     """
 
-    def __init__(self, run: Path, config: Config, every: int, tell: Callable[[Sample], None]) -> None:
+    def __init__(self, run: Path, config: Config, every: int, table: Table, tell: Callable[[Sample], None]) -> None:
         super().__init__(labels_of(config, run.name), limits_of(config), anyio.current_time)
-        self.samples: list[Sample] = []
-        self.censuses: list[Census] = []
         self.exposition = Exposition(CollectorRegistry(), Lifecycle())
         self.exposition.add_run(self)
         self._path = run
         self._every = every
         self._census_every = max(every, config.simulation.length // CENSUSES // every * every)
+        self._table = table
         self._tell = tell
         self._ticks = 0
         self._begun = monotonic()
@@ -97,12 +127,16 @@ class Sampler(Metrics):
         super().tick_ended(duration_s)
         self._ticks += 1
         if self._ticks % self._every == 0:
-            self.samples.append(self._sample())
-            self._tell(self.samples[-1])
+            sample = self._sample()
+            self._table.add(sample)
+            self._tell(sample)
         if self._ticks % self._census_every == 0:
             gc.collect()
-            kinds = Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
-            self.censuses.append(Census(tick=self._ticks, objects=dict(kinds)))
+            kinds = Counter(map(type, gc.get_objects()))
+            named = Counter[str]()
+            for kind, count in kinds.items():
+                named[f"{kind.__module__}.{kind.__qualname__}"] += count
+            self._table.add_census(Census(tick=self._ticks, objects=dict(named)))
 
     def _sample(self) -> Sample:
         _, page = self.exposition.render()
@@ -150,34 +184,30 @@ def soak(
     config: Config,
     run: Path,
     every: int,
-    tell: Callable[[Sample], None],
+    table: Table,
+    tell: Callable[[Sample], None] = lambda _: None,
     model_type: type[VirtualModel] = VirtualModel,
-) -> tuple[RunResult, Sampler, VirtualModel]:
-    """Run in virtual time, and return the result, what was sampled, and the model that was asked."""
+) -> tuple[RunResult, VirtualModel]:
+    """Run in virtual time, and return the result, and the model that was asked."""
     model = model_type(LATENCY, FAULTS, SPELLS, config.llm.timeout_s)
     oracle = SocialModelOracle(model, config.llm, config.simulation.seed)
 
-    async def observed() -> tuple[RunResult, Sampler]:
-        sampler = Sampler(run, config, every, tell)
+    async def observed() -> RunResult:
+        sampler = Sampler(run, config, every, table, tell)
         with closing(sampler.exposition):
-            return await run_async(config, out=run, oracle=oracle, observer=sampler), sampler
+            return await run_async(config, out=run, oracle=oracle, observer=sampler)
 
-    return *run_in_virtual_time(observed), model
+    return run_in_virtual_time(observed), model
 
 
 class _Progress:
-    """A line on the terminal for each hundredth of the run, and a row of the table for each sample."""
+    """A line on the terminal for each hundredth of the run."""
 
-    def __init__(self, ticks: int, file: IO[str]) -> None:
+    def __init__(self, ticks: int) -> None:
         self._ticks = ticks
         self._shown = -1
-        self._file = file
-        self._rows = csv.writer(file)
-        self._rows.writerow(Sample.__struct_fields__)
 
     def tell(self, sample: Sample) -> None:
-        self._rows.writerow(msgspec.structs.astuple(sample))
-        self._file.flush()  # an interrupted soak leaves its data
         percent = 100 * sample.tick // self._ticks
         if percent > self._shown:
             self._shown = percent
@@ -211,21 +241,18 @@ def _options() -> argparse.Namespace:
 def main() -> None:
     """Soak, report, and exit with the result."""
     options: Any = _options()
-    run, config = options.out / "run", settings_of(options.people, options.ticks)
-    with (
-        (options.out / "virtual.csv").open("w", encoding="utf-8", newline="") as table,
-        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
-        redirect_stderr(nowhere),  # the run's log lines: its directory has them, too
-    ):
-        result, sampler, model = soak(config, run, options.every, _Progress(options.ticks, table).tell)
+    run, config, table = options.out / "run", settings_of(options.people, options.ticks), Table(options.out)
+    # The run's log lines are in its directory, too.
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
+        result, model = soak(config, run, options.every, table, _Progress(options.ticks).tell)
     verified = subprocess.run([sys.executable, "-m", "actors.cli", "verify", "--quick", str(run)], check=False)
     try:
-        report = judge(sampler, result, model, options, is_whole=verified.returncode == 0)
+        report = judge(table, result, model, options, is_whole=verified.returncode == 0)
     except ValueError as error:
         sys.exit(f"soak: no report: {error}")
     (options.out / "virtual.md").write_text(report.text, encoding="utf-8")
     (options.out / "virtual.json").write_bytes(msgspec.json.format(msgspec.json.encode(report.facts), indent=2))
-    draw(sampler.samples, options.out / "virtual.png", options.warm_up)
+    draw(table.samples(), options.out / "virtual.png", options.warm_up)
     print(report.text)
     if verified.returncode:
         sys.exit(EXIT_FAILED)

@@ -58,8 +58,11 @@ class Census(msgspec.Struct, frozen=True, kw_only=True):
 class Sampled(Protocol):
     """The samples and censuses of a run."""
 
-    samples: list[Sample]
-    censuses: list[Census]
+    def samples(self) -> list[Sample]:
+        """Return the samples."""
+
+    def censuses(self) -> list[Census]:
+        """Return the censuses."""
 
 
 class Asked(Protocol):
@@ -137,7 +140,7 @@ def judge(sampled: Sampled, result: RunResult, model: Asked, options: argparse.N
     Raises:
         ValueError: there are too few of them for a trend.
     """
-    samples, summary = sampled.samples, result.summary
+    samples, summary = sampled.samples(), result.summary
     if not samples:
         raise ValueError("a trend needs 20 samples or more, got 0")
     warm = [each for each in samples if each.tick >= options.warm_up * samples[-1].tick]
@@ -157,7 +160,7 @@ def judge(sampled: Sampled, result: RunResult, model: Asked, options: argparse.N
         is_whole=is_whole,
         warm_up=options.warm_up,
         slopes=slopes_of(warm),
-        grown=grown(sampled.censuses, options.warm_up * samples[-1].tick),
+        grown=grown(sampled.censuses(), options.warm_up * samples[-1].tick),
     )
     memory_rises = facts.slopes["resident memory"].low > 0
     return Answer(_text(facts, len(warm), memory_rises=memory_rises), facts, memory_rises)

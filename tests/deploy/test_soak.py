@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from deploy.soak.report import MIB, Answer, Observation, Outcome, judge, tick_durations
+from actors.testing import Fault, ModelServer, SpellKind
+from deploy.soak.report import MIB, Answer, Observation, Outcome, judge, phases, spans, tick_durations, undisturbed
 from tests.paths import ROOT
 
-OPTIONS = argparse.Namespace(agents=10_000, faults=0.05, warm_up=0.25)
-WELL = Outcome(code=143, is_whole=True, alerts={})
+OPTIONS = argparse.Namespace(warm_up=0.25)
+COUNTS = msgspec.structs.replace(
+    ModelServer().statistics(), faults={Fault.RESET: 7}, spells={SpellKind.BUSY: 40}, outages=4
+)
+WELL = Outcome(
+    changed=["llm.host=http://127.0.0.1:1"],
+    code=143,
+    is_whole=True,
+    alerts={},
+    counts=COUNTS,
+    before={"ticks": 2400, "rounds": 100, "oracle_questions": 9000, "oracle_calls": 9000},
+    summary={
+        "ticks": 2800,
+        "oracle_questions": 13_800,
+        "oracle_calls": 14_200,
+        "retries_by_reason": {"overloaded": 400},
+        "fallbacks_by_reason": {"deadline": 2},
+    },
+)
 
 
 def observed(
@@ -29,6 +49,7 @@ def observed(
         found.append(
             Observation(
                 at_s=float(second),
+                phase="waiting_for_oracle" if 300 < second % 400 < 320 else "running",
                 rss_bytes=int((memory_mib(second) + noise[second]) * MIB),
                 descriptors=20,
                 threads=5,
@@ -39,6 +60,8 @@ def observed(
                 retries=3 * second,
                 fallbacks=2 * second,
                 in_flight=3,
+                limit=16,
+                waiting=0,
                 lag_s=0.01,
                 journal_bytes=1000 * second,
             )
@@ -71,14 +94,48 @@ def test_falling_memory_passes() -> None:
     assert not answer(lambda second: 200.0 - second / 60).memory_rises
 
 
+def test_the_report_says_what_was_asked_what_failed_and_what_the_run_waited_for() -> None:
+    text = answer(lambda _: 200.0).text
+    for line in (
+        "configs/soak.yaml with llm.host=http://127.0.0.1:1; 20.0 minutes.",
+        "A fork of 100 rounds without a server.",
+        "400 ticks, 4,800 questions, 5,200 calls.",
+        "Calls with a fault: reset 7.",
+        "Outages: 4. Calls in a spell: busy 40.",
+        "Asked again: overloaded 400. Fallbacks: deadline 2.",
+        "Waited 3 times for the oracle, 19 s at most.",
+        "Exit code 143; files whole. Prometheus observed the run; no alert fired.",
+    ):
+        assert line in text.splitlines()
+
+
 def test_the_report_says_what_went_wrong() -> None:
-    outcome = Outcome(code=1, is_whole=False, alerts={("PrismRunStalled", "a:1"): 3})
-    text = answer(lambda _: 200.0, outcome).text
-    assert "Exit code 1; files DAMAGED. Alerts that fired: PrismRunStalled." in text
+    alerts = {("PrismRunStalled", "a:1"): 3, ("PrismWaitingForOracle", "a:1"): 2}
+    judged = answer(lambda _: 200.0, WELL._replace(code=1, is_whole=False, alerts=alerts))
+    fired = "Alerts that fired: PrismRunStalled (UNEXPECTED), PrismWaitingForOracle."
+    assert f"Exit code 1; files DAMAGED. {fired}" in judged.text
+    assert judged.facts.unexpected_alerts == ["PrismRunStalled"]
 
 
 def test_without_prometheus_the_report_says_that_nobody_watched() -> None:
-    assert "no alerts were observed" in answer(lambda _: 200.0, Outcome(143, is_whole=True, alerts=None)).text
+    assert "no alerts were observed" in answer(lambda _: 200.0, WELL._replace(alerts=None)).text
+
+
+def test_too_short_a_soak_has_no_report() -> None:
+    with pytest.raises(ValueError, match="20 samples or more, got 16"):
+        judge(observed(lambda _: 200.0)[:21], WELL, OPTIONS)
+
+
+def test_phases_are_counted_in_seconds_and_by_their_stretches() -> None:
+    run = observed(lambda _: 200.0)
+    assert phases(run) == {"running": 1199 - 57, "waiting_for_oracle": 57}
+    assert list(spans(run, "waiting_for_oracle")) == [(300, 319), (700, 719), (1100, 1119)]
+
+
+def test_ticks_that_wait_for_an_answer_are_left_out_of_the_durations_of_ticks() -> None:
+    run = observed(lambda _: 200.0, lambda second: 5.0 if second % 3 == 0 else 0.05)
+    assert {round(duration_s, 6) for _, duration_s in undisturbed(run)} == {0.05}
+    assert len(tick_durations(run)) == 1199
 
 
 def test_a_tick_is_as_long_as_the_mean_of_those_since_the_observation_before() -> None:
@@ -96,7 +153,9 @@ def test_seconds_without_a_tick_have_no_duration() -> None:
 @pytest.mark.slow
 def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_path: Path) -> None:
     out = tmp_path / "soak"
-    arguments = ["--minutes=0.4", "--warm-up=0", "--agents=200", "--faults=0.5", f"--out={out}"]
+    settings = ["--set=population.size=200", "--set=population.ambiguity=0.5", "--set=run.tick_s=0.25"]
+    server = ["--fault=error=0.2", "--spell=slow=2:1"]
+    arguments = ["--minutes=0.4", "--warm-up=0", "--rounds-before=2", *settings, *server, f"--out={out}"]
     ended = subprocess.run(
         [sys.executable, "-m", "deploy.soak", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -104,4 +163,15 @@ def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_pat
     assert "Exit code 143; files whole." in report, ended.stderr
     assert ended.returncode == (4 if "RISES" in report else 0)
     assert len((out / "soak.csv").read_text(encoding="utf-8").splitlines()) == 25
-    assert " 0 retries" not in report
+    facts = json.loads((out / "soak.json").read_text(encoding="utf-8"))
+    assert [each.partition("=")[0] for each in facts["changed"]] == [
+        "population.size",
+        "population.ambiguity",
+        "llm.host",
+        "run.tick_s",
+        "metrics.port",
+    ]
+    assert facts["ticks"] > 0
+    assert facts["faults"]["error"] > 0
+    assert facts["retries"]["server_error"] > 0
+    assert facts["spells"]["slow"] > 0

@@ -18,7 +18,7 @@ from actors import read_result
 from actors.testing import Fault, FaultPlan, Latency
 from actors.testing.spells import Spell, SpellKind
 from actors.testing.virtual_time import run_in_virtual_time
-from deploy.soak.virtual import Sampler, settings_of, soak
+from deploy.soak.virtual import Table, settings_of, soak
 from deploy.soak.virtual_model import VirtualModel
 from deploy.soak.virtual_report import MIB, Census, Sample, grown, slopes_of
 from prism.config import Config
@@ -147,31 +147,32 @@ def small(ticks: int) -> Config:
     return msgspec.structs.replace(config, feed=feed)
 
 
-def sampler_of(path: Path, ticks: int, samples: int = 50, model: type[VirtualModel] = VirtualModel) -> Sampler:
-    result, sampler, asked = soak(small(ticks), path / "run", ticks // samples, lambda _: None, model)
+def soaked(path: Path, ticks: int, samples: int = 50, model: type[VirtualModel] = VirtualModel) -> Table:
+    table = Table(path)
+    result, asked = soak(small(ticks), path / "run", ticks // samples, table, model_type=model)
     assert result.is_done
     assert asked.calls > 0
-    return sampler
+    return table
 
 
 @pytest.mark.long
 def test_a_small_soak_is_a_run_with_files_that_are_sampled(tmp_path: Path) -> None:
-    sampler = sampler_of(tmp_path, 60, samples=3)
-    last = sampler.samples[-1]
-    assert [each.tick for each in sampler.samples] == [20, 40, 60]
+    table = soaked(tmp_path, 60, samples=3)
+    last = table.samples()[-1]
+    assert [each.tick for each in table.samples()] == [20, 40, 60]
     assert read_result(tmp_path / "run").summary.ticks == last.tick == 60
     size = (tmp_path / "run" / "journal.prism").stat().st_size
     assert 0.9 * size < last.journal_bytes <= size  # the last ticks may have been written after the sample
     assert last.virtual_s >= 0.25 * 59
     assert last.rss_bytes > MIB
-    assert [each.tick for each in sampler.censuses] == [20, 40, 60]
+    assert [each.tick for each in table.censuses()] == [20, 40, 60]
 
 
 @pytest.mark.slow
 def test_over_thousands_of_ticks_nothing_grows_but_the_files(tmp_path: Path) -> None:
-    sampler = sampler_of(tmp_path, 4000)
-    assert grown(sampler.censuses, warm_tick=1200) == {}
-    warm = [each for each in sampler.samples if each.tick >= 1200]
+    table = soaked(tmp_path, 4000)
+    assert grown(table.censuses(), warm_tick=1200) == {}
+    warm = [each for each in table.samples() if each.tick >= 1200]
     first, second = warm[: len(warm) // 2], warm[len(warm) // 2 :]
     assert max(each.checkpoint_bytes for each in second) < 1.3 * max(each.checkpoint_bytes for each in first)
     assert max(each.tasks for each in second) < 1.3 * max(each.tasks for each in first)
@@ -180,8 +181,8 @@ def test_over_thousands_of_ticks_nothing_grows_but_the_files(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_planted_leak_is_named(tmp_path: Path) -> None:
-    sampler = sampler_of(tmp_path, 1500, model=LeakyModel)
-    assert "builtins.list" in grown(sampler.censuses, warm_tick=450)
+    table = soaked(tmp_path, 1500, model=LeakyModel)
+    assert "builtins.list" in grown(table.censuses(), warm_tick=450)
 
 
 @pytest.mark.slow

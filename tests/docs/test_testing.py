@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.testing import QUIRKS, Fault
+from actors.testing import QUIRKS, Fault, SpellKind
 from tests.docs.pages import blocks, read
 from tests.llm.support import DECISION_REASONS
 from tests.paths import ROOT
@@ -42,12 +42,17 @@ def test_the_tests_on_the_page_pass(study: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES]
     ended = subprocess.run(command, cwd=study, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 0, ended.stdout
-    assert "4 passed" in ended.stdout
+    assert "5 passed" in ended.stdout
 
 
 def test_every_fault_is_on_the_page_with_the_reason_it_is_counted_under() -> None:
     rows = re.findall(r"^\| `(\w+)` \| .* \| `(\w+)` \|$", read(PAGE), re.MULTILINE)
     assert dict(rows) == {fault.value: DECISION_REASONS[fault] for fault in Fault}
+
+
+def test_every_spell_is_on_the_page() -> None:
+    named = re.findall(r"^\| `(\w+)` \| `\w+`[^|]* \| [^|]* \|$", read(PAGE), re.MULTILINE)
+    assert named == [kind.value for kind in SpellKind]
 
 
 def test_every_quirk_is_on_the_page() -> None:

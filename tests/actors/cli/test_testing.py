@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from actors.cli.testing import testing as group
-from actors.testing import MEANINGS, QUIRKS, Fault, FaultPlan, ModelServer
+from actors.testing import MEANINGS, QUIRKS, SPELLS, Fault, FaultPlan, ModelServer, Spell, SpellKind
 from tests.actors.testing.support import CHAT
 from tests.command import Prism
 from tests.paths import ROOT
@@ -125,6 +125,7 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
     options = (
         "--port 0 --model a --model b --slots 7 --max-queue 8 --max-connections 9 --load 0.5 --latency 2 --p99 4 "
         "--slope 0.25 --seed 11 --faults 0.12 --fault hang=0.5 --fault-at 3=cut --burst 2 --drip 0.25 "
+        "--spell slow=60:5-10 --spell busy=7:7 "
         "--systemone off --dialect none --quirk no_seed --quirk padded --key sesame --live"
     )
     ended = prism("testing", "serve", *options.split())
@@ -134,6 +135,8 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
     assert (settings.models, settings.slots, settings.max_queue, settings.max_connections) == (("a", "b"), 7, 8, 9)
     assert (settings.load_s, settings.systemone, settings.dialect) == (0.5, "off", "none")
     assert settings.quirks == ("no_seed", "padded")
+    slow = Spell(kind=SpellKind.SLOW, every_s=60, least_s=5, most_s=10, seed=11)
+    assert settings.spells == (slow, Spell(kind=SpellKind.BUSY, every_s=7, least_s=7, most_s=7, seed=11))
     assert (settings.key, settings.live) == ("sesame", True)
     assert (settings.latency.mean_s, settings.latency.p99_s, settings.latency.slope) == (2, 4, 0.25)
     assert settings.latency.seed == settings.faults.seed == 11
@@ -189,6 +192,36 @@ def test_every_command_and_option_has_help_and_stands_in_the_documentation(name:
         assert parameter.help, f"prism testing {name} {parameter.name} has no help"
         for option in parameter.opts:
             assert f"`{option}" in section, f"docs/cli.md does not mention {option} of prism testing {name}"
+
+
+def test_spells_lists_each_with_its_meaning(prism: Prism) -> None:
+    ended = prism("testing", "spells")
+    assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [list(each) for each in SPELLS.items()]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("drought=9:1", "'drought' is no spell; there are outage, silence, busy, limit, slow"),
+        ("busy=9", "'busy=9' is not NAME=EVERY:LEAST-MOST, as in outage=300:10-30"),
+        ("busy=9:1-x", "'busy=9:1-x' is not NAME=EVERY:LEAST-MOST, as in outage=300:10-30"),
+        ("busy=9:1-10", "seconds of a spell busy: must be 0 < LEAST <= MOST <= EVERY, not 1-10 every 9"),
+    ],
+)
+def test_a_spell_that_cannot_be_is_refused_in_one_line(prism: Prism, text: str, problem: str) -> None:
+    ended = prism("testing", "serve", "--port", "0", "--spell", text)
+    assert ended.code in {1, 2}
+    assert problem in " ".join(ended.err.replace("│", " ").split())
+
+
+@pytest.mark.network
+@pytest.mark.process
+def test_calls_in_a_spell_are_counted() -> None:
+    with serving("--spell", "busy=1000:1000") as server:
+        assert server.ask(3) == [503, 503, 503]
+        said = server.end(signal.SIGINT)
+    assert "in spells of busy" in said
+    assert "failed as told          0" in said
 
 
 def test_quirks_lists_each_with_its_protocol_and_meaning(prism: Prism) -> None:

@@ -16,10 +16,14 @@ from actors.testing import (
     ServerAddressError,
     ServerSettings,
     ServerSettingsError,
+    Spell,
+    SpellKind,
     evenly,
 )
 from actors.testing.faults import FaultPlayer
 from prism.errors import PrismError
+
+ALWAYS_BUSY = Spell(kind=SpellKind.BUSY, every_s=1, least_s=1, most_s=1)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +49,7 @@ from prism.errors import PrismError
             lambda: FaultPlan(shares={Fault.HANG: float("nan")}),
             "shares of faults: must be at least 0 and at most 1 together, not hang=nan",
         ),
+        (lambda: ServerSettings(spells=(ALWAYS_BUSY, ALWAYS_BUSY)), "spells: there may be one of each kind"),
         (lambda: FaultPlan(at={0: Fault.CUT}), "call of a fault: calls are counted from 1, not 0"),
         (lambda: FaultPlan(burst=0), "burst: must be at least 1, not 0"),
         (lambda: FaultPlan(drip_s=-1), "drip_s: must be at least 0, not -1"),

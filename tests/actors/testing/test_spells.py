@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import anyio
+import httpx
 import pytest
 
+from actors.testing import Latency, ModelServer, ServerSettings
 from actors.testing.errors import ServerSettingsError
 from actors.testing.spells import SPELLS, Spell, SpellKind, spells_at
+from tests.actors.testing.support import CHAT, serving, until
+from tests.patience import HANG_S
 
 OUTAGE = Spell(kind=SpellKind.OUTAGE, every_s=300, least_s=10, most_s=30)
 
@@ -49,3 +56,72 @@ def test_lengths_that_do_not_fit_each_other_are_refused(every: float, least: flo
 
 def test_every_kind_has_a_meaning() -> None:
     assert set(SPELLS) == set(SpellKind)
+
+
+def always(kind: SpellKind) -> tuple[Spell, ...]:
+    """Return a spell that is never over."""
+    return (Spell(kind=kind, every_s=1000, least_s=1000, most_s=1000),)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(("kind", "status"), [(SpellKind.BUSY, 503), (SpellKind.LIMIT, 429), (SpellKind.SLOW, 200)])
+async def test_a_spell_happens_to_every_question_and_to_no_list_of_models(kind: SpellKind, status: int) -> None:
+    settings = ServerSettings(spells=always(kind), latency=Latency(mean_s=0.005))
+    async with serving(settings) as (server, client):
+        answers = [await client.post("/api/chat", json=CHAT) for _ in range(2)]
+        assert (await client.get("/api/tags")).status_code == 200
+        await until(lambda: server.statistics().spells == {kind: 2})
+    assert [answer.status_code for answer in answers] == [status, status]
+    pauses = {answer.headers.get("retry-after") for answer in answers}
+    assert pauses <= ({"1000", "999", "998"} if kind is SpellKind.LIMIT else {None})
+    if kind is SpellKind.SLOW:
+        assert answers[0].json()["total_duration"] >= 0.05e9
+
+
+@pytest.mark.network
+async def test_a_silent_server_takes_a_question_and_never_answers() -> None:
+    async with serving(ServerSettings(spells=always(SpellKind.SILENCE))) as (server, client):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(client.post, "/api/chat", json=CHAT))
+            await until(lambda: server.statistics().in_flight == 1)
+            tasks.cancel_scope.cancel()
+        await until(lambda: server.statistics().spells == {SpellKind.SILENCE: 1})
+        assert server.statistics().abandoned == 1
+
+
+@pytest.mark.network
+async def test_in_an_outage_connections_are_cut_and_refused_and_then_it_is_back_on_its_port() -> None:
+    spell = Spell(kind=SpellKind.OUTAGE, every_s=0.4, least_s=0.2, most_s=0.2)
+    async with serving(ServerSettings(spells=(spell,), latency=Latency(mean_s=1000))) as (server, client):
+        with pytest.raises(httpx.TransportError):
+            await client.post("/api/chat", json=CHAT)  # cut in its turn, or refused
+        await _until_refused(client)
+        await _until_answered(client)
+        assert server.statistics().outages >= 1
+
+
+@pytest.mark.network
+def test_a_server_can_be_stopped_within_an_outage() -> None:
+    with ModelServer(ServerSettings(spells=always(SpellKind.OUTAGE))) as server:
+        pass
+    assert server.statistics().open_connections == 0
+
+
+async def _until_refused(client: httpx.AsyncClient) -> None:
+    with anyio.fail_after(HANG_S):
+        while True:
+            try:
+                await client.get("/api/version")
+            except httpx.ConnectError:
+                return
+
+
+async def _until_answered(client: httpx.AsyncClient) -> None:
+    with anyio.fail_after(HANG_S):
+        while True:
+            try:
+                await client.get("/api/version")
+            except httpx.TransportError:
+                await anyio.sleep(0.002)
+            else:
+                return
