@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import click
 from actors.cli.options import QUIET, RUN, TICKS, set_option, with_log_options
 from actors.cli.run_command import run_and_report, with_progress
 from actors.logs.output import say
+from actors.metrics.observation import observation
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
 from actors.runs.resume import Accepted, Proof, ResumePlan, plan_resume, resume_run
@@ -64,7 +66,7 @@ def resume(  # noqa: PLR0913  # one for each option
     """
     RunDirectory(path).manifest()
     accepted = Accepted(code=accept_code, settings=accept_settings, damage=cut_damage)
-    with locked(path):
+    with ExitStack() as served, locked(path):
         plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted)
         run, notes = resume_run(plan, _prove(plan, quiet=quiet))
         for note in notes:
@@ -73,7 +75,7 @@ def resume(  # noqa: PLR0913  # one for each option
             text = f"{path}: has all its {run.recorded.ticks:,} ticks; --ticks N makes it longer"
             click.echo(run.digest if quiet else text)
         else:
-            run_and_report(run, quiet=quiet)
+            run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet)
 
 
 def _prove(plan: ResumePlan, *, quiet: bool) -> Proof | None:

@@ -55,7 +55,7 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
         directory = RunDirectory.create(out, run_name(path))
         with locked(directory.path):
             try:
-                run_and_report(create_run(directory, settings, built), quiet=quiet, observed=observed)
+                run_and_report(create_run(directory, settings, built), observed, quiet=quiet)
             except (OracleUnavailableError, ActorError):
                 directory.discard_unless_begun()
                 raise

@@ -59,17 +59,15 @@ class Terminal(Display):
         await show_progress(progress)
 
 
-def run_and_report(run: Run, *, quiet: bool, observed: Observation | None = None) -> None:
+def run_and_report(run: Run, observed: Observation, *, quiet: bool) -> None:
     """Run, write and show the summary, and exit with the code of the run's end. The caller holds the run's lock.
 
     Args:
-        observed: the observation, if it is listening already; by default that of the configuration.
+        observed: the observation, which listens already. It ends after the lock is released: it may wait for a scrape.
     """
-    with ExitStack() as stack:
-        observed = observed or stack.enter_context(observation(run.config))
-        if observed.address is not None and not quiet:
-            say(f"metrics at {observed.address.url}/metrics")
-        summary = anyio.run(execute, run, Host() if quiet else Host(display=Terminal()), observed)
+    if observed.address is not None and not quiet:
+        say(f"metrics at {observed.address.url}/metrics")
+    summary = anyio.run(execute, run, Host() if quiet else Host(display=Terminal()), observed)
     if quiet:
         click.echo(summary.digest)
     else:
@@ -97,7 +95,7 @@ def branch_and_report(
         branching: writes the run, given a function to call with the simulation of the past; returns notes on it.
         prepare: only write it.
     """
-    with locked(child.path):
+    with ExitStack() as served, locked(child.path):
         with ExitStack() as on_failure:
             on_failure.callback(child.discard)
             notes = anyio.run(partial(with_progress, branching, quiet=quiet))
@@ -109,7 +107,7 @@ def branch_and_report(
             return
         run, _ = resume_run(plan_resume(child.path))
         try:
-            run_and_report(run, quiet=quiet)
+            run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet)
         except OracleUnavailableError:
             if not has_new_ticks(run):
                 child.discard()
