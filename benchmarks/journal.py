@@ -26,7 +26,7 @@ import anyio
 import msgspec
 
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.metrics.observation import Unobserved
+from actors.metrics.observation import UNOBSERVED
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
@@ -126,7 +126,7 @@ def measure_resume(sizes: Sizes, parent: Path) -> None:
     )
     with tempfile.TemporaryDirectory(dir=parent) as directory:
         run = create_run(RunDirectory(Path(directory)), settings, build_domain(settings))
-        anyio.run(execute, run, Host(), Unobserved())
+        anyio.run(execute, run, Host(), UNOBSERVED)
         disk = RealDisk(Path(directory))
         name = checkpoint_names(disk)[0]
         print(f"\nresume of {sizes.people:,} people: journal {disk.size(JOURNAL):,} B, {name} {disk.size(name):,} B")

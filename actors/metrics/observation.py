@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple
 
 from actors.core.events import Event
 from actors.core.ports import Address, Observer
@@ -12,61 +13,22 @@ from prism.config import Config
 from prism.errors import ConfigError
 
 
-class Observation(Protocol):
-    """An observation of a run."""
-
-    @property
-    def address(self) -> Address | None:
-        """The address of the run's metrics; None if there are none."""
-
-    def observing(self, run_id: str) -> AbstractContextManager[Observer]:
-        """Provide the observer of a run while it is under way."""
-
-    def hear(self, event: Event) -> None:
-        """Note an event of the run."""
-
-
-class Unobserved:
-    """The observation of a run without metrics."""
-
-    address = None
-
-    def observing(self, _: str) -> AbstractContextManager[Observer]:
-        """Provide an observer that keeps nothing."""
-        return nullcontext(Observer())
-
-    def hear(self, event: Event) -> None:
-        """Ignore the event."""
-
-
-class Traced:
-    """The observation of a run with spans, besides what is observed otherwise.
+class Observation(NamedTuple):
+    """The observation of a run: an address, an observer, and a listener to its events.
 
     Args:
-        observed: the other observation.
-        config: the run's configuration.
+        address: the address of its metrics; None if there are none.
+        observing: provides the observer of the run, whose name it is given, while the run is under way.
+        hear: notes an event of the run.
     """
 
-    def __init__(self, observed: Observation, config: Config) -> None:
-        self._observed = observed
-        self._config = config
+    address: Address | None
+    observing: Callable[[str], AbstractContextManager[Observer]]
+    hear: Callable[[Event], None]
 
-    @property
-    def address(self) -> Address | None:
-        """The address of the run's metrics; None if there are none."""
-        return self._observed.address
 
-    @contextmanager
-    def observing(self, run_id: str) -> Iterator[Observer]:
-        """Provide the observer of a run."""
-        from actors.metrics.spans import spans_of  # noqa: PLC0415  # its packages are an extra
-
-        with self._observed.observing(run_id) as observer, spans_of(self._config, run_id, observer) as spans:
-            yield spans
-
-    def hear(self, event: Event) -> None:
-        """Pass an event on: spans tell of ticks, not of the run."""
-        self._observed.hear(event)
+UNOBSERVED = Observation(None, lambda _: nullcontext(Observer()), lambda _: None)
+"""The observation of a run without metrics: its observer keeps nothing."""
 
 
 @contextmanager
@@ -79,7 +41,16 @@ def observation(config: Config) -> Iterator[Observation]:
     """
     check_tracing(config)
     with _served(config) as observed:
-        yield Traced(observed, config) if config.metrics.tracing else observed
+        yield observed._replace(observing=partial(_traced, observed, config)) if config.metrics.tracing else observed
+
+
+@contextmanager
+def _traced(observed: Observation, config: Config, run_id: str) -> Iterator[Observer]:
+    """Provide an observer that makes spans, besides what is observed otherwise."""
+    from actors.metrics.spans import spans_of  # noqa: PLC0415  # its packages are an extra
+
+    with observed.observing(run_id) as observer, spans_of(config, run_id, observer) as spans:
+        yield spans
 
 
 def check_tracing(config: Config) -> None:
@@ -101,10 +72,10 @@ def check_tracing(config: Config) -> None:
 @contextmanager
 def _served(config: Config) -> Iterator[Observation]:
     if not config.metrics.enabled:
-        yield Unobserved()
+        yield UNOBSERVED
         return
     # Imported here, because the Prometheus client takes 60 ms to import and most runs are not observed.
     from actors.metrics.endpoint import Endpoint  # noqa: PLC0415
 
     with closing(Endpoint(config)) as endpoint:
-        yield endpoint
+        yield Observation(endpoint.address, endpoint.observing, endpoint.hear)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from actors.factory.checks import check_domain
 from actors.factory.domains import build_domain
-from actors.metrics.observation import Unobserved
+from actors.metrics.observation import UNOBSERVED
 from actors.runs.execute import Host
 from actors.runs.in_memory import execute_in_memory
 from prism.config import Config, OracleConfig
@@ -178,7 +178,7 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     model = MeasuringModel(config.llm.num_predict)
     oracle = RehearsedOracle(domain.oracle(), domain.oracle(model))
     host = Host(oracle=oracle, stop_signal=_Unstopped)
-    anyio.run(execute_in_memory, rehearsed, domain, host, Unobserved())
+    anyio.run(execute_in_memory, rehearsed, domain, host, UNOBSERVED)
     scale = (check_domain(config).size or domain.size) / domain.size
     length, ticks = config.simulation.length, rehearsed.simulation.length
     calls = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))

@@ -14,7 +14,7 @@ import pytest
 
 from actors.core.ports import Observer
 from actors.factory.domains import build_domain
-from actors.metrics.observation import Unobserved
+from actors.metrics.observation import UNOBSERVED
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, execute
@@ -76,7 +76,7 @@ def test_the_page_names_the_modules_that_a_tick_passes_through(
     config: Config, observer: ModuleObserver, tmp_path: Path
 ) -> None:
     run = create_run(RunDirectory.create(tmp_path / "run", "test"), config, build_domain(config))
-    anyio.run(execute, run, Host(observer=observer), Unobserved())
+    anyio.run(execute, run, Host(observer=observer), UNOBSERVED)
     files = [Path(file) for file in observer.files]
     passed = {file.relative_to(ROOT).as_posix() for file in files if file.is_relative_to(ROOT / "actors")}
     passed = {file for file in passed if not file.startswith(AFTER_THE_LAST_TICK)}
