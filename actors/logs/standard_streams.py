@@ -10,7 +10,8 @@ import io
 import os
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NamedTuple, TextIO
 
@@ -116,6 +117,45 @@ def protect_standard_error() -> None:
     """Let no later write to standard error fail. A stream that is not the process's own, as in a test, stays."""
     if sys.stderr is sys.__stderr__:
         sys.stderr = _protected(2, sys.stderr)
+
+
+@contextmanager
+def standard_error_protected() -> Iterator[None]:
+    """Let no write to standard error fail in the block, as `protect_standard_error` does. Blocks may overlap."""
+    _overlapping.enter()
+    try:
+        yield
+    finally:
+        _overlapping.leave()
+
+
+class _Overlapping:
+    """Blocks in which standard error is protected: the first protects it, and the last brings the old one back."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._count = 0
+        self._before: TextIO | None = None
+        self._protected: TextIO | None = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._count:
+                self._before = sys.stderr
+                protect_standard_error()
+                self._protected = sys.stderr
+            self._count += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._count -= 1
+            if not self._count and sys.stderr is self._protected:  # else somebody has replaced it in between
+                sys.stderr = self._before
+            if not self._count:
+                self._before = self._protected = None
+
+
+_overlapping = _Overlapping()
 
 
 def protect_standard_output() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from actors.display.progress import REFRESH_S, show_progress
 from actors.display.starting import GREETING, step_shown
 from actors.factory.config_file import read_config
 from actors.factory.domains import BuiltDomain, build_domain
+from actors.logs.standard_streams import standard_error_protected
 from actors.metrics.observation import Observation, observation
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
@@ -82,7 +83,8 @@ def run(
     _refuse_in_loop("run")
     settings = _settings(config, ticks, observer)
     host = _host(progress, oracle, observer)
-    return anyio.run(_run, settings, build_domain(settings), out, host)
+    with standard_error_protected():
+        return anyio.run(_run, settings, build_domain(settings), out, host)
 
 
 async def run_async(
@@ -101,7 +103,8 @@ async def run_async(
     settings = await to_thread.run_sync(_settings, config, ticks, observer)
     host = _host(progress, oracle, observer)
     built = await to_thread.run_sync(build_domain, settings, abandon_on_cancel=True)
-    return await _run(settings, built, out, host)
+    with standard_error_protected():
+        return await _run(settings, built, out, host)
 
 
 def resume(
@@ -130,7 +133,8 @@ def resume(
         ActorError: a file or an actor failed. What was committed is in the run's directory.
     """
     _refuse_in_loop("resume")
-    return anyio.run(_resume, Path(path), ticks, _host(progress, oracle, observer))
+    with standard_error_protected():
+        return anyio.run(_resume, Path(path), ticks, _host(progress, oracle, observer))
 
 
 async def resume_async(
@@ -142,7 +146,8 @@ async def resume_async(
     observer: Observer | None = None,
 ) -> RunResult:
     """Go on with a run in the event loop that is running here: `resume` for notebooks."""
-    return await _resume(Path(path), ticks, _host(progress, oracle, observer))
+    with standard_error_protected():
+        return await _resume(Path(path), ticks, _host(progress, oracle, observer))
 
 
 async def _run(config: Config, built: BuiltDomain, out: str | os.PathLike[str] | None, host: Host) -> RunResult:
@@ -163,15 +168,15 @@ async def _run(config: Config, built: BuiltDomain, out: str | os.PathLike[str] |
 
 async def _resume(path: Path, ticks: int | None, host: Host) -> RunResult:
     await to_thread.run_sync(RunDirectory(path).manifest)
-    async with in_threads(locked(path)):
+    async with AsyncExitStack() as served, in_threads(locked(path)):
         plan = await to_thread.run_sync(partial(plan_resume, path, ticks=ticks))
         proof = await prove(plan, oracle=host.oracle) if plan.must_be_proved else None
         resumed = (await to_thread.run_sync(resume_run, plan, proof)).run
         _refuse_two_observers(resumed.config, host.observer)
         if await to_thread.run_sync(lambda: resumed.is_done):
             return await to_thread.run_sync(read_result, path)
-        async with in_threads(observation(resumed.config)) as observed:
-            return await _execute(resumed, host, observed)
+        observed = await served.enter_async_context(in_threads(observation(resumed.config)))
+        return await _execute(resumed, host, observed)
     raise AssertionError("the block returns or raises")
 
 

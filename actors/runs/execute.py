@@ -147,15 +147,13 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
         logs.run_id = directory.name
         logs.tick = lambda: run.recorded.ticks
         async with in_threads(PhaseFile(directory.path)) as file:
-            with heard_by(observed.hear, file.hear), ungrouped(), _telling_end(logs, phases):
+            with heard_by(observed.hear, file.hear), ungrouped(), telling_end(logs, phases):
                 async with _tape_kept(directory):
                     summary = await _run(run, host._replace(observer=host.observer or observer), logs, phases)
                 await _write_summary(run, summary)
-                phases.enter(Phase.ENDED)
-                reason = summary.stopped_by or summary.status
-                emit(RunEnded(reason=reason, ticks=summary.ticks, digest=summary.digest))
-    with _at_the_end():
-        await to_thread.run_sync(directory.seal_end)
+                tell_end(summary, phases)
+            with _at_the_end():
+                await to_thread.run_sync(directory.seal_end)
     return summary
 
 
@@ -172,8 +170,14 @@ async def _tape_kept(directory: RunDirectory) -> AsyncIterator[None]:
         raise
 
 
+def tell_end(summary: Summary, phases: PhaseWatch) -> None:
+    """Tell that the run has ended, with a summary."""
+    phases.enter(Phase.ENDED)
+    emit(RunEnded(reason=summary.stopped_by or summary.status, ticks=summary.ticks, digest=summary.digest))
+
+
 @contextmanager
-def _telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
+def telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
     """Tell that the run has ended where the block raises; log it only if the run had begun, else no file changes."""
     try:
         yield
@@ -233,8 +237,17 @@ def _beginning(run: Run, oracle: str) -> Event:
     if resumed:
         recovered = ticks - run.recorded.tick
         return RunResumed(from_tick=ticks, recovered=recovered, ticks=length, oracle=oracle, version=release)
-    seed = run.config.simulation.seed
-    return RunStarted(agents=run.domain.size, ticks=length, seed=seed, oracle=oracle, version=release)
+    return run_started(run.config, run.domain, oracle, release)
+
+
+def run_started(config: Config, domain: Domain, oracle: str, release: str) -> RunStarted:
+    """Return the event with which a run begins at tick 0.
+
+    Args:
+        oracle: the oracle in words; `release`: the version of PRISM.
+    """
+    length, seed = config.simulation.length, config.simulation.seed
+    return RunStarted(agents=domain.size, ticks=length, seed=seed, oracle=oracle, version=release)
 
 
 def _write_config(run: Run, opened: OpenOracle) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from time import perf_counter
 from typing import NamedTuple
 
+import anyio
+
 from actors.core.errors import ungrouped
-from actors.core.events import heard_by
+from actors.core.events import emit, heard_by
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import open_log
 from actors.metrics.observation import Observation
-from actors.runs.execute import Host, simulate
+from actors.runs.execute import Host, run_started, simulate, tell_end, telling_end
+from actors.runs.manifest import OWN_PACKAGE
 from actors.runs.rounds_csv import RoundsCollector, RoundsTable
 from actors.runs.summary import Summary, summarise
 from actors.runtime.gc_pause import collector_paused
+from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.domain import Domain
@@ -35,14 +40,21 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
         PrismError: the oracle or an actor failed for good.
         ConfigError: the configuration asks for a file that only a directory has room for.
     """
+    phases = PhaseWatch(anyio.current_time, tick_s=config.run.tick_s)
     async with open_log(None) as logs:
         logs.run_id = RUN_ID
-        with observed.observing(RUN_ID) as observer, heard_by(observed.hear), ungrouped():
+        with observed.observing(RUN_ID) as observer, heard_by(observed.hear), ungrouped(), telling_end(logs, phases):
             async with open_oracle(config, domain, None, host.oracle) as opened:
                 with collector_paused():
                     simulation = Simulation(config, domain, opened.oracle, None, host.observer or observer, RUN_ID)
                 logs.tick = lambda: simulation.engine.tick
                 collector = RoundsCollector(simulation)
                 begun = perf_counter()
-                stopped_by = await simulate(simulation, host, collector.after_tick)
-    return InMemory(summarise(simulation, perf_counter() - begun, stopped_by), collector.rounds)
+                emit(run_started(config, domain, opened.description, version(OWN_PACKAGE)))
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(phases.run, simulation.standing, logs.tick)
+                    stopped_by = await simulate(simulation, host, collector.after_tick)
+                    tasks.cancel_scope.cancel()
+            summary = summarise(simulation, perf_counter() - begun, stopped_by)
+            tell_end(summary, phases)
+    return InMemory(summary, collector.rounds)

@@ -7,7 +7,9 @@ import csv
 import gc
 import json
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -33,6 +35,12 @@ from actors import (
     run,
     run_async,
 )
+from actors.core.events import Event, PhaseChanged
+from actors.core.phase import Phase
+from actors.metrics.observation import UNOBSERVED, Observation
+from actors.runs.execute import Host
+from actors.runs.in_memory import execute_in_memory
+from actors.runs.lock import holder_of
 from actors.runs.summary import summarise
 from prism import Config, ConfigError, Oracle, OracleError, SettingError
 from tests.actors.oracles import ScriptedOracle
@@ -348,6 +356,40 @@ def test_mistakes_of_an_oracle_of_ones_own_are_fallbacks_and_the_run_goes_on(ora
     assert summary.status == "done_with_fallbacks"
     assert summary.fallbacks_by_reason == {reason: summary.oracle_calls}
     assert summary.oracle_retries == 0 < summary.oracle_calls
+
+
+def test_standard_error_is_protected_while_a_run_is_under_way_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", sys.__stderr__)
+    seen: list[object] = []
+    run(SMALL, ticks=2, progress=lambda _: seen.append(sys.stderr))
+    assert seen
+    assert sys.__stderr__ not in seen
+    assert sys.stderr is sys.__stderr__
+
+
+async def test_runs_in_memory_tell_their_phases_and_their_end() -> None:
+    heard: list[Event] = []
+    observed = UNOBSERVED._replace(hear=heard.append)
+    config = with_simulation(SMALL, ticks=2)
+    await execute_in_memory(config, build_domain(config).domain, Host(), observed)
+    assert [event.name() for event in heard if not isinstance(event, PhaseChanged)] == ["run_started", "run_ended"]
+    phases = [event.phase for event in heard if isinstance(event, PhaseChanged)]
+    assert phases[-1] is Phase.ENDED
+    assert set(phases) <= {Phase.RUNNING, Phase.ENDED}
+
+
+def test_the_end_of_the_observation_does_not_hold_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(SMALL, out=tmp_path / "run", ticks=2)
+    holders: list[str | None] = []
+
+    @contextmanager
+    def slow_to_end(_: Config) -> Iterator[Observation]:
+        yield UNOBSERVED
+        holders.append(holder_of(tmp_path / "run"))
+
+    monkeypatch.setattr("actors.runs.api.observation", slow_to_end)
+    resume(tmp_path / "run", ticks=3)
+    assert holders == [None]
 
 
 def test_two_observers_are_one_too_many() -> None:
