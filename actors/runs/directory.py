@@ -54,6 +54,12 @@ UNSTARTED_FILES = {
 """The files of a run whose journal does not exist yet. Its lock is created first."""
 
 
+class _Logged(msgspec.Struct):
+    """What is read of a line of the log."""
+
+    level: str
+
+
 class RunDirectory:
     """The files of one run; `docs/cli.md` lists them.
 
@@ -209,8 +215,8 @@ class RunDirectory:
 
     def _has_warnings(self) -> bool:
         """Return whether the log has more than the usual events of a run. A line that a full disk has cut is none."""
-        lines = self.log.read_bytes().splitlines(keepends=True) if self.log.exists() else []
-        return any(line.endswith(b"\n") and b'"level": "info"' not in line for line in lines)
+        lines = self.log.read_bytes().splitlines() if self.log.exists() else []
+        return any(_level_of(line) not in {"", "debug", "info"} for line in lines)
 
     def _has_begun(self) -> bool:
         """Return whether the journal has a tick."""
@@ -263,6 +269,14 @@ class RunDirectory:
             raise run_directory_error(error, f"{self.path / name}: cannot be written") from None
         finally:
             disk.close()
+
+
+def _level_of(line: bytes) -> str:
+    """Return the level of a line of the log; empty if the line is not whole."""
+    try:
+        return msgspec.json.decode(line, type=_Logged).level
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
 
 
 def _next_free(parent: Path, name: str) -> Path:
