@@ -7,26 +7,23 @@ and no proxy from the environment.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import ollama
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
-from prism.llm.address import address_of
 from prism.llm.body import PLAIN
-from prism.llm.capabilities import Capabilities, Schema, added, canonical, messages_of, text_of
+from prism.llm.capabilities import Capabilities, Reply, Schema, added, messages_of
 from prism.llm.context_window import refuse_too_long
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, StatusError, bounded_call
-from prism.llm.json_object import extract_object
 from prism.llm.letters import (
     LISTED,
-    METHOD,
     OLLAMA_FORMS,
     Fields,
     LetterChooser,
@@ -34,8 +31,9 @@ from prism.llm.letters import (
     read_chat_tokens,
     settle_method,
 )
+from prism.llm.model_client import ModelClient
 from prism.llm.negotiation import OLLAMA, Negotiation
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
+from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Health, Undecided
 from prism.llm.replies import read_chat
 from prism.llm.startup_check import (
     CHOICE_TEST,
@@ -54,7 +52,7 @@ _LEAST_OPTIONS, _MOST_OPTIONS = 2, 26
 _QUESTION = "next"
 
 
-class OllamaChatClient:
+class OllamaChatClient(ModelClient):
     """A language model behind Ollama's `/api/chat`, and `/v1/systemone` where the server has it.
 
     Args:
@@ -65,9 +63,11 @@ class OllamaChatClient:
         OracleUnavailableError: the host is not an address, or a secret cannot be sent.
     """
 
+    component = COMPONENT
+    dialects: ClassVar[Mapping[Schema, str]] = MappingProxyType({"format": COMPONENT, "prompt": "none"})
+
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
-        self._config = config
-        self._address = address_of(config, os.environ if environment is None else environment)
+        super().__init__(config, environment)
         self._host = self._address.host
         self._first = OLLAMA.first if config.path is None else replace(OLLAMA.first, path=config.path)
         self._way = self._first
@@ -85,49 +85,13 @@ class OllamaChatClient:
             event_hooks=HOOKS,
         )
 
-    @property
-    def name(self) -> str:
-        """A name for users."""
-        return f"ollama {self._config.model}"
+    def _sampling(self) -> dict[str, float]:
+        return {**self._options, "num_predict": self._config.num_predict}
 
-    @property
-    def identity(self) -> Identity:
-        """The settings that its answers depend on, besides the request."""
-        options = {**self._options, "num_predict": self._config.num_predict}
-        return Identity(
-            backend=COMPONENT,
-            model=self._config.model,
-            dialect=_DIALECTS.get(self._way.schema, self._way.schema),
-            options=options,
-            capabilities=self._way.changes(self._first),
-            extra_body=canonical(self._config.extra_body),
-            method=METHOD if self._letters.is_sound else "",
-        )
-
-    async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
-        """Return the model's answer to one prompt: JSON, without any text around it."""
-        message = Message(role="user", content=prompt)
-        completion = await self.complete(ChatRequest(messages=(message,), schema=schema, seed=self._config.seed))
-        return extract_object(completion.text) or completion.text
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer to a chat."""
-        return await self._complete(request, self._way, self._deadline_s(request))
-
-    async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:
-        started_s = perf_counter()
-        limit = way.limit(request.limit(self._config.num_predict))
-        with bounded_call(COMPONENT, deadline_s, self._address.secrets):
-            # The package's own `chat` can neither leave a field out nor add one.
-            response = await self._client._client.post(way.path, json=self._body(request, way, limit))  # noqa: SLF001
-            reply = read_chat(response.content)
-            return Completion(
-                text=text_of(reply, way, limit, is_json=request.schema is not None),
-                model=reply.model or self._config.model,
-                prompt_tokens=reply.usage.prompt_tokens,
-                completion_tokens=reply.usage.completion_tokens,
-                latency_s=perf_counter() - started_s,
-            )
+    async def _ask(self, way: Capabilities, body: dict[str, Any]) -> Reply:
+        # The package's own `chat` can neither leave a field out nor add one.
+        response = await self._client._client.post(way.path, json=body)  # noqa: SLF001
+        return read_chat(response.content)
 
     def _body(self, request: ChatRequest, way: Capabilities, limit: int) -> dict[str, Any]:
         """Return the body of a chat, which has to fit into the model's window."""
@@ -195,9 +159,6 @@ class OllamaChatClient:
                 completion_tokens=response.usage.output_tokens,
                 latency_s=perf_counter() - started_s,
             )
-
-    def _deadline_s(self, request: ChatRequest | ChoiceRequest) -> float:
-        return min(self._config.timeout_s, request.deadline_s or math.inf)
 
     async def check(self) -> Health:
         """Return the server's health; check that it runs, has the model, can load it and follows a schema.
@@ -308,10 +269,6 @@ class OllamaChatClient:
     async def aclose(self) -> None:
         """Close every connection."""
         await self._client.close()  # type: ignore[no-untyped-call]
-
-
-_DIALECTS: dict[Schema, str] = {"format": COMPONENT, "prompt": "none"}
-"""The names that tapes have for dialects, where they are not those of the rungs."""
 
 
 def _probabilities(response: ollama.SystemOneResponse, options: Mapping[str, str | None]) -> dict[str, float]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import httpx
 import msgspec
@@ -14,23 +13,20 @@ from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
-from prism.llm.address import address_of, models_path, split_openai
+from prism.llm.address import models_path, split_openai
 from prism.llm.body import PLAIN
 from prism.llm.capabilities import (
     THINKING_FIELDS,
     Capabilities,
+    Reply,
     Schema,
     added,
-    canonical,
     messages_of,
-    text_of,
 )
 from prism.llm.failure import LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, bounded_call
-from prism.llm.json_object import extract_object
 from prism.llm.letters import (
     LISTED,
-    METHOD,
     OPENAI_FORMS,
     Fields,
     LetterChooser,
@@ -38,8 +34,9 @@ from prism.llm.letters import (
     read_completion_tokens,
     settle_method,
 )
+from prism.llm.model_client import ModelClient
 from prism.llm.negotiation import OPENAI, Negotiation
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
+from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Health, Undecided
 from prism.llm.replies import read_completion
 from prism.llm.startup_check import SELF_TEST, WARM_UP, full_name, key_error, models_text, no_chat_error, tried_text
 
@@ -54,7 +51,7 @@ class _Models(msgspec.Struct):
     data: list[_Model]
 
 
-class OpenAICompatClient:
+class OpenAICompatClient(ModelClient):
     """A language model behind `/v1/chat/completions`.
 
     Servers differ in the fields that they take and in the place of their answers. `check` finds out how this one has to
@@ -68,9 +65,11 @@ class OpenAICompatClient:
         OracleUnavailableError: the host is not an address, or a secret cannot be sent.
     """
 
+    component = COMPONENT
+    dialects: ClassVar[Mapping[Schema, str]] = MappingProxyType({"prompt": "none"})
+
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
-        self._config = config
-        self._address = address_of(config, os.environ if environment is None else environment)
+        super().__init__(config, environment)
         self._host, path = split_openai(self._address.host)
         path = config.path or path
         self._path_is_set = path is not None
@@ -87,34 +86,8 @@ class OpenAICompatClient:
             event_hooks=HOOKS,
         )
 
-    @property
-    def name(self) -> str:
-        """A name for users."""
-        return f"openai {self._config.model}"
-
-    @property
-    def identity(self) -> Identity:
-        """The settings that its answers depend on, besides the request."""
-        options = {"temperature": self._config.temperature, "num_predict": float(self._config.num_predict)}
-        return Identity(
-            backend=COMPONENT,
-            model=self._config.model,
-            dialect=_DIALECTS.get(self._way.schema, self._way.schema),
-            options=options,
-            capabilities=self._way.changes(self._first),
-            extra_body=canonical(self._config.extra_body),
-            method=METHOD if self._letters.is_sound else "",
-        )
-
-    async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
-        """Return the model's answer to one prompt: JSON, without any text around it."""
-        message = Message(role="user", content=prompt)
-        completion = await self.complete(ChatRequest(messages=(message,), schema=schema, seed=self._config.seed))
-        return extract_object(completion.text) or completion.text
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer to a chat."""
-        return await self._complete(request, self._way, self._deadline_s(request))
+    def _sampling(self) -> dict[str, float]:
+        return {"temperature": self._config.temperature, "num_predict": float(self._config.num_predict)}
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return a weight for each option, or None where the server or this question does not allow it."""
@@ -138,20 +111,9 @@ class OpenAICompatClient:
                 cached_tokens=reply.usage.cached_tokens,
             )
 
-    async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:
-        started_s = perf_counter()
-        limit = way.limit(request.limit(self._config.num_predict))
-        with bounded_call(COMPONENT, deadline_s, self._address.secrets):
-            response = await self._client.post(way.path, json=self._body(request, way, limit))
-            reply = read_completion(response.content)
-            return Completion(
-                text=text_of(reply, way, limit, is_json=request.schema is not None),
-                model=reply.model or self._config.model,
-                prompt_tokens=reply.usage.prompt_tokens,
-                completion_tokens=reply.usage.completion_tokens,
-                latency_s=perf_counter() - started_s,
-                cached_tokens=reply.usage.cached_tokens,
-            )
+    async def _ask(self, way: Capabilities, body: dict[str, Any]) -> Reply:
+        response = await self._client.post(way.path, json=body)
+        return read_completion(response.content)
 
     def _body(self, request: ChatRequest, way: Capabilities, limit: int) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -165,9 +127,6 @@ class OpenAICompatClient:
             **THINKING_FIELDS.get(way.thinking, {}),
         }
         return added(way.sent(body), self._config.extra_body)
-
-    def _deadline_s(self, request: ChatRequest) -> float:
-        return min(self._config.timeout_s, request.deadline_s or math.inf)
 
     async def check(self) -> Health:
         """Return the server's health; check that it runs, has the model and takes the key, and learn how to ask it."""
@@ -237,9 +196,6 @@ class OpenAICompatClient:
         """Close every connection."""
         await self._client.aclose()
 
-
-_DIALECTS: dict[Schema, str] = {"prompt": "none"}
-"""The names that tapes have for dialects, where they are not those of the rungs."""
 
 _NOTES: dict[Schema, str] = {
     "json_schema": "answers are kept to the schema",
