@@ -26,8 +26,8 @@ from prism.errors import ConfigError
 class RunStatus(StrEnum):
     """The status of a run.
 
-    `running`: a process works on it. `done` and `stopped`: it ended so, as a signal, a limit or the oracle made it.
-    `crashed`: it ended otherwise. `damaged`: its journal cannot be read.
+    `running`: a process works on it. `done`: it has all its ticks. `stopped`: it ended early, by a signal, a limit or
+    its oracle. `crashed`: it ended in another way. `damaged`: its journal, manifest or configuration cannot be read.
     """
 
     RUNNING = "running"
@@ -72,7 +72,7 @@ def runs_in(root: Path) -> list[ListedRun]:
 
 
 def run_paths(root: Path) -> list[Path]:
-    """Return the directories of those runs."""
+    """Return the directories of the runs directly below a directory, by name; or the directory, if it is a run's."""
     if (root / MANIFEST).is_file():
         return [root]
     return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not _is_backtest(path)]
@@ -147,8 +147,9 @@ def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:
 
 
 def _fallbacks(summary: dict[str, Any]) -> int:
+    """Return the number of fallbacks in a summary; 0 if it has none, or was damaged."""
     reasons = summary.get("fallbacks_by_reason")
-    return sum(reasons.values()) if isinstance(reasons, dict) else 0
+    return sum(count for count in reasons.values() if isinstance(count, int)) if isinstance(reasons, dict) else 0
 
 
 def _journal(path: Path) -> tuple[int, int, str]:

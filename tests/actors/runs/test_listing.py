@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from actors.core.phase import Phase
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
+from actors.runs.directory import SUMMARY
 from actors.runs.listing import RunStatus, list_run, runs_in
 from actors.runs.lock import locked
 from actors.runs.phase_file import PHASE, PhaseNote
@@ -73,6 +75,12 @@ def test_a_run_that_is_to_be_longer_is_stopped(run: Path) -> None:
     config.write_text(config.read_text().replace("ticks: null", "ticks: 100"))
     line = list_run(run)
     assert (line.status, line.length, line.is_resumable) == (RunStatus.STOPPED, 100, True)
+
+
+def test_a_summary_with_counts_that_are_none_is_listed_all_the_same(run: Path) -> None:
+    fields = json.loads((run / SUMMARY).read_text())
+    (run / SUMMARY).write_text(json.dumps({**fields, "fallbacks_by_reason": {"timeout": "many", "deadline": 2}}))
+    assert list_run(run).fallbacks == 2
 
 
 def test_a_run_at_work_is_running_and_cannot_be_resumed(run: Path) -> None:
