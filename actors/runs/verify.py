@@ -94,7 +94,7 @@ def verify_run(directory: RunDirectory) -> Verification:
     checked = verify_files(RealDisk(directory.path), expected, ticks if isinstance(ticks, int) else None, forks)
     findings = list(checked.findings)
     if manifest is None:
-        findings.append(Finding(MANIFEST, False, problem))
+        findings += [Finding(MANIFEST, False, problem), *_unchecked(directory)]
     else:
         findings += [*_configuration(directory, manifest, checked), *_manifest(directory, manifest, checked.header)]
     if summary is None and (directory.path / SUMMARY).exists():
@@ -103,6 +103,13 @@ def verify_run(directory: RunDirectory) -> Verification:
         findings = [*_sealed(directory, manifest, findings)]
     findings += _inputs(checked.header)
     return checked._replace(findings=findings)
+
+
+def _unchecked(directory: RunDirectory) -> Iterator[Finding]:
+    """Name the files that only a manifest could check."""
+    for path in (*(directory.path / name for name in (CONFIG, ROUNDS, TAPE)), *directory.logs()):
+        if path.exists():
+            yield Finding(path.name, True, f"cannot be checked without {MANIFEST}", is_checked=False)
 
 
 def _sealed(directory: RunDirectory, manifest: Manifest, findings: list[Finding]) -> Iterator[Finding]:

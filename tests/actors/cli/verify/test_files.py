@@ -115,6 +115,14 @@ def test_each_file_that_is_empty_missing_or_cut_is_named(
     assert lines(ended.out)[name].startswith(told), ended.out
 
 
+def test_what_only_a_manifest_could_check_is_said_to_be_unchecked(run: Path, prism: Prism) -> None:
+    (run / MANIFEST).write_bytes(b"x")
+    told = lines(prism("verify", "run", "--quick").out)
+    assert all(
+        told[name].startswith("not checked: cannot be checked without manifest.json") for name in (CONFIG, ROUNDS)
+    )
+
+
 def test_a_summary_that_holds_something_else_is_told(run: Path, prism: Prism) -> None:
     (run / SUMMARY).write_text(json.dumps({"digest": 3, "ticks": "many"}))
     ended = prism("verify", "run")
