@@ -18,9 +18,7 @@ from queue import SimpleQueue
 from threading import Thread
 from time import monotonic
 
-import structlog
-
-log = structlog.get_logger(__name__)
+from actors.metrics.failure_log import log_failure
 
 WAITING_MAX = 128
 """Connections that have not sent a whole request. One more, and the oldest of them is dropped."""
@@ -160,7 +158,7 @@ class Connections:
                 connection.send(b"")  # an alert of TLS, if there is one
             self._drop(connection)
         except Exception as error:  # noqa: BLE001  # one client's request must not end the server
-            log.warning("metrics_request_failed", actor="metrics", error=f"{type(error).__name__}: {error}"[:200])
+            log_failure("metrics_request_failed", error)
             self._drop(connection)
 
     def _answer(self, connection: _Connection) -> None:
@@ -191,7 +189,7 @@ class Connections:
             try:
                 answer = make()
             except Exception as error:  # noqa: BLE001  # the next answer may be made all the same
-                log.warning("metrics_request_failed", actor="metrics", error=f"{type(error).__name__}: {error}"[:200])
+                log_failure("metrics_request_failed", error)
                 answer = b""
             self._made.append((connection, answer))
             self._wake()

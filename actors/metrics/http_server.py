@@ -18,10 +18,9 @@ from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from typing import Any, NamedTuple
 
-import structlog
-
 from actors.core.errors import MetricsAddressError
 from actors.metrics.connections import BACKLOG, REQUEST_MAX_BYTES, Connections, Make
+from actors.metrics.failure_log import log_failure
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
 
@@ -48,8 +47,6 @@ def plain(status: HTTPStatus, line: str) -> Page:
     """Return a page of one line."""
     return Page(status, f"{line}\n".encode())
 
-
-log = structlog.get_logger(__name__)
 
 PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not its value
 PROTECTED = frozenset({"/metrics", "/events"})
@@ -242,7 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             return render({name.title(): value for name, value in self.headers.items()})
         except Exception as error:  # noqa: BLE001  # whatever the error is, the reader gets one line
-            _log_failure("metrics_page_failed", error)
+            log_failure("metrics_page_failed", error)
             return plain(HTTPStatus.INTERNAL_SERVER_ERROR, "this page cannot be made; the run's log says why")
 
     def _may_read(self) -> bool:
@@ -276,7 +273,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
         """Log nothing: there is a scrape every few seconds."""
-
-
-def _log_failure(event: str, error: BaseException | None) -> None:
-    log.warning(event, actor="metrics", error=f"{type(error).__name__}: {error}"[:200])

@@ -14,12 +14,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-import structlog
-
 from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.ports import Observer, RunView
 from actors.core.snapshot import RunSnapshot
 from actors.metrics.event_loop import PERIOD_S, LoopLag, TaskCount
+from actors.metrics.failure_log import log_failure
 from actors.metrics.histogram import Histogram
 from actors.metrics.instruments import (
     CALL,
@@ -34,10 +33,8 @@ from actors.metrics.mailboxes import MailboxTotals, TimedMailbox
 from actors.metrics.snapshot import Labels, Limits, Snapshot, TickEnd
 from prism.measure import Measure
 
-log = structlog.get_logger(__name__)
-
 NOTICED_LATE = 1.05
-"""The part of a limit, by which the end of a call may be noticed late and still count as at the limit."""
+"""The factor by which a call may be longer than a limit, and still count as ended by it at that moment."""
 
 
 class Metrics(Observer):
@@ -114,7 +111,7 @@ class Metrics(Observer):
             self._publish()
 
     def tick_replayed(self) -> None:
-        """Count a tick that was done again apart, and nothing else of it."""
+        """Count a tick that was done again. Nothing else of it is counted."""
         self.is_under_way = True
         self._ticks_replayed += 1
         self._before = self._mailbox_statistics()
@@ -174,7 +171,7 @@ class Metrics(Observer):
         try:
             now = run.snapshot(self._mailbox_statistics())
         except Exception as error:  # noqa: BLE001  # an oracle's hosts are foreign code: an error there must not end the run
-            _log_failure("snapshot_failed", error)
+            log_failure("snapshot_failed", error)
             return
         if not now.is_in_tick and now.tick >= self._ticks_recorded:
             self._note_tick_end(run, now)
@@ -189,7 +186,7 @@ class Metrics(Observer):
         try:
             self._measures = tuple(run.measures())
         except Exception as error:  # noqa: BLE001  # a domain is foreign code: an error there must not end the run
-            _log_failure("measures_failed", error)
+            log_failure("measures_failed", error)
         self._tick_ends.append(TickEnd(now, self._measures))
 
     def _show(self, now: RunSnapshot) -> None:
@@ -225,7 +222,3 @@ class Metrics(Observer):
                 MAILBOX_WAIT.name: {(name,): waits.counts() for name, waits in self._waits.items()},
             },
         )
-
-
-def _log_failure(event: str, error: Exception) -> None:
-    log.warning(event, actor="metrics", error=f"{type(error).__name__}: {error}"[:200])

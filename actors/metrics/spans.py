@@ -114,13 +114,13 @@ class Exporter:
         return SpanExportResult.FAILURE if self._is_shut else self._exporter.export(spans)
 
     def shutdown(self) -> None:
-        """End it, also while it tries again."""
+        """End the exporter, even while it tries to send again."""
         if not self._is_shut:
             self._is_shut = True
             self._exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Return True: it keeps nothing back."""
+        """Send what the exporter keeps back, if anything; return whether that was possible."""
         return bool(self._exporter.force_flush(timeout_millis))
 
 

@@ -1,0 +1,15 @@
+"""The log line for a failure behind the metrics, which does not end the run."""
+
+from __future__ import annotations
+
+import structlog
+
+ERROR_CHARS = 200
+"""The most characters of an error in the log."""
+
+log = structlog.get_logger(__name__)
+
+
+def log_failure(event: str, error: Exception) -> None:
+    """Log a failure in one line."""
+    log.warning(event, actor="metrics", error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
