@@ -65,14 +65,14 @@ def _question_lines(question: Question[Any]) -> Iterator[str]:
     yield f"  asked    by agent {question.agent} in tick {question.tick}, on {question.trigger} in {question.state}"
     yield f"  options  {', '.join(question.options)}"
     if question.context is not None:
-        yield f"  context  {_json(question.context)}"
+        yield f"  context  {quoted(question.context)}"
 
 
 def _answer_lines(answer: LoggedAnswer) -> Iterator[str]:
     how = f", {answer.reason}" if answer.reason else f" by {answer.method}" if answer.method else ""
     yield f"  answer   {answer.state}, from {answer.source}{how}, after {answer.latency_s:.3f} s"
     if answer.content:
-        yield f"  content  {_json(answer.content)}"
+        yield f"  content  {quoted(answer.content)}"
     if answer.spent:
         yield f"  calls    {', '.join(map(_calls, answer.spent))}"
     elif not answer.reason:
@@ -88,7 +88,3 @@ def _effect(update: Update[Any] | None) -> str:
         return "none in the journal"
     stale = f", {update.reason}" if update.reason else ""
     return f"in tick {update.tick}: from {update.from_state} to {update.to_state}{stale}"
-
-
-def _json(value: Any) -> str:
-    return quoted(value)

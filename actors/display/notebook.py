@@ -14,7 +14,7 @@ from actors.runtime.simulation import Progress
 
 
 class ProgressView:
-    """A reading as a notebook shows it: a bar and three lines, or one plain line where there is no HTML."""
+    """The progress as a notebook shows it: a bar and three lines, or one plain line where there is no HTML."""
 
     def __init__(self, progress: Progress, pace: Pace) -> None:
         self._progress = progress

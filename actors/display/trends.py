@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.console import RenderableType
@@ -79,8 +79,8 @@ def trends_table(trends: Trends, rows: Iterable[Row]) -> RenderableType:
     return table
 
 
-def oracle_rows(trends: Trends, queue: str, latency: str, p95_s: float | None, fallbacks: float) -> Iterable[Row]:
-    """Return the rows of the oracle: its queue, its latency and its fallbacks.
+def oracle_rows(trends: Trends, queue: str, latency: str, p95_s: float | None, fallbacks: float) -> Iterator[Row]:
+    """Yield the rows of the oracle: its queue, its latency and its fallbacks.
 
     Args:
         queue, latency: in words.

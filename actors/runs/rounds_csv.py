@@ -199,7 +199,7 @@ def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bytes:
 
 
 class Coverage:
-    """The rows of a run that is to be resumed: the ticks from which a resume leaves every round with its right row.
+    """The rows of a run that is to be resumed, and the last tick from which that leaves no round without a row.
 
     Args:
         disk: the disk with the rows.
