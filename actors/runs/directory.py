@@ -55,7 +55,7 @@ UNSTARTED_FILES = {
 
 
 class _Logged(msgspec.Struct):
-    """What is read of a line of the log."""
+    """The part of a line of the log that is read."""
 
     level: str
 
