@@ -190,8 +190,9 @@ def tick_durations(observations: Sequence[Observation]) -> list[tuple[float, flo
     """Return `(when, mean duration of the ticks since the observation before)`, in seconds, if there were ticks."""
     found = []
     for before, after in pairwise(observations):
-        if ticks := after.ticks - before.ticks:
-            found.append((after.at_s, (after.tick_seconds_total - before.tick_seconds_total) / ticks))
+        ticks, seconds = after.ticks - before.ticks, after.tick_seconds_total - before.tick_seconds_total
+        if ticks and seconds:  # a tick is counted when it is in the journal, which may be after its time was
+            found.append((after.at_s, seconds / ticks))
     return found
 
 
@@ -308,10 +309,10 @@ def draw(observations: Sequence[Observation], path: Path, warm_up: float) -> Non
     calls.plot(minutes, [each.waiting for each in observations], linewidth=0.8, label="questions that wait")
     calls.plot(minutes, [each.in_flight for each in observations], linewidth=0.8, label="calls under way")
     calls.plot(minutes, [each.limit for each in observations], linewidth=0.8, label="limit on calls")
-    calls.legend(fontsize="small")
+    calls.legend(fontsize="small", loc="upper right")
     counts.plot(minutes, [each.descriptors for each in observations], linewidth=0.8, label="descriptors")
     counts.plot(minutes, [each.threads for each in observations], linewidth=0.8, label="threads")
-    counts.legend(fontsize="small")
+    counts.legend(fontsize="small", loc="upper right")
     counts.set_xlabel("minutes; white: the run goes on, red: it waits for its oracle, grey: warm-up")
     for axes in (memory, tick, calls, counts):
         axes.axvspan(0, warm_up * minutes[-1], color="0.92")

@@ -16,6 +16,10 @@ from deploy.soak.trend import Trend, trend
 
 MIB, KIB, MILLION = 2**20, 2**10, 1_000_000
 DAY_S = 86_400
+MEMORY, LATE_MEMORY = "resident memory", "resident memory in the second half"
+LEAK_MIB = 1.0
+"""The slope of memory over a million ticks from which it is a leak: about a byte a tick. Over so many samples chance is
+small, and a few pages that the allocator takes would be more than chance."""
 GREW_BY = 50
 """The least number by which a type of objects must have grown to be named: fewer come and go with the posts."""
 
@@ -115,7 +119,7 @@ class Answer(NamedTuple):
 
 
 LEVELS: tuple[tuple[str, str, Callable[[Sample], float]], ...] = (
-    ("resident memory", "MiB", lambda sample: sample.rss_bytes / MIB),
+    (MEMORY, "MiB", lambda sample: sample.rss_bytes / MIB),
     ("Python objects", "", lambda sample: sample.objects),
     ("tasks", "", lambda sample: sample.tasks),
     ("descriptors", "", lambda sample: sample.descriptors),
@@ -159,18 +163,25 @@ def judge(sampled: Sampled, result: RunResult, model: Asked, options: argparse.N
         fallbacks=dict(summary.fallbacks_by_reason),
         is_whole=is_whole,
         warm_up=options.warm_up,
-        slopes=slopes_of(warm),
+        slopes=slopes_of(warm, [each for each in samples if 2 * each.tick >= samples[-1].tick]),
         grown=grown(sampled.censuses(), options.warm_up * samples[-1].tick),
     )
-    memory_rises = facts.slopes["resident memory"].low > 0
+    memory_rises = is_leak(facts.slopes[LATE_MEMORY])
     return Answer(_text(facts, len(warm), memory_rises=memory_rises), facts, memory_rises)
 
 
-def slopes_of(warm: Sequence[Sample]) -> dict[str, Slope]:
-    """Return the slope of every quantity."""
+def is_leak(memory: Slope) -> bool:
+    """Return whether the memory rises by more than chance, and by more than the allocator takes now and then."""
+    return memory.low > 0 and memory.slope > LEAK_MIB
+
+
+def slopes_of(warm: Sequence[Sample], late: Sequence[Sample]) -> dict[str, Slope]:
+    """Return the slope of every quantity after the warm-up, and that of the memory in the second half."""
     found = {}
     for name, unit, value in LEVELS:
         found[name] = _slope(unit, [each.tick for each in warm], [value(each) for each in warm])
+        if name == MEMORY:
+            found[LATE_MEMORY] = _slope(unit, [each.tick for each in late], [value(each) for each in late])
     for name, unit, total in RATES:
         rates = [(total(after) - total(before)) / (after.tick - before.tick) for before, after in pairwise(warm)]
         found[name] = _slope(unit, [each.tick for each in warm[1:]], rates)
@@ -228,7 +239,7 @@ def _text(facts: Facts, count: int, *, memory_rises: bool) -> str:
         *(_row(name, slope) for name, slope in facts.slopes.items()),
         "",
         "Slopes: least squares on block means, variance after Newey & West with prewhitening (deploy/soak/trend.py).",
-        f"The memory {'RISES' if memory_rises else 'does not rise by more than chance'}.",
+        f"The memory {'RISES' if memory_rises else 'does not rise'} in the second half.",
         f"Types with more objects at the end than ever in the first half: {grew or 'none'}.",
     ]
     return "\n".join(lines) + "\n"
@@ -265,7 +276,8 @@ def draw(samples: Sequence[Sample], path: Path, warm_up: float) -> None:
     growth.plot(thousands, [each.checkpoint_bytes / KIB for each in samples], linewidth=0.8, label="checkpoint, KiB")
     growth.set_ylabel("bytes a tick")
     growth.set_yscale("log")
-    growth.legend(ncols=4, fontsize="small")
+    growth.set_ylim(1, 5000)
+    growth.legend(ncols=4, fontsize="small", loc="upper right")
     growth.set_xlabel("thousand ticks")
     for axes in (memory, objects, processor, growth):
         axes.axvspan(0, warm_up * thousands[-1], color="0.92")

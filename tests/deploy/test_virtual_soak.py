@@ -20,7 +20,7 @@ from actors.testing.spells import Spell, SpellKind
 from actors.testing.virtual_time import run_in_virtual_time
 from deploy.soak.virtual import Table, settings_of, soak
 from deploy.soak.virtual_model import VirtualModel
-from deploy.soak.virtual_report import MIB, Census, Sample, grown, slopes_of
+from deploy.soak.virtual_report import LEAK_MIB, MIB, Census, Sample, grown, is_leak, slopes_of
 from prism.config import Config
 from prism.llm import ChoiceRequest, Distribution, LLMFailureException
 from tests.paths import ROOT
@@ -56,19 +56,31 @@ def sampled(
 
 
 def test_a_run_on_a_level_has_no_slopes() -> None:
-    slopes = slopes_of(sampled())
+    slopes = slopes_of(sampled(), sampled()[500:])
+    assert not is_leak(slopes["resident memory in the second half"])
     assert slopes["resident memory"].low < 0 < slopes["resident memory"].high
     assert (slopes["journal"].slope, slopes["journal"].last) == pytest.approx((0, 600), abs=1e-6)
     assert slopes["processor time"].last == pytest.approx(2.0)
 
 
-def test_a_leak_of_one_byte_a_tick_is_found() -> None:
-    memory = slopes_of(sampled(lambda tick: 80 + tick / MIB))["resident memory"]
-    assert 0 < memory.low < 1e6 / MIB < memory.high
+def test_a_leak_of_two_bytes_a_tick_is_found() -> None:
+    leaky = sampled(lambda tick: 80 + 2 * tick / MIB)
+    memory = slopes_of(leaky, leaky[500:])["resident memory in the second half"]
+    assert 0 < memory.low < 2e6 / MIB < memory.high
+    assert is_leak(memory)
+
+
+def test_what_fills_in_the_first_half_is_no_leak_and_neither_are_a_few_pages() -> None:
+    filling = sampled(lambda tick: min(80.0, 70 + tick / 40_000) + 0.2 * tick / MIB)
+    memory = slopes_of(filling, filling[500:])
+    assert memory["resident memory"].low > LEAK_MIB
+    assert memory["resident memory in the second half"].low > 0
+    assert not is_leak(memory["resident memory in the second half"])
 
 
 def test_a_file_whose_ticks_grow_has_a_slope() -> None:
-    journal = slopes_of(sampled(journal=lambda tick: 600 * tick + tick * tick // 10_000))["journal"]
+    growing = sampled(journal=lambda tick: 600 * tick + tick * tick // 10_000)
+    journal = slopes_of(growing, growing)["journal"]
     assert journal.low > 100  # bytes a tick, over a million ticks
 
 
