@@ -191,7 +191,7 @@ class Admission:
         if failure == "deadline" and call.within_s < self._deadline_s / 2:
             failure = WAITED
         self.breaker.ended(failure, now, is_probe=call.is_probe)
-        self.limit.ended(failure, call.under_way, now)
+        self.limit.ended(failure, call.under_way, call.begun, now)
         self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
         self._events.limit(self.limit.limit)
         if self.holds and failure != WAITED:

@@ -6,6 +6,7 @@ Model servers queue without limit, so their refusals do not show the right numbe
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Protocol
 
@@ -22,12 +23,13 @@ class ConcurrencyLimit(Protocol):
     def limit(self) -> int:
         """The most calls that may be under way now."""
 
-    def ended(self, reason: str | None, in_flight: int, now: float) -> None:
+    def ended(self, reason: str | None, in_flight: int, begun: float, now: float) -> None:
         """Note that a call ended.
 
         Args:
             reason: why it failed; None for an answer.
             in_flight: calls under way when it started, itself included.
+            begun: the time at which it started, in seconds.
             now: the time, in seconds.
         """
 
@@ -42,119 +44,125 @@ class FixedLimit:
     def __init__(self, limit: int) -> None:
         self.limit = limit
 
-    def ended(self, reason: str | None, in_flight: int, now: float) -> None:
+    def ended(self, reason: str | None, in_flight: int, begun: float, now: float) -> None:
         """Ignore the call: the limit is fixed."""
 
 
 class AdaptiveLimit:
-    """A limit that rises while goodput rises with it, and falls while goodput does not suffer.
+    """A limit that rises while a call takes no longer for it, and falls where calls only queue for longer.
 
-    It measures goodput over windows of calls, changes the limit by a quarter, and compares. A step up is kept, and
-    another tried, if goodput grows by the factor UP_GAIN; a step down if it grows by DOWN_GAIN. Where goodput is flat,
-    chance alone brings DOWN_GAIN now and then, so the limit falls there, and latency with it. A step that is not kept
-    is undone, and after a pause the other direction is tried. Timeouts, 503s and 429s multiply the limit by BACKOFF,
-    unless they are isolated.
+    By Little's law n calls under way, of t seconds each, bring n / t answers a second. More calls bring more answers
+    while the slope of log t over log n is below 1: it is 0 where the server has room, and 1 where calls only queue. The
+    slope is fitted by least squares to the latest calls, and each answer adds GAIN * (ENOUGH - slope) to the limit. The
+    limit has to move, or there would be no slope to see: it swings around the fewest calls that use the whole server.
 
-    Source: hill climbing on throughput, Heiss & Wagner, "Adaptive load control in transaction processing systems"
-    (1991); multiplicative decrease, Jacobson, "Congestion avoidance and control" (1988).
+    Calls that hang hold a place of the limit and none of the server. So the slope is that of the answered calls, times
+    their share of the time of all calls: the rest of the time does not depend on n. Failures that become more with n
+    add to the slope. Where nearly all calls fail, the limit is multiplied by BACKOFF.
+
+    Source: Little, "A proof for the queuing formula L = lambda W" (1961); a limit that follows latency, Brakmo &
+    Peterson, "TCP Vegas" (1995), and the concurrency-limits of Netflix (2018); multiplicative decrease, Jacobson,
+    "Congestion avoidance and control" (1988).
 
     Args:
         limit_max: the highest limit.
         start: the first limit.
     """
 
-    STEP = 1.25
-    UP_GAIN = 1.02
-    DOWN_GAIN = 1.01
+    ENOUGH = 0.9
+    """The slope at which the limit stays. At 1 it would keep any queue that it has built."""
+    MOST_SLOPE = 1.2
+    """A steeper slope counts as this one. The limit would fall too far before newer calls show that it is low."""
+    START_GAIN, GAIN = 1.0, 0.2
+    """At the start the limit nearly doubles in the time of a call, until the slope is ENOUGH for the first time."""
+    FAILURE = 1.5
+    """What a failure adds to log t. Goodput is the share of answers times n / t, so 1 is right for few failures."""
+    MEMORY, LEAST_MEMORY = 10, 20
+    """The calls that count: this many for each one of the limit, and at least so many."""
+    LEAST_SPREAD, MOST_SPREAD = 0.5, 3.0
+    """Sums of squares of log n. Below the least, the slope counts as nearly 1: then the limit falls, and n varies.
+    Above the most, old calls are forgotten sooner: their n are too far away to tell the slope at the limit."""
+    FLOOR, PROBE = -1.0, 1.75
+    """With one call at a time there is no slope to see. So at the floor, which takes 40 answers or more to reach, the
+    level rises to the probe, and two calls are under way for a while."""
     BACKOFF = 0.7
-    SAMPLES = 40
-    """The fewest answers in a window. It is at least twice the limit too, so every slot is used about twice."""
     LATEST, SIGNS = 20, 16
     """It backs off at 16 signs of overload in the latest 20 calls. A server that hangs in one call of ten, or refuses a
     few in a row now and then, does so at any number of calls: at signs that come by chance, such as 5 in 20 or 3 in a
     row, the limit would fall to 1, and stay there. An overloaded server refuses nearly all, because a refusal is quick.
     """
-    PAUSE_WINDOWS = 3
-    """Windows between a step that was undone and the next one."""
 
     def __init__(self, limit_max: int, start: int = 4) -> None:
         self._limit_max = limit_max
         self._level = float(min(start, limit_max))
-        self._upwards = True
-        self._before: float | None = None
-        """The goodput before the step that is being tried; None while none is."""
-        self._pause = 0
-        """Windows left of the pause after a step that was undone."""
+        self._gain = self.START_GAIN
         self._grace = 0
         """Calls under way at the last back-off that have not ended: their failures come from the same overload."""
         self._latest: deque[bool] = deque(maxlen=self.LATEST)
         """True for each of the latest calls that was a sign of overload."""
-        self._answers = 0
-        self._saturated = 0
-        self._begun: float | None = None
+        self._forget()
+        self._xx = self.MOST_SPREAD  # as if there had been calls, and a slope of 0
+
+    def _forget(self) -> None:
+        self._calls = self._answered_s = self._all_s = 0.0
+        self._mean_x = self._mean_y = self._xx = self._xy = 0.0
+        """The fit of y = log t over x = log n: means, and sums of squares of x and of products about them."""
 
     @property
     def limit(self) -> int:
         """The most calls that may be under way now."""
         return max(1, min(self._limit_max, round(self._level)))
 
-    def ended(self, reason: str | None, in_flight: int, now: float) -> None:
-        """Count a call that ended, and at the end of a window change the limit."""
-        if self._begun is None:
-            self._begun = now
+    def ended(self, reason: str | None, in_flight: int, begun: float, now: float) -> None:
+        """Learn from a call that ended, and change the limit."""
         self._grace = max(0, self._grace - 1)
-        if reason in OVERLOADED:
-            if not self._grace:
-                self._latest.append(True)
-                if self._is_overloaded():
-                    self._back_off(in_flight, now)
-            return
-        self._latest.append(False)
-        self._answers += reason is None
-        self._saturated += in_flight >= self.limit
-        if self._answers >= max(self.SAMPLES, 2 * self.limit) and now > self._begun:
-            # Calls in a window that did not use the limit say nothing about it.
-            if 2 * self._saturated >= self._answers:
-                self._move(self._answers / (now - self._begun))
-            self._open_window(now)
+        is_sign = reason in OVERLOADED
+        if not (is_sign and self._grace):
+            self._latest.append(is_sign)
+        if sum(self._latest) >= self.SIGNS:
+            self._back_off(in_flight)
+        elif (is_sign or reason is None) and now > begun and 2 * in_flight >= self.limit:
+            # Calls that used less than half of the limit say nothing about it.
+            self._fit(math.log(in_flight), now - begun, is_answer=not is_sign)
+            if not is_sign:
+                self._move()
 
-    def _is_overloaded(self) -> bool:
-        return sum(self._latest) >= self.SIGNS
+    def _fit(self, x: float, took_s: float, *, is_answer: bool) -> None:
+        """Add a call to the sums, in which earlier ones count a little less from then on."""
+        memory = max(self.LEAST_MEMORY, self.MEMORY * self._level)
+        keep = 1.0 - 1.0 / memory
+        if self._xx > self.MOST_SPREAD:
+            keep = min(keep, self.MOST_SPREAD / self._xx)
+        self._calls = min(memory, self._calls + 1.0)
+        self._answered_s = keep * self._answered_s + is_answer * took_s
+        self._all_s = keep * self._all_s + took_s
+        y = math.log(took_s) if is_answer else self._mean_y + self.FAILURE / self._answered_share
+        off = x - self._mean_x
+        self._mean_x += off / self._calls
+        self._mean_y += (y - self._mean_y) / self._calls
+        self._xx = keep * self._xx + off * (x - self._mean_x)
+        self._xy = keep * self._xy + off * (y - self._mean_y)
 
-    def _move(self, goodput: float) -> None:
-        if self._pause > 0:
-            self._pause -= 1
-            return
-        if self._before is not None and goodput < self._before * (self.UP_GAIN if self._upwards else self.DOWN_GAIN):
-            self._level = self._step(not self._upwards)
-            self._reverse()
-            return
-        wanted = self._step(self._upwards)
-        if wanted == self._level:
-            self._reverse()
-            return
-        self._before, self._level = goodput, wanted
+    @property
+    def _answered_share(self) -> float:
+        """The share of the time of all calls that was of answered ones; at least a tenth."""
+        return max(0.1, self._answered_s / self._all_s)
 
-    def _step(self, upwards: bool) -> float:
-        """Return the level one step up or down, within bounds; a step is at least one call."""
-        if upwards:
-            return min(float(self._limit_max), max(self._level + 1.0, self._level * self.STEP))
-        return max(1.0, min(self._level - 1.0, self._level / self.STEP))
+    def _move(self) -> None:
+        slope = (self._answered_share * self._xy + self.LEAST_SPREAD) / (self._xx + self.LEAST_SPREAD)
+        if slope > self.ENOUGH:
+            self._gain = self.GAIN
+        change = self._gain * (self.ENOUGH - min(slope, self.MOST_SLOPE))
+        self._level = min(float(self._limit_max), self._level + change)
+        if self._level <= self.FLOOR:
+            self._level = min(float(self._limit_max), self.PROBE)
 
-    def _reverse(self) -> None:
-        self._upwards = not self._upwards
-        self._before, self._pause = None, self.PAUSE_WINDOWS
-
-    def _back_off(self, in_flight: int, now: float) -> None:
+    def _back_off(self, in_flight: int) -> None:
         self._level = max(1.0, self._level * self.BACKOFF)
+        self._gain = self.GAIN
         self._grace = in_flight
         self._latest.clear()
-        self._before, self._pause, self._upwards = None, self.PAUSE_WINDOWS, True
-        self._open_window(now)
-
-    def _open_window(self, now: float) -> None:
-        self._answers = self._saturated = 0
-        self._begun = now
+        self._forget()
 
 
 def limit_of(config: OracleConfig) -> ConcurrencyLimit:

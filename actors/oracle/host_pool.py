@@ -94,17 +94,19 @@ class Host:
         self.calls += 1
         return self.breaker.begun()
 
-    def ended(self, error: LLMFailureException | None, under_way: int, now: float, *, is_probe: bool) -> None:
+    def ended(self, error: LLMFailureException | None, under_way: int, begun: float, *, is_probe: bool) -> None:
         """Note that a call ended.
 
         Args:
             under_way: calls under way on it when this one started, itself included.
+            begun: the time at which it started.
         """
+        now = anyio.current_time()
         reason = None if error is None else error.reason
         was_up = self.breaker.is_closed
         # An unreadable answer is the model's fault, and the model is the same on every host.
         self.breaker.ended(reason if reason in FAILURES else None, now, is_probe=is_probe)
-        self.limit.ended(reason, under_way, now)
+        self.limit.ended(reason, under_way, begun, now)
         if error is not None:
             self.failures += 1
             self._paused_until = max(self._paused_until, now + error.retry_after_s)
@@ -204,7 +206,7 @@ class HostPool:
 
     async def _check(self, host: Host) -> None:
         """Check a host. Until it has passed, its health is None."""
-        is_probe = host.begun()
+        is_probe, begun = host.begun(), anyio.current_time()
         try:
             host.health = await host.model.check()
         except OracleUnavailableError as error:
@@ -213,7 +215,7 @@ class HostPool:
             raise
         finally:
             host.in_flight -= 1
-        host.ended(None, 1, anyio.current_time(), is_probe=is_probe)
+        host.ended(None, 1, begun, is_probe=is_probe)
 
     def _require_alike(self, host: Host) -> None:
         """Refuse a host whose answers another host would not give. Raises: OracleUnavailableError."""
@@ -251,11 +253,11 @@ class HostPool:
     async def _call(self, host: Host, call: Callable[[LanguageModel], Awaitable[T]]) -> T:
         if host.health is None:
             await self._check_late(host)
-        is_probe, under_way = host.begun(), host.in_flight
+        is_probe, under_way, begun = host.begun(), host.in_flight, anyio.current_time()
         try:
             answer = await call(host.model)
         except LLMFailureException as error:
-            host.ended(error, under_way, anyio.current_time(), is_probe=is_probe)
+            host.ended(error, under_way, begun, is_probe=is_probe)
             raise
         except BaseException:
             host.left(is_probe=is_probe)
@@ -263,7 +265,7 @@ class HostPool:
         finally:
             host.in_flight -= 1
             self._freed.set()
-        host.ended(None, under_way, anyio.current_time(), is_probe=is_probe)
+        host.ended(None, under_way, begun, is_probe=is_probe)
         return answer
 
     async def _check_late(self, host: Host) -> None:
