@@ -76,7 +76,7 @@ class AdaptiveLimit:
     START_GAIN, GAIN = 1.0, 0.2
     """At the start the limit nearly doubles in the time of a call, until the slope is ENOUGH for the first time."""
     FAILURE = 1.5
-    """What a failure adds to log t. Goodput is the share of answers times n / t, so 1 is right for few failures."""
+    """The part of a failure in log t. Goodput is the share of answers times n / t, so 1 is right for few failures."""
     MEMORY, LEAST_MEMORY = 10, 20
     """The calls that count: this many for each one of the limit, and at least so many."""
     LEAST_SPREAD, MOST_SPREAD = 0.5, 3.0
