@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.testing import Statistics
-from deploy.soak.trend import BLOCKS_MIN, Trend, trend
+from deploy.soak.trend import BLOCKS_MIN, Trend, signed, trend
 
 CSV = "soak.csv"
 HOUR_S = 3600
@@ -278,7 +278,7 @@ def _counts(numbers: Mapping[str, int]) -> str:
 def _line(name: str, row: Row) -> str:
     cells = [f"{value:,.1f}".removesuffix(".0") for value in (row.first, row.least, row.most, row.last)]
     slope, low, high = row.slope or (0.0, 0.0, 0.0)
-    cells += ["", ""] if row.slope is None else [f"{slope:+.3g}", f"{low:+.3g} to {high:+.3g}"]
+    cells += ["", ""] if row.slope is None else [signed(slope), f"{signed(low)} to {signed(high)}"]
     return f"| {name} | {' | '.join(cells)} |"
 
 

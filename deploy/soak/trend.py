@@ -23,6 +23,9 @@ RHO_MAX = 0.97
 """The largest correlation: beyond it a series is taken for a random walk, and the interval is nearly as wide as it
 gets."""
 
+ROUNDING = 1e-9
+"""Slopes up to this come from rounding: the numbers of a soak are not so small."""
+
 Floats = NDArray[np.float64]
 
 
@@ -37,6 +40,11 @@ class Trend(NamedTuple):
     def rises(self) -> bool:
         """True if the slope is above zero by more than chance."""
         return self.low > 0
+
+
+def signed(slope: float) -> str:
+    """Return a slope in three digits, with its sign; what is only rounding is 0."""
+    return f"{slope:+.3g}" if abs(slope) > ROUNDING else "0"
 
 
 def trend(times_s: Sequence[float] | Floats, values: Sequence[float] | Floats, confidence: float = 0.95) -> Trend:

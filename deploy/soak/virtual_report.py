@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from actors import RunResult
-from deploy.soak.trend import Trend, trend
+from deploy.soak.trend import Trend, signed, trend
 
 MIB, KIB, MILLION = 2**20, 2**10, 1_000_000
 DAY_S = 86_400
@@ -251,7 +251,7 @@ def _row(name: str, slope: Slope) -> str:
         for value in (slope.first, slope.least, slope.most, slope.last)
     ]
     label = f"{name}, {slope.unit}" if slope.unit else name
-    return f"| {label} | {' | '.join(cells)} | {slope.slope:+.3g} | {slope.low:+.3g} to {slope.high:+.3g} |"
+    return f"| {label} | {' | '.join(cells)} | {signed(slope.slope)} | {signed(slope.low)} to {signed(slope.high)} |"
 
 
 def draw(samples: Sequence[Sample], path: Path, warm_up: float) -> None:
