@@ -104,6 +104,7 @@ bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md 
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.rate
 	$(BIN)/python -m benchmarks.concurrency
+	$(BIN)/python -m benchmarks.adaptive
 	$(BIN)/python -m benchmarks.lookahead
 	$(BIN)/python -m benchmarks.slots
 	$(BIN)/python -m benchmarks.journal
