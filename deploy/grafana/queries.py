@@ -39,9 +39,10 @@ def trend(metric: str, *by: str) -> str:
     """Return the increase a second that forecasts go by, for each run.
 
     Until a run is as old as the window, `rate` would be too small, as it divides by the whole of it. `deriv` is right
-    from the second scrape on, and what it is used for never falls, not over a resume either.
+    from the second scrape on, and what it is used for never falls, not over a resume either. The name of the run is
+    joined before, at each step: another run may have had the same address within the window.
     """
-    return total(of_run(f"deriv({metric}[{FORECAST}])"), *by)
+    return total(f"deriv(({of_run(metric)})[{FORECAST}:15s])", *by)
 
 
 def total(expr: str, *by: str) -> str:
