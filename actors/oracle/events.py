@@ -60,11 +60,14 @@ class AdmissionEvents:
             self._opened_at = now
 
     def limit(self, limit: int) -> None:
-        """Tell that the limit has doubled or halved since it was last told, or has come to an end of its range."""
+        """Tell that the limit has doubled or halved since it was last told, or has come to an end of its range.
+
+        From 1 it must come to 3: a limit of 1 tries 2 now and then.
+        """
         if limit == self._limit:
             return
         is_end = limit in {1, self._most}
-        if is_end or limit >= 2 * self._limit or 2 * limit <= self._limit:
+        if is_end or limit >= max(3, 2 * self._limit) or 2 * limit <= self._limit:
             emit(LimitChanged(limit=limit, before=self._limit, most=self._most))
             self._limit = limit
 

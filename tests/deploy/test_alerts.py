@@ -24,7 +24,6 @@ SOCIAL: Settings = {
     "run.tick_s": 0.05,
     "run.checkpoint_every_ticks": 100,
 }
-REFUSES = ServerSettings(faults=FaultPlan(shares={Fault.BUSY: 1.0}))
 HANGS = ServerSettings(faults=FaultPlan(shares={Fault.HANG: 1.0}))
 
 pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
@@ -190,11 +189,10 @@ def test_a_disk_that_takes_more_than_a_second_a_write_is_slow(watch: Watch, tmp_
         assert not watch.has_fired("PrismWaitingForDisk", run)
 
 
-def test_a_limit_at_its_floor_with_questions_that_wait(watch: Watch, model: ModelServer) -> None:
-    adaptive = asks(model, {"oracle.concurrency": "adaptive", "oracle.max_concurrency": 4})
-    with watch.run("floor", adaptive) as run:
-        under_way(run)
-        model.settings = REFUSES
+def test_a_limit_at_its_floor_with_questions_that_wait(watch: Watch) -> None:
+    adaptive = {"oracle.concurrency": "adaptive", "oracle.max_concurrency": 16, "population.ambiguity": 0.9}
+    one_at_a_time = ModelServer(ServerSettings(slots=1, latency=Latency(mean_s=0.05)))
+    with one_at_a_time, watch.run("floor", asks(one_at_a_time, adaptive)) as run:
         watch.expect("PrismConcurrencyAtFloor", run)
 
 
