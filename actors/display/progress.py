@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.core.phase import Phase
+from actors.core.phase import WAITING, Phase
 from actors.display.frame import Frame
 from actors.display.phase import phase_line, phase_words
 from actors.display.progress_bar import ProgressBar
@@ -95,7 +95,9 @@ class Pace:
         return self._clock() - self._changed
 
     def eta_s(self, progress: Progress) -> float | None:
-        """Return the seconds to go at the mean pace so far; None before the first tick."""
+        """Return the seconds to go at the mean pace so far; None before the first tick, and while the run waits."""
+        if progress.phase in WAITING:
+            return None  # nobody knows for how long
         done = progress.tick - (self._first or 0)
         return (self._clock() - self._begun_ticks) * (progress.ticks - progress.tick) / done if done else None
 

@@ -121,8 +121,12 @@ def test_a_clock_that_goes_on_or_has_no_question_open_does_not_stand() -> None:
     assert pace.stands_s(msgspec.structs.replace(READING, oracle_queue=0, oracle_in_flight=0)) is None
 
 
-def test_there_is_no_estimate_before_the_first_tick() -> None:
-    assert Pace(lambda: READING).eta_s(msgspec.structs.replace(READING, tick=0)) is None
+def test_there_is_no_estimate_before_the_first_tick_and_while_the_run_waits() -> None:
+    pace = Pace(lambda: READING)
+    assert pace.eta_s(msgspec.structs.replace(READING, tick=0)) is None
+    assert pace.eta_s(READING) is not None
+    for waits in (Phase.WAITING_FOR_ORACLE, Phase.WAITING_FOR_DISK):
+        assert pace.eta_s(msgspec.structs.replace(READING, phase=waits)) is None
 
 
 @pytest.mark.parametrize(
