@@ -23,7 +23,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing, redirect_stderr
+from contextlib import closing, redirect_stderr, suppress
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
@@ -164,7 +164,11 @@ def resident_bytes() -> int:
 
 def sizes(run: Path) -> dict[str, int]:
     """Return the sizes of a run's files by the field of a sample. Logs count together, and the newest checkpoint."""
-    found = {each.name: each.stat().st_size for each in run.iterdir() if not each.name.startswith(".")}
+    found = {}
+    for each in run.iterdir():
+        with suppress(FileNotFoundError):  # an old checkpoint, which the run's own thread has just removed
+            if not each.name.startswith("."):
+                found[each.name] = each.stat().st_size
     checkpoints = sorted(name for name in found if name.startswith("checkpoint-"))
     return {
         "journal_bytes": found["journal.prism"],
@@ -230,8 +234,8 @@ def _options() -> argparse.Namespace:
     options = parser.parse_args()
     if not 0 <= options.warm_up < 1:
         parser.error(f"--warm-up is a share from 0 to below 1, not {options.warm_up:g}")
-    if options.ticks * (1 - options.warm_up) < 25 * options.every:
-        parser.error("a trend needs 20 samples after the warm-up: more --ticks, or a smaller --every")
+    if options.ticks * min(0.5, 1 - options.warm_up) < 25 * options.every:
+        parser.error("a trend needs 20 samples after the warm-up and in the second half: more --ticks, less --every")
     try:
         options.out.mkdir(parents=True)
     except FileExistsError:

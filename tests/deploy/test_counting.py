@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ from actors.runs.directory import SUMMARY
 from actors.testing import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from actors.testing.completions import count_tokens
 from deploy.prometheus_process import Prometheus, prometheus
-from tests.deploy.tools import eventually, needs
+from tests.deploy.tools import eventually, lasting_port, needs
 from tests.paths import ROOT
 
 pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
@@ -114,12 +113,6 @@ def configured(place: Path, url: str, port: int | None = None, **run: float) -> 
     return str(place / "run.yaml")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def totals(server: Prometheus, name: str, label: str = "") -> dict[str, float]:
     """Return `{label: total over all lives}` by the query of docs/metrics.md; without zeros."""
     found = server.query(f"sum by ({label}) (last_over_time({name}[30m]))")
@@ -166,7 +159,7 @@ def test_totals_over_five_kills_are_those_of_an_undisturbed_run_and_of_the_serve
     whole, alone = undisturbed(tmp_path / "whole")
     assert (alone.ok, alone.failed) == (whole["llm"]["calls"]["ok"], whole["llm"]["calls"]["server_error"])
     assert alone.prompt_tokens == whole["llm"]["prompt_tokens"]
-    port = free_port()
+    port = lasting_port()
     with serving() as (counted, url), prometheus(tmp_path, [f"127.0.0.1:{port}"], quick=True) as server:
         eventually(server.is_ready, "Prometheus")
         summary = killed_five_times(tmp_path / "killed", url, server, port)

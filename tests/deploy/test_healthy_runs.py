@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import httpx
 import pytest
 
 from deploy.prometheus_process import prometheus
-from tests.deploy.tools import eventually, needs
+from tests.deploy.tools import eventually, lasting_port, needs
 from tests.deploy.watched_runs import options, prism
 from tests.paths import ROOT
 
@@ -48,8 +47,7 @@ class Chain:
     def __init__(self, place: Path) -> None:
         place.mkdir()
         self._place = place
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self._port = probe.getsockname()[1]
+        self._port = lasting_port()
 
     @property
     def target(self) -> str:
