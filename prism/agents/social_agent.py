@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 import msgspec
 
 from prism.agents.stateful import StatefulAgent
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
+from prism.config.attributes import Value
 from prism.rng import Draw, pick, uniform
 from prism.social.persona import Persona
 from prism.social.post import PostView
@@ -90,6 +93,11 @@ class SocialAgent(StatefulAgent[AgentState]):
     def personality(self) -> str:
         """The person's personality."""
         return self.persona.personality
+
+    @property
+    def attributes(self) -> Mapping[str, Value]:
+        """The person's own attributes by name, in the order of the configuration."""
+        return MappingProxyType(self.persona.attributes)
 
     @property
     def engagement_threshold(self) -> float:

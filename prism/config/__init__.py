@@ -1,5 +1,6 @@
 """The configuration of a run: what can be set, and how settings from several places become one checked value."""
 
+from prism.config.attributes import AttributeConfig
 from prism.config.config import Config
 from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
 from prism.config.document import LENGTH_MAX
@@ -27,6 +28,7 @@ from prism.config.model import (
 __all__ = [
     "LENGTH_MAX",
     "ActivityConfig",
+    "AttributeConfig",
     "BacktestConfig",
     "ChoiceConfig",
     "Config",

@@ -54,6 +54,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
         chain(
             _time_conflicts(simulation),
             _population_conflicts(population),
+            _attribute_conflicts(population),
             _graph_conflicts(population) if simulation.domain == "social" else (),
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
             _method_conflicts(simulation, llm),
@@ -105,6 +106,25 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
             keys=("population.graph.kind", "population.profiles", "population.graph.path"),
             problem="graph.kind is profiles, which needs a profile file in population.profiles, got null",
         )
+
+
+def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
+    """Yield the attributes that nothing gives to people, if there are no profiles. A profile file is seen later."""
+    if population.profiles is not None:
+        return
+    for name, declaration in population.attributes.items():
+        place = f"population.attributes.{name}"
+        if declaration.column is not None:
+            yield Conflict(
+                keys=(f"{place}.column", "population.profiles"),
+                problem="a column needs a profile file in population.profiles, got null",
+            )
+        elif not declaration.is_complete:
+            yield Conflict(
+                keys=(place, "population.profiles"),
+                problem="has no values: expected a profile file in population.profiles, or a way to draw them: "
+                f"{declaration.ways}",
+            )
 
 
 def _graph_conflicts(population: PopulationConfig) -> Iterator[Conflict]:

@@ -12,6 +12,7 @@ import msgspec
 import yaml
 from msgspec import inspect
 
+from prism.config.attributes import AttributeConfig
 from prism.config.config import Config
 from prism.expectations import item_type_of, type_text
 
@@ -84,7 +85,22 @@ def settings_markdown() -> str:
         rows = [_row(f"`{s.name}`", s.type, f"`{s.default}`", s.description) for s in listed]
         head = [_row("key", "type", "default", "meaning"), _row("---", "---", "---", "---")]
         blocks.append("\n".join([f"### {section}", "", listed[0].section_description, "", *head, *rows]))
+        if section == "population":
+            blocks.append(_declaration_markdown())
     return "\n\n".join(blocks) + "\n"
+
+
+def _declaration_markdown() -> str:
+    """Return the table of the keys of an attribute's declaration."""
+    info = cast(inspect.StructType, inspect.type_info(AttributeConfig))
+    rows = []
+    for field in info.fields:
+        kind, description = _unwrap(field.type)
+        default = "required" if field.required else f"`{yaml_text(field.default)}`"
+        rows.append(_row(f"`{field.name}`", type_text(kind), default, description))
+    head = [_row("key of a declaration", "type", "default", "meaning"), _row("---", "---", "---", "---")]
+    about = "The declaration of one attribute of people. Examples and rules: [attributes.md](attributes.md)."
+    return "\n".join(["### population.attributes.NAME", "", about, "", *head, *rows])
 
 
 def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: str) -> Iterator[Setting]:

@@ -1,9 +1,9 @@
 """The loader: settings from several places become one checked `Config`.
 
 The order is: defaults, then YAML, then the environment, then `--set`. A later value replaces a setting as a whole,
-lists included. A replaced value is not checked, but an unknown key is an error anywhere. Each value remembers where it
-was set, so that an error can name the place. An empty section (`population:`) keeps its defaults, as in a file whose
-keys are all commented out.
+lists included; only an attribute of people can be set alone, and the others stay. A replaced value is not checked, but
+an unknown key is an error anywhere. Each value remembers where it was set, so that an error can name the place. An
+empty section (`population:`) keeps its defaults, as in a file whose keys are all commented out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from prism.checked import field_types
+from prism.config.attributes import PLACE
 from prism.config.config import Config
 from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_value, without_lines
 from prism.config.section import keys_of, sections_of, unknown_key
@@ -25,19 +26,35 @@ from prism.expectations import found
 ENVIRONMENT_PREFIX = "PRISM_"
 OVERRIDE_SOURCE = "--set"
 MAPPING_SOURCE = "overrides"
+DECLARATIONS = (PLACE,)
+"""Settings whose keys the user names. One of them can be set alone, and the others stay."""
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 
 class Leaf(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of one setting, and the place where it was set."""
+    """The value of one setting, and the place where it was set.
+
+    Args:
+        inner: `{dotted path: (source, line)}` of the keys in it, if it is a mapping.
+    """
 
     value: object
     source: str
     line: int | None = None
+    inner: Mapping[str, tuple[str, int | None]] = MappingProxyType({})
 
     def refuse(self, problem: str, key: str) -> ConfigError:
-        """Return the error that names this value's place."""
-        return ConfigError(self.source, problem, key=key, line=self.line)
+        """Return the error that names the place of this value, or of the part of it that has this key."""
+        path = key if key in self.inner else next((inner for inner in self.inner if _is_in(inner, key)), key)
+        while path and path not in self.inner:
+            path = path.rpartition(".")[0]
+        source, line = self.inner.get(path, (self.source, self.line))
+        return ConfigError(source, problem, key=key, line=line)
+
+    def blamed(self, keys: Sequence[str]) -> str:
+        """Return the one of these keys in it that is to blame: of keys from several sources the one set last."""
+        sources = {self.inner[key][0] for key in keys if key in self.inner}
+        return next(key for key in reversed([*self.inner]) if key in keys) if len(sources) > 1 else keys[0]
 
 
 class PlacedConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,14 +109,46 @@ def load_placed_config(
     layers = (_from_text(text, source, length_max), _from_environment(environment), _from_overrides(overrides))
     for layer in layers:
         for path, leaf in layer:
-            leaves.pop(path, None)  # so that the order of the leaves is the order in which they were set
-            leaves[path] = leaf
+            whole, given = (path, leaf) if path in _setting_paths() else _completed(path, leaf, leaves)
+            leaves.pop(whole, None)  # so that the order of the leaves is the order in which they were set
+            leaves[whole] = given
     tree = _tree(leaves)
     try:
         return PlacedConfig(config=Config(**tree), leaves=leaves)
     except SettingError as error:  # each value is right by itself, so these cannot hold together
-        blamed = next(path for path in reversed(leaves) if path in error.keys)
-        raise leaves[blamed].refuse(error.problem, blamed) from None
+        blamed, key = next((path, key) for path in reversed(leaves) for key in error.keys if _is_in(key, path))
+        raise leaves[blamed].refuse(error.problem, key) from None
+
+
+def _is_in(key: str, path: str) -> bool:
+    """Return whether a key is that of a setting, or of a part of it."""
+    return key == path or key.startswith(f"{path}.")
+
+
+@cache
+def _setting_paths() -> frozenset[str]:
+    """Return the dotted path of every setting."""
+    sections = sections_of(Config)
+    paths = {join(section, name) for section, kind in sections.items() for name in field_types(kind)}
+    return frozenset(paths - sections.keys())
+
+
+def _completed(path: str, leaf: Leaf, leaves: Mapping[str, Leaf]) -> tuple[str, Leaf]:
+    """Return a setting that is a mapping, and its value so far with one key of it replaced."""
+    whole = next(setting for setting in DECLARATIONS if path.startswith(f"{setting}."))
+    before = leaves.get(whole, Leaf(value={}, source=leaf.source))
+    inner = {key: place for key, place in before.inner.items() if not _is_in(key, path)}
+    inner |= {path: (leaf.source, leaf.line)}
+    value = _replaced(before.value, path.removeprefix(f"{whole}.").split("."), leaf.value)
+    return whole, msgspec.structs.replace(before, value=value, inner=inner)
+
+
+def _replaced(mapping: object, parts: Sequence[str], value: object) -> object:
+    """Return a mapping with the value of one key replaced, which may be inside of another; other values unchanged."""
+    if not parts:
+        return value
+    keys = mapping if isinstance(mapping, Mapping) else {}
+    return {**keys, parts[0]: _replaced(keys.get(parts[0]), parts[1:], value)}
 
 
 def _from_text(text: str | None, source: str, length_max: int) -> Iterator[tuple[str, Leaf]]:
@@ -116,12 +165,20 @@ def _from_section(entries: Mapping[str, Entry], source: str, section: str) -> It
         if name not in field_types(sections[section]):
             raise ConfigError(source, unknown_key(Config, section, name), key=path, line=entry.line)
         if path not in sections:
-            yield path, Leaf(value=without_lines(entry.value), source=source, line=entry.line)
+            inner = dict(_places(entry.value, source, path))
+            yield path, Leaf(value=without_lines(entry.value), source=source, line=entry.line, inner=inner)
         elif isinstance(entry.value, dict):
             yield from _from_section(entry.value, source, path)
         elif entry.value is not None:
             problem = f"expected a section with keys ({keys_of(sections[path])}), got {found(entry.value)}"
             raise ConfigError(source, problem, key=path, line=entry.line)
+
+
+def _places(value: object, source: str, path: str) -> Iterator[tuple[str, tuple[str, int | None]]]:
+    """Yield the dotted path and the place of every key in a value, if it is a mapping."""
+    for name, entry in value.items() if isinstance(value, dict) else ():
+        yield join(path, name), (source, entry.line)
+        yield from _places(entry.value, source, join(path, name))
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Leaf]]:
@@ -138,9 +195,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Lea
 @cache
 def _settings_by_flat_name() -> Mapping[str, str]:
     """Return the dotted path of every setting by the name that it has with one underscore for each dot."""
-    sections = sections_of(Config)
-    paths = (join(section, name) for section, kind in sections.items() for name in field_types(kind))
-    return {path.replace(".", "_"): path for path in paths if path not in sections}
+    return {path.replace(".", "_"): path for path in _setting_paths()}
 
 
 def _from_overrides(overrides: Sequence[str] | Mapping[str, object]) -> Iterator[tuple[str, Leaf]]:
@@ -163,6 +218,8 @@ def _known_path(parts: Sequence[str], source: str) -> str:
     for part in parts:
         whole = join(whole, part)
     for part in parts:
+        if section in DECLARATIONS:
+            return whole
         if section not in sections:
             raise ConfigError(source, f"unknown key; {section} is a setting and has no keys of its own", key=whole)
         if part not in field_types(sections[section]):
@@ -181,7 +238,7 @@ def _tree(leaves: Mapping[str, Leaf]) -> dict[str, Any]:
         try:
             value = sections_of(Config)[".".join(outer)].taken(name, leaf.value)
         except SettingError as error:
-            raise leaf.refuse(error.problem, error.key or path) from None
+            raise leaf.refuse(error.problem, leaf.blamed(error.keys)) from None
         branch = tree
         for section in outer:
             branch = branch.setdefault(section, {})

@@ -12,8 +12,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from prism.config.attributes import PLACE, AttributeConfig, attributes_of
 from prism.config.requests import REQUEST_SETTINGS, as_texts, refusal_of, untaken
 from prism.config.section import Section
+from prism.errors import SettingError
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Price = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
@@ -102,8 +104,34 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     posts_per_session: Annotated[
         Share, Meta(description="probability that a person who comes online publishes an original post")
     ] = 0.12
+    attributes: Annotated[
+        dict[str, AttributeConfig],
+        Meta(
+            description="own attributes of people, each name with its declaration, as in "
+            "{age: {type: int, min: 13, max: 99}}: docs/attributes.md"
+        ),
+    ] = msgspec.field(default_factory=dict)
     activity: ActivityConfig = ActivityConfig()
     graph: GraphConfig = GraphConfig()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.taken("attributes", self.attributes)
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        if name != "attributes":
+            return super().taken(name, value)
+        try:
+            return attributes_of(value)
+        except SettingError as error:
+            keys = [f"{PLACE}.{key}".rstrip(".") for key in error.keys]
+            raise SettingError(cls.__name__, error.problem, keys=keys) from None
 
 
 class FeedConfig(Section, frozen=True, kw_only=True):

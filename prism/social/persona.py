@@ -11,11 +11,13 @@ from collections.abc import Iterable
 from itertools import combinations, product
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from prism.checked import Checked
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integer, normal, pick, uniform
+from prism.social.attributes import NO_ATTRIBUTES, Attributes, drawn_attributes
 
 ACTIVITY_MIN = 0.01
 """The least activity: even the least active person comes online about once in a hundred rounds."""
@@ -53,7 +55,8 @@ class Persona(Checked, frozen=True, kw_only=True):
     """A person as the simulation sees them; what they do follows from these values and the draws.
 
     `activity` is the probability of being online in a round. A post whose relevance is at most `low_threshold` is
-    ignored, one at or above `high_threshold` is acted on, and between the two the oracle is asked.
+    ignored, one at or above `high_threshold` is acted on, and between the two the oracle is asked. `attributes` are
+    those that the configuration declares, in its order.
 
     Raises:
         ValueError: a value out of range; the message names the field, what was expected and what it was.
@@ -66,6 +69,11 @@ class Persona(Checked, frozen=True, kw_only=True):
     low_threshold: Share = 0.45
     high_threshold: Share = 0.55
     activity: Share = 0.35
+    attributes: Attributes = msgspec.field(default_factory=lambda: NO_ATTRIBUTES)
+
+    def __hash__(self) -> int:
+        """Return the hash of what differs most among people: a mapping has none."""
+        return hash((self.name, self.interests, self.personality, self.engagement_threshold, self.activity))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,6 +117,7 @@ def make_persona(
       configured mean; the clip at 1 lowers it a little if mean and sigma are large.
     - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
       above it, clipped in the same way.
+    - attributes: `prism.social.attributes.draw_attribute`.
     """
     sigma = config.activity.sigma
     activity = config.activity.mean * math.exp(sigma * normal(seed, agent, 0, Draw.ACTIVITY) - sigma * sigma / 2.0)
@@ -121,6 +130,7 @@ def make_persona(
         low_threshold=_share(threshold - config.ambiguity / 2.0),
         high_threshold=_share(threshold + config.ambiguity / 2.0),
         activity=min(max(activity, ACTIVITY_MIN), 1.0),
+        attributes=drawn_attributes(agent, seed, config.attributes),
     )
 
 

@@ -1,0 +1,269 @@
+"""The declaration of people's own attributes: names, types, ranges, and where each person's value comes from."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from prism.checked import field_types
+from prism.config.document import join
+from prism.config.section import Section, keys_of
+from prism.errors import SettingError
+from prism.expectations import found
+
+NUMBER_MAX: Final = 10**15
+"""The largest number in an attribute, and without its sign the smallest: each int up to it is a float, too."""
+PLACE: Final = "population.attributes"
+NAME_LENGTH_MAX: Final = 60
+
+TRAITS: Final = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
+"""The five traits of personality, which every person has."""
+
+TAKEN_NAMES: Final = frozenset(
+    {
+        *TRAITS,
+        *("name", "interests", "personality", "activity", "attributes", "traits", "facts", "persona", "intentions"),
+        *("engagement_threshold", "low_threshold", "high_threshold", "timeout_threshold", "pending_action"),
+        *("agent", "agent_id", "seed", "state", "states", "tick", "ticks", "ticks_in_state", "entered", "clock"),
+        *("state_history", "max_history_depth", "open_triggers", "fields", "field"),
+        *("relevance", "should_engage", "intend", "remembered", "effect", "enter", "answered", "to_json"),
+        *("view", "post", "feed", "context", "event", "trigger", "round", "world", "rng"),
+    }
+)
+"""Names that people, their guards and their prompts already use for something else."""
+
+Value = float | int | bool | str
+"""The value of an attribute."""
+
+Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
+
+_NUMBERS = ("float", "int")
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "min": _NUMBERS,
+    "max": _NUMBERS,
+    "mean": _NUMBERS,
+    "sd": _NUMBERS,
+    "values": ("text",),
+    "weights": ("text",),
+    "probability": ("bool",),
+}
+"""The types to which a key belongs that not all have."""
+_DISTRIBUTION: Final = ("mean", "sd", "weights", "probability")
+"""The keys that say how a value is drawn, and nothing else."""
+
+
+class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
+    """The declaration of one attribute of people: its type and range, and where each person's value comes from.
+
+    Raises:
+        SettingError: a value cannot be held, or the keys contradict each other.
+    """
+
+    type: Annotated[Literal["float", "int", "bool", "text"], Meta(description="type of its values; required")]
+    min: Annotated[Number | None, Meta(description="least value of a number; none: no limit")] = None
+    max: Annotated[Number | None, Meta(description="largest value of a number; none: no limit")] = None
+    mean: Annotated[
+        Number | None, Meta(description="of numbers drawn from a normal distribution, clipped to min and max")
+    ] = None
+    sd: Annotated[
+        Annotated[float, Meta(ge=0.0, le=1e15)] | None,
+        Meta(description="standard deviation of this distribution, before it is clipped"),
+    ] = None
+    values: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(description="all texts that there are, drawn from where no column gives them; empty: any text"),
+    ] = ()
+    weights: Annotated[
+        tuple[Annotated[float, Meta(ge=0.0, le=1e9)], ...],
+        Meta(description="weight of each of the values where they are drawn; empty: equal weights"),
+    ] = ()
+    probability: Annotated[
+        Annotated[float, Meta(ge=0.0, le=1.0)] | None, Meta(description="probability of true, for a bool that is drawn")
+    ] = None
+    default: Annotated[
+        float | int | bool | str | None,
+        Meta(description="value of a person for whom the profile file has none; without a column, of everyone"),
+    ] = None
+    column: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="column of the profile file, or key; none: the one of the same name, if the file has it"),
+    ] = None
+    prompt: Annotated[bool, Meta(description="whether a model is told the person's value")] = True
+    description: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="what the value means, for the model and for readers: `-1 is left, 1 is right`"),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.type == "int":
+            for name in ("min", "max"):
+                _hold_as(int, self, name)
+        if self.type == "float":
+            _hold_as(float, self, "default")
+        for places, problem in self._problems():
+            raise SettingError(type(self).__name__, problem, keys=places.split())
+
+    @property
+    def expected(self) -> str:
+        """The values that it may have, in words: `int 13 to 99`, `one of: north, south`."""
+        if self.type == "bool":
+            return "true or false"
+        if self.type == "text":
+            return f"one of: {', '.join(self.values)}" if self.values else "text"
+        if self.min is not None and self.max is not None:
+            return f"{self.type} {self.min:.15g} to {self.max:.15g}"
+        bounds = [f">= {self.min:.15g}"] if self.min is not None else []
+        bounds += [f"<= {self.max:.15g}"] if self.max is not None else []
+        return " ".join([self.type, *bounds])
+
+    @property
+    def is_drawn(self) -> bool:
+        """True if it says how its values are drawn, so that no column gives them."""
+        return any(_is_set(getattr(self, name)) for name in _DISTRIBUTION)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every person can have a value without a column of a profile file."""
+        has_range = self.min is not None and self.max is not None
+        return self.column is None and (self.is_drawn or self.default is not None or has_range or bool(self.values))
+
+    @property
+    def ways(self) -> str:
+        """The keys by which a value of its type comes about without a column, in words."""
+        if self.type in _NUMBERS:
+            return "min and max, mean and sd, or default"
+        return "probability or default" if self.type == "bool" else "values or default"
+
+    def holds(self, value: object) -> bool:
+        """Return whether an attribute may have this value. An int is no float here, and a bool is no number."""
+        if type(value) is float or type(value) is int:
+            low = -NUMBER_MAX if self.min is None else self.min
+            high = NUMBER_MAX if self.max is None else self.max
+            return type(value).__name__ == self.type and low <= value <= high
+        if isinstance(value, str):
+            return self.type == "text" and (not self.values or value in self.values)
+        return self.type == "bool" and isinstance(value, bool)
+
+    def _problems(self) -> Iterator[tuple[str, str]]:
+        """Yield keys that cannot be as they are, the first one to blame unless more is known, and what was expected."""
+        for name, kinds in _KINDS.items():
+            if _is_set(getattr(self, name)) and self.type not in kinds:
+                yield f"{name} type", f"belongs to type {' or '.join(kinds)}: expected none for type {self.type}"
+        if self.type in _NUMBERS:
+            yield from self._number_problems()
+        yield from self._text_problems()
+        for name in ("column", "default"):
+            if self.is_drawn and getattr(self, name) is not None:
+                drawn = next(key for key in _DISTRIBUTION if _is_set(getattr(self, key)))
+                yield f"{name} {drawn}", f"expected either {name} or {drawn}: a value is read or drawn, not both"
+        if self.default is not None and not self.holds(self.default):
+            yield "default min max values", f"expected {self.expected}, got {found(self.default)}"
+
+    def _number_problems(self) -> Iterator[tuple[str, str]]:
+        for name in ("min", "max"):
+            if self.type == "int" and type(getattr(self, name)) is float:
+                yield name, f"expected int, got {found(getattr(self, name))}"
+        if self.min is not None and self.max is not None and self.min > self.max:
+            yield "min max", f"expected min <= max, got {self.min:.15g} and {self.max:.15g}"
+        if (self.mean is None) != (self.sd is None):
+            given, missing = ("mean", "sd") if self.sd is None else ("sd", "mean")
+            yield f"{given} {missing}", f"expected both mean and sd, or neither: {missing} is missing"
+        low = self.mean if self.min is None else self.min
+        high = self.mean if self.max is None else self.max
+        if self.mean is not None and low is not None and high is not None and not low <= self.mean <= high:
+            yield "mean min max", f"expected a mean from min to max, {self.expected}, got {self.mean:.15g}"
+
+    def _text_problems(self) -> Iterator[tuple[str, str]]:
+        repeated = next((value for index, value in enumerate(self.values) if value in self.values[:index]), None)
+        if repeated is not None:
+            yield "values", f"expected values that differ, got {found(repeated)} more than once"
+        # They stand on lines of prompts and of `prism validate`, and a file's values come without spaces around them.
+        for index, value in enumerate(self.values):
+            if not value.isprintable() or value != value.strip():
+                yield f"values[{index}]", f"expected a text on one line without spaces around it, got {found(value)}"
+        if self.weights and len(self.weights) != len(self.values):
+            yield (
+                "weights values",
+                f"expected a weight for each of the values, got {len(self.weights)} for {len(self.values)} values",
+            )
+        if self.weights and not sum(self.weights) > 0.0:
+            yield "weights", "expected at least one weight above 0"
+        for name in ("column", "description"):
+            text = getattr(self, name)
+            if text is not None and (not text.isprintable() or not text.strip()):
+                yield name, f"expected a text on one line, got {found(text)}"
+
+
+def attributes_of(given: object) -> dict[str, AttributeConfig]:
+    """Return the declarations in a mapping, in its order.
+
+    Raises:
+        SettingError: a name or a declaration cannot be used; its key begins with the name.
+    """
+    if not isinstance(given, Mapping):
+        raise _refused("", f"expected a mapping of names to declarations, got {found(given)}")
+    return {_name(name): _declaration(str(name), value) for name, value in given.items()}
+
+
+def _name(name: object) -> str:
+    """Return an attribute's name, if it can be one."""
+    if not isinstance(name, str):
+        raise _refused("", f"expected a name as key, got {found(name)}")
+    if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("_"):
+        problem = "expected a name of letters, digits and underscores that begins with a letter and is no Python word"
+        raise _refused(join("", name), problem)
+    if len(name) > NAME_LENGTH_MAX:
+        raise _refused(name, f"expected a name of at most {NAME_LENGTH_MAX} characters, got {len(name)}")
+    if name in TRAITS:
+        raise _refused(name, "is a trait that every person has: expected another name")
+    if name in TAKEN_NAMES:
+        raise _refused(name, "is a name that people already have for something else: expected another one")
+    return str.__str__(name)
+
+
+def _declaration(name: str, given: object) -> AttributeConfig:
+    if isinstance(given, AttributeConfig):
+        return given
+    if not isinstance(given, Mapping):
+        raise _refused(
+            name,
+            f"expected a declaration with keys ({keys_of(AttributeConfig)}), such as {{type: int}}, got {found(given)}",
+        )
+    for key in given:
+        if key not in field_types(AttributeConfig):
+            close = get_close_matches(str(key), field_types(AttributeConfig), n=1)
+            meant = (
+                f"did you mean {join(PLACE, join(name, close[0]))}?"
+                if close
+                else f"{name} has: {keys_of(AttributeConfig)}"
+            )
+            raise _refused(join(name, str(key)), f"unknown key; {meant}")
+    if "type" not in given:
+        raise _refused(join(name, "type"), "is missing: expected one of: float, int, bool, text")
+    try:
+        return AttributeConfig(**given)
+    except SettingError as error:
+        keys = [join(name, key) for key in error.keys]
+        raise SettingError(AttributeConfig.__name__, error.problem, keys=keys) from None
+
+
+def _refused(place: str, problem: str) -> SettingError:
+    return SettingError(AttributeConfig.__name__, problem, keys=(place,))
+
+
+def _hold_as(kind: type[float], declaration: AttributeConfig, name: str) -> None:
+    """Hold a number as an int or a float, if it means the same."""
+    value = getattr(declaration, name)
+    if type(value) in (int, float) and kind(value) == value:
+        msgspec.structs.force_setattr(declaration, name, kind(value))
+
+
+def _is_set(value: object) -> bool:
+    """Return whether a key of a declaration was given a value."""
+    return value is not None and value != ()

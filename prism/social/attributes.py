@@ -1,0 +1,75 @@
+"""People's own attributes: the values that are drawn for them.
+
+Each draw is keyed by the seed, the person and the attribute's name. So another attribute, or another order, changes no
+value of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import xxhash
+
+from prism.config.attributes import AttributeConfig, Value
+from prism.errors import SettingError
+from prism.rng import Draw, integer, normal, pick, uniform
+
+Attributes = Mapping[str, Value]
+"""A person's attributes by name, in the order of the configuration."""
+
+NO_ATTRIBUTES: Final[dict[str, Value]] = {}
+"""The attributes of people who have none; shared, because a mapping of their own takes 64 bytes each."""
+
+
+def drawn_attributes(agent: int, seed: int, declared: Mapping[str, AttributeConfig]) -> dict[str, Value]:
+    """Return the attributes of person `agent` that need no column of a profile file, in the order declared."""
+    if not declared:
+        return NO_ATTRIBUTES
+    return {
+        name: draw_attribute(agent, seed, name, declaration)
+        for name, declaration in declared.items()
+        if declaration.is_complete
+    }
+
+
+def draw_attribute(agent: int, seed: int, name: str, declaration: AttributeConfig) -> Value:
+    """Return a person's value of an attribute that no column gives.
+
+    - mean and sd: normal, rounded if it is an int, then clipped to min and max;
+    - weights or values: one of the values; probability: true with this probability;
+    - default: itself; min and max alone: uniform between them, both included.
+
+    Raises:
+        SettingError: the declaration says none of these.
+    """
+    key = _key(name)
+    if declaration.mean is not None and declaration.sd is not None:
+        return _clipped(declaration.mean + declaration.sd * normal(seed, agent, 0, Draw.ATTRIBUTE, key), declaration)
+    if declaration.probability is not None:
+        return uniform(seed, agent, 0, Draw.ATTRIBUTE, key) < declaration.probability
+    if declaration.default is not None:
+        return declaration.default
+    if declaration.values:
+        weights = declaration.weights or (1.0,) * len(declaration.values)
+        return declaration.values[pick(weights, uniform(seed, agent, 0, Draw.ATTRIBUTE, key))]
+    low, high = declaration.min, declaration.max
+    if low is None or high is None:
+        problem = f"has no values: expected a column of a profile file, or a way to draw them: {declaration.ways}"
+        raise SettingError(type(declaration).__name__, problem, keys=(f"population.attributes.{name}",))
+    if declaration.type == "int":
+        return int(low) + integer(int(high) - int(low) + 1, seed, agent, 0, Draw.ATTRIBUTE, key)
+    return _clipped(low + (high - low) * uniform(seed, agent, 0, Draw.ATTRIBUTE, key), declaration)
+
+
+def _clipped(value: float, declaration: AttributeConfig) -> float:
+    """Return the nearest value that a number may have."""
+    low = -1e15 if declaration.min is None else declaration.min
+    high = 1e15 if declaration.max is None else declaration.max
+    clipped = min(max(value, low), high)
+    return round(clipped) if declaration.type == "int" else float(clipped)
+
+
+def _key(name: str) -> int:
+    """Return a number for a name, the same in every process: 60 bits, because a normal deviate doubles it."""
+    return xxhash.xxh3_64_intdigest(name.encode()) >> 4

@@ -1,0 +1,37 @@
+"""The examples of docs/attributes.md: the configurations load, the commands pass, and the Python runs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import pytest
+
+from prism.config import load_config
+from tests.docs.pages import blocks
+from tests.paths import ROOT
+
+PAGE = ROOT / "docs" / "attributes.md"
+YAML, PYTHON = ([block.text for block in blocks(PAGE) if block.info == kind] for kind in ("yaml", "python"))
+
+
+@pytest.mark.parametrize("text", YAML)
+def test_an_example_of_a_configuration_loads(text: str) -> None:
+    assert load_config(text, "study.yaml").population.attributes
+
+
+def test_the_overrides_of_the_page_change_one_attribute() -> None:
+    for override in ("population.attributes.age={type: int, min: 18, max: 30}", "population.attributes.age.max=60"):
+        assert any(override in block.text for block in blocks(PAGE))
+        assert (
+            load_config(YAML[0], overrides=[override]).population.attributes["age"]
+            != (load_config(YAML[0]).population.attributes["age"])
+        )
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_an_example_in_python_prints_true(code: str) -> None:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, str(PAGE), "exec"), {"__name__": "__main__"})
+    assert set(out.getvalue().split()) == {"True"}

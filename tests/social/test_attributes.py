@@ -1,0 +1,182 @@
+"""The values of people's attributes: within their declaration, and each a function of seed, person and name alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from math import isclose
+from statistics import fmean, pstdev
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.agents.social_agent import SocialAgent
+from prism.config import AttributeConfig, PopulationConfig
+from prism.errors import SettingError
+from prism.social.attributes import NO_ATTRIBUTES, draw_attribute, drawn_attributes
+from prism.social.persona import Persona, synthetic_personas
+from tests.paths import ROOT
+
+MANY = 4000
+
+
+def drawn(size: int = MANY, seed: int = 7, **declaration: Any) -> list[Any]:
+    declared = AttributeConfig(**declaration)
+    return [draw_attribute(agent, seed, "own", declared) for agent in range(size)]
+
+
+def test_a_normal_attribute_has_the_mean_and_deviation_asked_for() -> None:
+    values = drawn(type="float", mean=0.4, sd=0.2)
+    assert isclose(fmean(values), 0.4, abs_tol=0.02)
+    assert isclose(pstdev(values), 0.2, abs_tol=0.02)
+
+
+def test_a_normal_attribute_is_clipped_to_its_range() -> None:
+    values = drawn(type="float", min=0, max=0.5, mean=0.4, sd=0.2)
+    assert min(values) == 0.0
+    assert max(values) == 0.5
+
+
+def test_a_normal_int_is_a_whole_number_in_its_range() -> None:
+    values = drawn(type="int", min=13, max=99, mean=40, sd=30)
+    assert {type(value) for value in values} == {int}
+    assert (min(values), max(values)) == (13, 99)
+
+
+def test_a_range_alone_is_uniform_and_both_ends_of_an_int_are_drawn() -> None:
+    values = drawn(type="int", min=1, max=4)
+    assert sorted(set(values)) == [1, 2, 3, 4]
+    assert all(isclose(values.count(value) / MANY, 0.25, abs_tol=0.03) for value in (1, 2, 3, 4))
+    floats = drawn(type="float", min=-1, max=1)
+    assert isclose(fmean(floats), 0.0, abs_tol=0.05)
+    assert -1.0 <= min(floats) < -0.99 < 0.99 < max(floats) <= 1.0
+
+
+def test_texts_are_drawn_by_their_weights_and_a_weight_of_0_never() -> None:
+    values = drawn(type="text", values=["north", "south", "sea"], weights=[0.7, 0.3, 0])
+    assert isclose(values.count("north") / MANY, 0.7, abs_tol=0.03)
+    assert "sea" not in values
+    even = drawn(type="text", values=["a", "b"])
+    assert isclose(even.count("a") / MANY, 0.5, abs_tol=0.03)
+
+
+@pytest.mark.parametrize(("probability", "share"), [(0.0, 0.0), (0.1, 0.1), (1.0, 1.0)])
+def test_a_bool_is_true_with_its_probability(probability: float, share: float) -> None:
+    values = drawn(type="bool", probability=probability)
+    assert {type(value) for value in values} == {bool}
+    assert isclose(values.count(True) / MANY, share, abs_tol=0.02)
+
+
+@pytest.mark.parametrize("value", [0, False, ""])
+def test_a_default_without_a_column_is_the_value_of_everyone(value: object) -> None:
+    kind = {int: "int", bool: "bool", str: "text"}[type(value)]
+    assert drawn(size=3, type=kind, default=value) == [value] * 3
+
+
+def test_an_attribute_that_nothing_gives_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"population\.attributes\.own: has no values: expected a column"):
+        drawn(type="float", min=3)
+
+
+_NUMBERS = st.integers(-1000, 1000)
+_DECLARATIONS = st.one_of(
+    st.builds(
+        lambda kind, low, width: {"type": kind, "min": low, "max": low + width},
+        st.sampled_from(["int", "float"]),
+        _NUMBERS,
+        st.integers(0, 100),
+    ),
+    st.builds(
+        lambda kind, mean, sd: {"type": kind, "min": mean - 5, "max": mean + 5, "mean": mean, "sd": sd},
+        st.sampled_from(["int", "float"]),
+        _NUMBERS,
+        st.floats(0, 1e9),
+    ),
+    st.builds(lambda probability: {"type": "bool", "probability": probability}, st.floats(0, 1)),
+    st.builds(
+        lambda values: {"type": "text", "values": values}, st.lists(st.sampled_from("abcdef"), min_size=1, unique=True)
+    ),
+)
+
+
+@given(st.dictionaries(st.sampled_from(["age", "income", "region", "zeal"]), _DECLARATIONS), st.integers(0, 2**63 - 1))
+def test_every_drawn_value_is_one_that_its_declaration_holds(declared: dict[str, Any], seed: int) -> None:
+    config = PopulationConfig(attributes=declared)
+    for persona in synthetic_personas(5, seed, config):
+        assert list(persona.attributes) == list(declared)
+        assert all(config.attributes[name].holds(value) for name, value in persona.attributes.items())
+
+
+@given(st.permutations(["age", "income", "region", "zeal"]), st.integers(0, 4))
+def test_another_attribute_or_order_changes_no_value_of_the_others(names: list[str], kept: int) -> None:
+    declaration = AttributeConfig(type="float", min=0, max=1)
+    every = drawn_attributes(3, 7, dict.fromkeys(["age", "income", "region", "zeal"], declaration))
+    some = drawn_attributes(3, 7, dict.fromkeys(names[:kept], declaration))
+    assert some == {name: every[name] for name in names[:kept]}
+    assert len(set(every.values())) == 4
+
+
+def test_attributes_change_nothing_else_about_people() -> None:
+    plain = synthetic_personas(50, 3, PopulationConfig())
+    declared: Any = {"ideology": {"type": "float", "mean": 0, "sd": 1}}
+    own = synthetic_personas(50, 3, PopulationConfig(attributes=declared))
+    assert [msgspec.structs.replace(persona, attributes={}) for persona in own] == list(plain)
+    assert {persona.attributes["ideology"] for persona in own} != {0.0}
+
+
+def test_people_differ_and_so_do_seeds() -> None:
+    values = drawn(size=100, type="float", min=0, max=1)
+    assert len(set(values)) == 100
+    assert not set(values) & set(drawn(size=100, seed=8, type="float", min=0, max=1))
+
+
+def test_people_without_attributes_share_one_empty_mapping() -> None:
+    ada, bo = synthetic_personas(2, 3, PopulationConfig())
+    assert ada.attributes is bo.attributes is NO_ATTRIBUTES
+    assert NO_ATTRIBUTES == {}
+
+
+def test_a_persona_with_attributes_goes_through_json_and_can_be_hashed() -> None:
+    ada = Persona(name="Ada", interests=(), personality="", attributes={"age": 30, "ok": True, "x": 0.5, "r": "north"})
+    again = msgspec.json.decode(msgspec.json.encode(ada), type=Persona)
+    assert again == ada
+    assert hash(again) == hash(ada)
+    assert [type(value) for value in again.attributes.values()] == [int, bool, float, str]
+
+
+def test_an_agent_shows_the_attributes_of_its_person_and_keeps_them() -> None:
+    ada = Persona(name="Ada", interests=(), personality="", attributes={"age": 30})
+    agent = SocialAgent(persona=ada)
+    assert agent.attributes["age"] == 30
+    with pytest.raises(TypeError):
+        agent.attributes["age"] = 31  # type: ignore[index]
+
+
+PRINTED = """
+import json
+from prism.config import load_config
+from prism.social.persona import synthetic_personas
+declared = "zeal: {type: float, mean: 0, sd: 1}, region: {type: text, values: [n, s]}"
+config = load_config("population: {attributes: {" + declared + "}}")
+print(json.dumps([dict(person.attributes) for person in synthetic_personas(20, 7, config.population)]))
+"""
+
+
+@pytest.mark.process
+def test_the_values_are_the_same_in_every_process() -> None:
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", PRINTED],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "random")
+    }
+    assert len(told) == 1
+    assert len(json.loads(told.pop())) == 20
