@@ -5,6 +5,7 @@
     |   +-- SettingError            a value that a section cannot hold        (exit 3; also a ValueError)
     |   +-- InputError              a graph, profile or other input file      (exit 3)
     +-- StatechartError             a chart or a row that cannot work         (also a ValueError)
+    +-- ExpressionError             a text that is no expression            (also a ValueError)
     +-- OracleError                 an oracle that cannot answer
     |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
     |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
@@ -78,6 +79,23 @@ class InputError(ConfigError):
 
 class StatechartError(PrismError, ValueError):
     """A chart, row or recorded transition that cannot work."""
+
+
+class ExpressionError(PrismError, ValueError):
+    """A text that is no expression of the declared fields.
+
+    Args:
+        text: the expression; the message shows its first 60 characters.
+        column: the 1-based column of the problem.
+        problem: what was expected, and what was found.
+    """
+
+    def __init__(self, text: str, column: int, problem: str) -> None:
+        self.text = text
+        self.column = column
+        self.problem = problem
+        shown = text if len(text) <= 60 else f"{text[:57]}..."
+        super().__init__(f"column {column} of {shown!a}: {problem}")
 
 
 class OracleError(PrismError):

@@ -16,8 +16,16 @@ END = "<!-- modules: end -->"
 ROOMS = (
     *(f"actors/{room}" for room in ("cli", "testing", "runs", "display", "metrics", "runtime", "oracle")),
     *(f"actors/{room}" for room in ("persistence", "factory", "logs", "core")),
-    *("prism", "prism/statechart", "prism/agents", "prism/social", "prism/economy", "prism/validators"),
-    *("prism/engines", "prism/llm", "prism/config"),
+    *(
+        "prism",
+        "prism/statechart",
+        "prism/expressions",
+        "prism/agents",
+        "prism/social",
+        "prism/economy",
+        "prism/validators",
+    ),
+    *("prism/validators", "prism/engines", "prism/llm", "prism/config"),
 )
 """The rooms in the order in which the page lists them."""
 

@@ -1,0 +1,299 @@
+"""The parser: from a text to a typed tree, or to an error that names the column.
+
+Each operator binds with a power (Pratt, 1973). Types are checked where an operator meets its operands, so a tree that
+exists is sound. Nothing here runs a text as Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, NoReturn, get_args
+
+from prism.errors import ExpressionError
+from prism.expressions.fields import Field, guesses
+from prism.expressions.tokens import Token, tokens
+from prism.expressions.tree import (
+    POWERS,
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Expression,
+    Flag,
+    Member,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Or,
+    Ordering,
+    Read,
+    Text,
+)
+
+LENGTH_MAX: Final = 2_000
+"""Characters of an expression."""
+
+DEPTH_MAX: Final = 50
+"""Levels of a tree, and of parentheses: far from the depth at which Python gives up."""
+
+_Kind = Literal["bool", "number", "text", "texts"]
+_NAMES: Final[dict[_Kind, str]] = {"bool": "a condition", "number": "a number", "text": "a text", "texts": "texts"}
+_FUNCTIONS: Final = ("abs", "max", "min")
+_SIGNS: Final = frozenset(get_args(Ordering))
+_INFIX: Final = {
+    **dict.fromkeys(_SIGNS | {"in", "not"}, POWERS["compare"]),
+    **{sign: POWERS[sign] for sign in ("or", "and", "+", "-", "*", "/")},
+}
+
+
+def parse(text: str, fields: Mapping[str, Field], *, kind: Literal["bool", "number"] = "bool") -> Expression:
+    """Return the expression that a text is.
+
+    Args:
+        text: at most 2,000 characters, also as `str()` of the expression writes it.
+        fields: `{name: field}`, all that the expression may read.
+        kind: the type that its value must have.
+
+    Raises:
+        ExpressionError: the text is no expression, or not of these fields and this type.
+    """
+    if len(text) > LENGTH_MAX:
+        raise ExpressionError(text, LENGTH_MAX + 1, f"expected at most {LENGTH_MAX} characters, found {len(text)}")
+    parser = _Parser(text, fields)
+    whole = parser.whole()
+    parser.expect(whole, kind)
+    expression = Expression(text=text, root=whole.node, kind=kind)
+    if len(str(expression)) > LENGTH_MAX:
+        raise ExpressionError(
+            text, len(text), f"expected at most {LENGTH_MAX} characters with a space at each operator"
+        )
+    return expression
+
+
+class _Operand(NamedTuple):
+    """A part of the text that has been read: its tree, type, 1-based column and levels."""
+
+    node: Node
+    kind: _Kind
+    column: int
+    depth: int = 1
+
+
+class _Parser:
+    """A reader of one text, from left to right."""
+
+    def __init__(self, text: str, fields: Mapping[str, Field]) -> None:
+        self._text = text
+        self._fields = fields
+        self._tokens = tokens(text)
+        self._place = 0
+        self._nesting = 0
+        self._prefixes: dict[str, Callable[[Token], _Operand]] = {
+            "-": self._negative,
+            "(": self._parentheses,
+            "not": self._not,
+            "true": self._flag,
+            "false": self._flag,
+            **dict.fromkeys(_FUNCTIONS, self._call),
+        }
+
+    def whole(self) -> _Operand:
+        """Return all of the text."""
+        operand = self._expression(0)
+        if self._next.kind != "end":
+            self._fail(self._next, f"expected an operator or the end, found {self._next.shown}")
+        return operand
+
+    def expect(self, operand: _Operand, kind: _Kind) -> Node:
+        """Return the tree of an operand that must be of this type."""
+        if operand.kind != kind:
+            self._fail(operand, f"expected {_NAMES[kind]}, found {_NAMES[operand.kind]}")
+        return operand.node
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._place]
+
+    def _take(self, *texts: str) -> bool:
+        """Step over these tokens if they are the next ones; return whether they are."""
+        ahead = self._tokens[self._place : self._place + len(texts)]
+        is_there = tuple(token.text for token in ahead) == texts
+        self._place += len(texts) if is_there else 0
+        return is_there
+
+    def _fail(self, at: Token | _Operand, problem: str) -> NoReturn:
+        raise ExpressionError(self._text, at.column, problem)
+
+    def _expression(self, power: int) -> _Operand:
+        """Return the longest operand whose operators all bind more strongly than `power`."""
+        self._nesting += 1
+        if self._nesting > DEPTH_MAX:
+            self._fail(self._next, f"expected at most {DEPTH_MAX} levels, found more")
+        left = self._value(power)
+        while (binds := _INFIX.get(self._next.text, 0) if self._next.kind in {"sign", "word"} else 0) > power:
+            token = self._next
+            left = self._infix(left, token, binds)
+            if binds == POWERS["compare"] == _INFIX.get(self._next.text):
+                self._fail(self._next, f"expected parentheses around what stands before {self._next.shown}")
+        self._nesting -= 1
+        return left
+
+    def _value(self, power: int) -> _Operand:
+        token = self._next
+        self._place += 1
+        if token.kind == "number":
+            return _Operand(Number(float(token.text)), "number", token.column)
+        if token.kind == "text":
+            return _Operand(Text(token.text[1:-1]), "text", token.column)
+        if token.text == "not" and power > POWERS["not"]:
+            self._fail(token, "expected parentheses around `not` and its condition")
+        prefix = self._prefixes.get(token.text)
+        if prefix is not None:
+            return prefix(token)
+        if token.kind != "word" or token.text in _INFIX:
+            hint = ": a list stands only behind `in`" if token.text == "[" else ""
+            self._fail(token, f"expected a field, number, text or (, found {token.shown}{hint}")
+        return self._field(token)
+
+    def _field(self, token: Token) -> _Operand:
+        if self._next.text == "(":
+            self._fail(token, f"there is no function {token.text}; there are: {', '.join(_FUNCTIONS)}")
+        field = self._fields.get(token.text)
+        if field is None:
+            self._fail(token, f"unknown field {token.text}; {guesses(token.text, list(self._fields))}")
+        kind: _Kind = "number" if field.kind in {"float", "int"} else field.kind  # type: ignore[assignment]
+        return _Operand(Read(field), kind, token.column)
+
+    def _flag(self, token: Token) -> _Operand:
+        return _Operand(Flag(token.text == "true"), "bool", token.column)
+
+    def _negative(self, token: Token) -> _Operand:
+        operand = self._expression(POWERS["sign"] - 1)
+        node = self.expect(operand, "number")
+        if isinstance(node, Number):
+            return _Operand(Number(0.0 - node.value), "number", token.column)
+        return self._made(Negative(node), "number", operand)._replace(column=token.column)
+
+    def _not(self, token: Token) -> _Operand:
+        operand = self._expression(POWERS["not"] - 1)
+        return self._made(Not(self.expect(operand, "bool")), "bool", operand)._replace(column=token.column)
+
+    def _parentheses(self, token: Token) -> _Operand:
+        operand = self._expression(0)
+        self._close(")", token)
+        return operand._replace(column=token.column)
+
+    def _close(self, sign: str, opened: Token) -> None:
+        if not self._take(sign):
+            self._fail(self._next, f"expected {sign} for column {opened.column}, found {self._next.shown}")
+
+    def _call(self, name: Token) -> _Operand:
+        opened = self._next
+        if not self._take("("):
+            self._fail(opened, f"expected ( after {name.text}, found {opened.shown}")
+        arguments = [self._expression(0)]
+        while self._take(","):
+            arguments.append(self._expression(0))
+        self._close(")", opened)
+        if (len(arguments) == 1) != (name.text == "abs"):
+            expected = "one number" if name.text == "abs" else "two or more numbers"
+            self._fail(name, f"{name.text} takes {expected}, found {len(arguments)}")
+        nodes = tuple(self.expect(argument, "number") for argument in arguments)
+        made = self._made(Call(name.text, nodes), "number", *arguments)  # type: ignore[arg-type]  # a known name
+        return made._replace(column=name.column)
+
+    def _infix(self, left: _Operand, token: Token, binds: int) -> _Operand:
+        if token.text in _SIGNS:
+            return self._comparison(left)
+        if token.text in {"in", "not"}:
+            return self._member(left)
+        self._place += 1
+        right = self._expression(binds)
+        if token.text in {"and", "or"}:
+            self.expect(left, "bool")
+            self.expect(right, "bool")
+            joined = And if token.text == "and" else Or
+            parts = [part for side in (left, right) for part in _parts(side.node, joined)]
+            # A chain of them is one node, so it is one level.
+            sides = [side._replace(depth=side.depth - isinstance(side.node, joined)) for side in (left, right)]
+            return self._made(joined(tuple(parts)), "bool", *sides)
+        nodes = self.expect(left, "number"), self.expect(right, "number")
+        return self._made(Arithmetic(token.text, *nodes), "number", left, right)  # type: ignore[arg-type]  # a known sign
+
+    def _made(self, node: Node, kind: _Kind, *parts: _Operand) -> _Operand:
+        """Return a new operand, made of others."""
+        depth = max(part.depth for part in parts) + 1
+        if depth > DEPTH_MAX:
+            self._fail(parts[-1], f"expected at most {DEPTH_MAX} levels, found more")
+        return _Operand(node, kind, parts[0].column, depth)
+
+    def _comparison(self, left: _Operand) -> _Operand:
+        operands, signs = [left], []
+        while self._next.kind == "sign" and self._next.text in _SIGNS:
+            sign = self._next
+            self._place += 1
+            operands.append(self._expression(POWERS["compare"]))
+            self._check_comparable(operands[-2], sign, operands[-1])
+            signs.append(sign.text)
+        nodes = tuple(operand.node for operand in operands)
+        return self._made(Comparison(nodes, tuple(signs)), "bool", *operands)  # type: ignore[arg-type]  # known signs
+
+    def _check_comparable(self, left: _Operand, sign: Token, right: _Operand) -> None:
+        if left.kind != right.kind:
+            self._fail(right, f"expected {_NAMES[left.kind]} as on the left of {sign.text}, found {_NAMES[right.kind]}")
+        if left.kind == "texts":
+            self._fail(sign, 'texts cannot be compared; write "a text" in them')
+        if left.kind != "number" and sign.text not in {"==", "!="}:
+            self._fail(sign, f"expected == or !=, for {_NAMES[left.kind]} has no order, found {sign.text}")
+        self._check_values(left, right)
+        self._check_values(right, left)
+
+    def _check_values(self, operand: _Operand, other: _Operand) -> None:
+        """Refuse what the closed values of a field exclude."""
+        values = operand.node.field.values if isinstance(operand.node, Read) else ()
+        if not values:
+            return
+        if isinstance(other.node, Text) and other.node.value not in values:
+            problem = f"{operand.node.field.name} is never {other.node.value!a}"  # type: ignore[union-attr]  # a Read
+            self._fail(other, f"{problem}; {guesses(other.node.value, values)}")
+        if isinstance(other.node, Read) and other.node.field.values and not {*values} & {*other.node.field.values}:
+            self._fail(other, "expected a field that shares a value with the other one, found none that they share")
+
+    def _member(self, item: _Operand) -> _Operand:
+        token = self._next
+        is_negated = self._take("not", "in")
+        if not is_negated and not self._take("in"):
+            self._fail(
+                token, "expected an operator or the end, found 'not': `not in` is one, and `not` stands in front"
+            )
+        self.expect(item, "text")
+        opened = self._next
+        if self._take("["):
+            listed = self._list(item, opened)
+            return self._made(Member(item.node, listed, is_negated), "bool", item)
+        texts = self._expression(POWERS["compare"])
+        node = self.expect(texts, "texts")
+        assert isinstance(node, Read)  # noqa: S101  # nothing else has this type
+        self._check_values(texts, item)
+        return self._made(Member(item.node, node, is_negated), "bool", item, texts)
+
+    def _list(self, item: _Operand, opened: Token) -> tuple[str, ...]:
+        """Return the texts of a list, each once, in order."""
+        found = []
+        while True:
+            token = self._next
+            if token.kind != "text":
+                self._fail(token, f"expected a text in quotes, found {token.shown}")
+            operand = self._value(POWERS["value"])
+            self._check_values(item, operand)
+            found.append(token.text[1:-1])
+            if not self._take(","):
+                break
+        self._close("]", opened)
+        return tuple(dict.fromkeys(found))
+
+
+def _parts(node: Node, joined: type[And | Or]) -> Sequence[Node]:
+    """Return the conditions that `and` or `or` joins, so that a chain of them is one node."""
+    return node.parts if isinstance(node, joined) else (node,)

@@ -1,0 +1,228 @@
+"""The tree of an expression, and the text that it is written as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, cast
+
+import msgspec
+
+from prism.expressions.fields import Field
+
+Ordering = Literal["<", "<=", ">", ">=", "==", "!="]
+"""The sign of a comparison."""
+
+
+class Number(msgspec.Struct, frozen=True):
+    """A number that is written out."""
+
+    value: float
+
+
+class Flag(msgspec.Struct, frozen=True):
+    """`true` or `false`."""
+
+    value: bool
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A text that is written out."""
+
+    value: str
+
+
+class Read(msgspec.Struct, frozen=True):
+    """The value of a field."""
+
+    field: Field
+
+
+class Negative(msgspec.Struct, frozen=True):
+    """A number with the other sign."""
+
+    of: Node
+
+
+class Arithmetic(msgspec.Struct, frozen=True):
+    """A sum, difference, product or quotient of two numbers."""
+
+    sign: Literal["+", "-", "*", "/"]
+    left: Node
+    right: Node
+
+
+class Call(msgspec.Struct, frozen=True):
+    """The least or the greatest of two or more numbers, or the size of one."""
+
+    name: Literal["min", "max", "abs"]
+    arguments: tuple[Node, ...]
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """A chain of comparisons: `operands` are one more than `signs`, and each sign compares its two neighbours."""
+
+    operands: tuple[Node, ...]
+    signs: tuple[Ordering, ...]
+
+    @property
+    def pairs(self) -> Iterator[tuple[Node, Ordering, Node]]:
+        """The comparisons of the chain, all of which must hold."""
+        return zip(self.operands, self.signs, self.operands[1:], strict=False)
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A text that is among others: those of a list, or those of a field."""
+
+    item: Node
+    among: tuple[str, ...] | Read
+    is_negated: bool
+
+
+class Not(msgspec.Struct, frozen=True):
+    """The opposite of a condition."""
+
+    of: Node
+
+
+class And(msgspec.Struct, frozen=True):
+    """Two or more conditions that must all hold; none of them is an `And`."""
+
+    parts: tuple[Node, ...]
+
+
+class Or(msgspec.Struct, frozen=True):
+    """Two or more conditions of which one must hold; none of them is an `Or`."""
+
+    parts: tuple[Node, ...]
+
+
+Node = Number | Flag | Text | Read | Negative | Arithmetic | Call | Comparison | Member | Not | And | Or
+"""A part of an expression."""
+
+
+class Expression(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition or a number that is worked out from declared fields.
+
+    Two expressions are equal if their trees are, however they are written.
+
+    Args:
+        text: the expression as its author wrote it.
+        root: its tree.
+        kind: the type of its value.
+    """
+
+    text: str
+    root: Node
+    kind: Literal["bool", "number"]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields that it reads, each once, in their order."""
+        return tuple(dict.fromkeys(node.field.name for node in walk(self.root) if isinstance(node, Read)))
+
+    def __str__(self) -> str:
+        return written(self.root)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and self.root == other.root
+
+    def __hash__(self) -> int:
+        return hash(self.root)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the parts that a node is made of, in the order in which they are written."""
+    match node:
+        case Negative(of) | Not(of):
+            return (of,)
+        case Arithmetic(_, left, right):
+            return left, right
+        case Call(_, parts) | And(parts) | Or(parts) | Comparison(parts, _):
+            return parts
+        case Member(item, among, _):
+            return (item, among) if isinstance(among, Read) else (item,)
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all that it is made of, in the order in which it is written."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+POWERS: Final = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 5, "-": 5, "*": 6, "/": 6, "sign": 7, "value": 8}
+"""The power with which an operator binds its operands: a product before a sum, a sum before a comparison."""
+
+
+_POWERS: Final[dict[type, int]] = {
+    Or: POWERS["or"],
+    And: POWERS["and"],
+    Not: POWERS["not"],
+    Comparison: POWERS["compare"],
+    Member: POWERS["compare"],
+    Negative: POWERS["sign"],
+}
+
+
+def written(node: Node) -> str:
+    """Return a node as text, with no more parentheses than it needs."""
+    match node:
+        case Comparison():
+            return _comparison(node)
+        case Member():
+            return _member(node)
+        case Not(of):
+            return f"not {_inside(of, POWERS['not'])}"
+        case And(parts):
+            return " and ".join(_inside(part, POWERS["and"] + 1) for part in parts)
+        case Or(parts):
+            return " or ".join(_inside(part, POWERS["or"] + 1) for part in parts)
+    return _number(node)
+
+
+def _number(node: Node) -> str:
+    match node:
+        case Negative(of):
+            return f"-{_inside(of, POWERS['sign'])}"
+        case Arithmetic(sign, left, right):
+            return f"{_inside(left, POWERS[sign])} {sign} {_inside(right, POWERS[sign] + 1)}"
+        case Call(name, arguments):
+            return f"{name}({', '.join(map(written, arguments))})"
+    return _value(cast("Number | Flag | Text | Read", node))
+
+
+def _member(node: Member) -> str:
+    listed = isinstance(node.among, tuple) and f"[{', '.join(map(_quoted, node.among))}]"
+    texts = listed or written(cast("Read", node.among))
+    return f"{_inside(node.item, POWERS['value'])} {'not in' if node.is_negated else 'in'} {texts}"
+
+
+def _comparison(node: Comparison) -> str:
+    first, *others = (_inside(operand, POWERS["compare"] + 1) for operand in node.operands)
+    return " ".join([first, *(f"{sign} {other}" for sign, other in zip(node.signs, others, strict=True))])
+
+
+def _inside(node: Node, power: int) -> str:
+    """Return a node as an operand of an operator that binds with this power."""
+    return written(node) if _power(node) >= power else f"({written(node)})"
+
+
+def _power(node: Node) -> int:
+    return POWERS[node.sign] if isinstance(node, Arithmetic) else _POWERS.get(type(node), POWERS["value"])
+
+
+def _value(node: Number | Flag | Text | Read) -> str:
+    match node:
+        case Number(value):
+            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        case Flag(value):
+            return "true" if value else "false"
+        case Text(value):
+            return _quoted(value)
+        case Read(field):
+            return field.name
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if '"' in text else f'"{text}"'

@@ -1,0 +1,243 @@
+"""Three readings of one tree: of an agent, of many agents, and of a box."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.expressions import (
+    Expression,
+    ExpressionError,
+    Field,
+    Interval,
+    Truth,
+    Words,
+    closure,
+    expression_of,
+    parse,
+    possible,
+    span,
+    vector,
+    whole,
+)
+from prism.expressions.closures import Reader
+from tests.expressions.random_expressions import (
+    FIELDS,
+    Values,
+    boxes_around,
+    columns_of,
+    environments,
+    expressions,
+    read_in,
+)
+
+X, Y, Z = (Field(name=name, kind="float", low=-2, high=2) for name in "xyz")
+N = Field(name="n", kind="int", low=0, high=9)
+SMALL = {field.name: field for field in (X, Y, Z, N)}
+
+
+def number(text: str) -> Expression:
+    return parse(text, SMALL, kind="number")
+
+
+def condition(text: str) -> Expression:
+    return parse(text, SMALL)
+
+
+def value_of(expression: Expression, **values: float) -> tuple[Any, list[str]]:
+    """The value of the closure reading, and the fields that it has read."""
+    calls: list[str] = []
+
+    def reader(name: str) -> Reader:
+        def read(agent: Any, _: Any) -> Any:
+            calls.append(name)
+            return agent[name]
+
+        return read
+
+    result = closure(expression, {name: reader(name) for name in SMALL})(values, None)
+    return result, calls
+
+
+def is_same(left: Any, right: Any) -> bool:
+    return bool(left == right or (isnan(left) and isnan(right)))
+
+
+@given(expressions, st.lists(environments, min_size=1, max_size=5))
+def test_a_vector_has_the_value_of_the_closure_for_each_agent(expression: Expression, rows: list[Values]) -> None:
+    found = vector(expression, columns_of(rows))
+    each = [read_in(expression, row) for row in rows]
+    assert found.dtype == (np.bool_ if expression.kind == "bool" else np.float64)
+    assert {type(value) for value in each} == {bool if expression.kind == "bool" else float}
+    assert found.shape == (len(rows),)
+    assert all(map(is_same, found.tolist(), each))
+
+
+@given(expressions, environments, st.data())
+def test_the_value_is_always_among_the_possible_ones(
+    expression: Expression, values: Values, data: st.DataObject
+) -> None:
+    value, box = read_in(expression, values), data.draw(boxes_around(values))
+    if expression.kind == "bool":
+        found = possible(expression, box)
+        assert found.can_be_true if value else found.can_be_false
+    else:
+        low, high, has_nan = span(expression, box)
+        assert has_nan if isnan(value) else low <= value <= high
+
+
+@given(expressions, environments)
+def test_a_box_of_one_point_leaves_one_value(expression: Expression, values: Values) -> None:
+    box: dict[str, Any] = {}
+    for name, value in values.items():
+        kind = FIELDS[name].kind
+        if kind in {"int", "float"}:
+            box[name] = Interval(float(value), float(value))
+        elif kind == "bool":
+            box[name] = Truth.TRUE if value else Truth.FALSE
+        elif kind == "text":
+            box[name] = Words((value,))
+    if any(FIELDS[name].kind == "texts" for name in expression.fields):
+        return
+    if expression.kind == "bool":
+        assert possible(expression, box) == (Truth.TRUE if read_in(expression, values) else Truth.FALSE)
+        return
+    low, high, has_nan = span(expression, box)
+    assert has_nan or low == high == read_in(expression, values)
+
+
+@pytest.mark.parametrize("text", ["x / y < 9", "x / y >= 0", "x / y != 1", "x / y == x / y", "min(x / y, 1) <= 1"])
+def test_a_comparison_with_a_division_by_zero_is_false_in_every_reading(text: str) -> None:
+    expression, values = condition(text), {"x": 1.0, "y": 0.0, "z": 0.0, "n": 0}
+    assert value_of(expression, **values)[0] is False
+    assert vector(expression, {name: np.array([value]) for name, value in values.items()}).tolist() == [False]
+    assert Truth.FALSE in possible(expression, {"x": Interval(1, 1), "y": Interval(0, 0)})
+
+
+def test_not_turns_the_comparison_with_nan_round() -> None:
+    assert value_of(condition("not x / y < 9"), x=1.0, y=0.0)[0] is True
+
+
+def test_infinity_less_infinity_is_nan_and_compares_false() -> None:
+    huge = "1e308 * 10 * max(x, 1)"
+    assert value_of(condition(f"{huge} > 1e308"), x=1.0)[0] is True
+    assert value_of(condition(f"{huge} - {huge} == 0 or {huge} - {huge} != 0"), x=1.0)[0] is False
+    assert span(number(f"{huge} - {huge}"), {}).has_nan
+
+
+def test_ints_are_floats_in_arithmetic() -> None:
+    found, _ = value_of(number("n / 2"), n=3)
+    assert found == 1.5
+    assert type(value_of(number("n"), n=3)[0]) is float
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "reads"),
+    [
+        ("x < y", {"x": 1.0, "y": 2.0}, ["x", "y"]),
+        ("x < 1", {"x": 0.0}, ["x"]),
+        ("y > x and x >= z", {"x": 1.0, "y": 2.0, "z": 0.0}, ["y", "x", "z"]),
+        ("x < y < z", {"x": 0.0, "y": 1.0, "z": 2.0}, ["x", "y", "z"]),
+        ("x < y < z", {"x": 1.0, "y": 0.0, "z": 2.0}, ["x", "y"]),
+        ("x > 1 and y > 1", {"x": 0.0, "y": 9.0}, ["x"]),
+        ("x > 1 or y > 1", {"x": 2.0, "y": 9.0}, ["x"]),
+    ],
+)
+def test_a_closure_reads_each_field_once_and_no_further_than_it_needs(
+    text: str, values: dict[str, float], reads: list[str]
+) -> None:
+    assert value_of(condition(text), **values)[1] == reads
+
+
+def test_a_closure_has_its_expression_and_a_reader_stays_as_it_was() -> None:
+    field = Field(name="agent.on", kind="bool")
+
+    def is_on(agent: Any, _: Any) -> Any:
+        return agent
+
+    expression = parse("agent.on", {"agent.on": field})
+    guard = closure(expression, {"agent.on": is_on})
+    assert expression_of(guard) is expression
+    assert expression_of(is_on) is None
+    assert (guard(True, None), guard(False, None)) == (True, False)
+
+
+def test_an_error_of_a_reader_passes_through() -> None:
+    def broken(agent: Any, context: Any) -> Any:
+        return context.post
+
+    with pytest.raises(AttributeError, match="post"):
+        closure(condition("x > 1"), {"x": broken})(None, None)
+
+
+def test_a_field_without_a_reader_or_a_column_is_named() -> None:
+    with pytest.raises(ExpressionError, match=r"^column 5 of '1 < xy': xy has no reader; there is: x"):
+        closure(parse("1 < xy", {"xy": Field(name="xy", kind="float")}), {"x": lambda agent, _: agent})
+    with pytest.raises(ExpressionError, match=r"^column 1 of 'x > 1': x has no column; there is: y$"):
+        vector(condition("x > 1"), {"y": np.zeros(3)})
+
+
+def test_many_conditions_are_no_deep_tree() -> None:
+    expression = condition(" or ".join(["x > 1"] * 150))
+    assert value_of(expression, x=0.0)[0] is False
+    assert vector(expression, {"x": np.array([0.0, 2.0])}).tolist() == [False, True]
+
+
+def test_without_fields_there_is_a_value_for_each_row() -> None:
+    assert vector(condition("1 < 2"), {"x": np.zeros(3)}).tolist() == [True, True, True]
+    assert vector(number("2"), {"x": np.zeros(2)}).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x + y", (-4, 4)),
+        ("x * y", (-4, 4)),
+        ("-abs(x)", (-2, 0)),
+        ("min(x, 1) - 1", (-3, 0)),
+        ("4 / (x + 3)", (0.8, 4)),
+        ("n", (0, 9)),
+    ],
+)
+def test_an_interval_is_as_wide_as_its_values(text: str, expected: tuple[float, float]) -> None:
+    assert span(number(text), {}) == (*expected, False)
+
+
+def test_a_quotient_whose_divisor_may_be_zero_may_be_nan() -> None:
+    low, high, has_nan = span(number("1 / x"), {"x": Interval(0, 2)})
+    assert (low, has_nan) == (0.5, True)
+    assert high > 1e300
+    assert span(number("1 / x"), {"x": Interval(1, 2)}) == (0.5, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x < 3", Truth.TRUE),
+        ("x > 2", Truth.FALSE),
+        ("x >= 2", Truth.EITHER),
+        ("x <= x", Truth.TRUE),
+        ("x < y or x >= y", Truth.EITHER),
+        ("n != 9.5", Truth.TRUE),
+        ("n != 9", Truth.EITHER),
+    ],
+)
+def test_what_is_possible_of_a_condition(text: str, expected: Truth) -> None:
+    assert possible(condition(text), {}) == expected
+
+
+def test_each_reading_of_a_box_is_for_its_kind() -> None:
+    with pytest.raises(TypeError, match=r"expected a condition, got a number: x \+ 1"):
+        possible(number("x+1"), {})
+    with pytest.raises(TypeError, match="expected a number, got a condition: x < 1"):
+        span(condition("x<1"), {})
+
+
+def test_the_box_of_an_int_ends_at_whole_numbers() -> None:
+    assert whole(Field(name="n", kind="int", low=0.5, high=2.5)) == Interval(1, 2)
+    assert whole(Field(name="n", kind="int")) == Interval(-(2**53), 2**53)
