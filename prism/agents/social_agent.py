@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from prism.agents.stateful import StatefulAgent
+from prism.agents.stateful import StatefulAgent, whole
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config.attributes import Value
+from prism.quoting import shown
 from prism.rng import Draw, pick, uniform
 from prism.social.persona import Persona
 from prism.social.post import PostView
@@ -41,11 +42,11 @@ class SocialAgent(StatefulAgent[AgentState]):
         seed: the run's seed.
 
     Raises:
-        TypeError: the state is not an AgentState.
-        ValueError: a threshold or count out of range.
+        TypeError: the state is not an AgentState, or another value is of a wrong class.
+        ValueError: a threshold or count is not a number, or is out of its range.
     """
 
-    __slots__ = ("pending_action", "persona", "seed", "timeout_threshold")
+    __slots__ = ("_timeout_threshold", "pending_action", "persona", "seed")
 
     states: ClassVar[type[AgentState]] = AgentState
 
@@ -72,12 +73,23 @@ class SocialAgent(StatefulAgent[AgentState]):
             max_history_depth=max_history_depth,
             clock=clock,
         )
-        if timeout_threshold <= 0:
-            raise ValueError(f"timeout_threshold must be above 0, got {timeout_threshold!r}")
+        if not isinstance(persona, Persona):
+            raise TypeError(f"persona must be a Persona, got {shown(persona)}")
+        if pending_action is not None and not isinstance(pending_action, str):
+            raise TypeError(f"pending_action must be a text or None, got {shown(pending_action)}")
         self.persona = persona if engagement_threshold is None else _with_threshold(persona, engagement_threshold)
         self.timeout_threshold = timeout_threshold
         self.pending_action = pending_action
-        self.seed = seed
+        self.seed = whole("seed", seed, least=None)
+
+    @property
+    def timeout_threshold(self) -> int:
+        """The ticks in a state after which a timeout moves the person; above 0."""
+        return self._timeout_threshold
+
+    @timeout_threshold.setter
+    def timeout_threshold(self, value: int) -> None:
+        self._timeout_threshold = whole("timeout_threshold", value, least=1)
 
     @property
     def name(self) -> str:
@@ -124,7 +136,7 @@ class SocialAgent(StatefulAgent[AgentState]):
     def intend(self) -> None:
         """Draw the action that a convinced person takes on a post."""
         self.pending_action = _ACTIONS[
-            pick(_ACTION_WEIGHTS, uniform(self.seed, self.agent_id, self.tick, Draw.INTENTION))
+            pick(_ACTION_WEIGHTS, uniform(self.seed, self.agent_id, self._tick, Draw.INTENTION))
         ]
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
@@ -138,6 +150,7 @@ class SocialAgent(StatefulAgent[AgentState]):
 
 def _with_threshold(persona: Persona, threshold: float) -> Persona:
     """Return the persona with another engagement threshold; its ambiguous band moves along, within 0 to 1."""
+    threshold = Persona.taken("engagement_threshold", threshold)
     shift = threshold - persona.engagement_threshold
     low, high = (min(1.0, max(0.0, edge + shift)) for edge in (persona.low_threshold, persona.high_threshold))
     return msgspec.structs.replace(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from numbers import Integral
 from typing import Any, ClassVar, Final, Generic
 
+from msgspec.structs import replace
+
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.statechart import StateTransition
+from prism.errors import StatechartError
+from prism.quoting import shown
+from prism.statechart import StateTransition, Transition
 from prism.statechart.states import S
 
 NO_HISTORY: Final[tuple[()]] = ()
@@ -23,12 +28,15 @@ class StatefulAgent(Generic[S]):
         max_history_depth: the most transitions in its history; the oldest is removed first. 0 keeps none.
         clock: turns ticks into the history's timestamps.
 
+    All of these, and an assignment to any of them later, are checked. While a guard or an action of the agent is
+    running, nothing moves it: neither its state nor its ticks nor its history can be set.
+
     Raises:
-        TypeError: the state is not one of the agent's states.
-        ValueError: a negative count.
+        TypeError: the state is not one of the agent's states, or the clock is not a simulated one.
+        ValueError: a count is not an int, or is out of its range.
     """
 
-    __slots__ = ("_history", "_state", "agent_id", "clock", "entered", "max_history_depth", "tick")
+    __slots__ = ("_entered", "_history", "_max_history_depth", "_state", "_tick", "agent_id", "clock", "running")
 
     states: ClassVar[type[StrEnum]] = StrEnum
     open_triggers: ClassVar[frozenset[str]] = frozenset()
@@ -44,14 +52,16 @@ class StatefulAgent(Generic[S]):
         max_history_depth: int = 50,
         clock: SimulatedClock = DEFAULT_CLOCK,
     ) -> None:
-        if max_history_depth < 0:
-            raise ValueError(f"max_history_depth must be 0 or more, got {max_history_depth!r}")
-        self.agent_id = agent_id
-        self.tick = tick
-        self.state = state
-        self.ticks_in_state = ticks_in_state
-        self.max_history_depth = max_history_depth
+        if not isinstance(clock, SimulatedClock):
+            raise TypeError(f"clock must be a SimulatedClock, got {shown(clock)}")
+        self.running: Transition[S] | None = None
+        """The row whose guard or action is running; a chart sets it."""
+        self.agent_id = whole("agent_id", agent_id)
         self.clock = clock
+        self._state = self._checked(state)
+        self._tick = whole("tick", tick)
+        self._entered = self._tick - whole("ticks_in_state", ticks_in_state)
+        self._max_history_depth = whole("max_history_depth", max_history_depth)
         self._history: list[StateTransition[S]] | None = None
 
     @property
@@ -61,35 +71,77 @@ class StatefulAgent(Generic[S]):
 
     @state.setter
     def state(self, value: S) -> None:
-        if not isinstance(value, self.states):
-            raise TypeError(f"state must be one of {self.states.__name__}, got {value!r}")
-        self._state = value
+        self._check_is_free("state")
+        self._state = self._checked(value)
+
+    @property
+    def tick(self) -> int:
+        """The agent's current tick; never before the one in which it entered its state."""
+        return self._tick
+
+    @tick.setter
+    def tick(self, value: int) -> None:
+        if self.running is not None or type(value) is not int or value < self._entered or value < 0:  # at every turn
+            value = self._checked_tick(value)
+        self._tick = value
+
+    @property
+    def entered(self) -> int:
+        """The tick in which the agent entered its state."""
+        return self._entered
 
     @property
     def ticks_in_state(self) -> int:
         """The ticks since the agent entered its state."""
-        return self.tick - self.entered
+        return self._tick - self._entered
 
     @ticks_in_state.setter
     def ticks_in_state(self, value: int) -> None:
-        if value < 0:
-            raise ValueError(f"ticks_in_state must be 0 or more, got {value!r}")
-        self.entered = self.tick - value
+        self._check_is_free("ticks_in_state")
+        self._entered = self._tick - whole("ticks_in_state", value)
+
+    @property
+    def max_history_depth(self) -> int:
+        """The most transitions in the agent's history. Setting it removes the oldest ones over it."""
+        return self._max_history_depth
+
+    @max_history_depth.setter
+    def max_history_depth(self, value: int) -> None:
+        self._check_is_free("max_history_depth")
+        self._max_history_depth = whole("max_history_depth", value)
+        if self._history is not None:
+            del self._history[: max(0, len(self._history) - self._max_history_depth)]
 
     @property
     def state_history(self) -> list[StateTransition[S]]:
         """A copy of the latest transitions, oldest first, at most `max_history_depth`."""
-        return list(self._history or NO_HISTORY)
+        return [_copied(record) for record in self._history or NO_HISTORY]
 
-    def enter(self, state: S, trigger: str, tick: int, context: Any = None) -> None:
-        """Enter `state` at `tick`.
+    def enter(self, state: S, trigger: str, tick: int | None = None, context: Any = None) -> None:
+        """Enter `state` at `tick`; None is the current tick.
 
-        A change of state goes into the history; a self-transition only restarts the count of ticks.
+        A change of state goes into the history; a self-transition only restarts the count of ticks. An error leaves the
+        agent as it was.
+
+        Raises:
+            StatechartError: a guard or an action of the agent is running.
+            TypeError: the state is not one of the agent's states.
+            ValueError: the tick is not an int of 0 or more.
         """
-        before, self._state = self._state, state
-        self.tick = self.entered = tick
-        if self.max_history_depth and state != before:
-            self._remember(StateTransition(before, state, trigger, self.clock.at(tick), self.remembered(context)))
+        if self.running is not None:
+            self._check_is_free("state")
+        before = self._state
+        if type(state) is not type(before):
+            self._checked(state)
+        if tick is None:
+            tick = self._tick
+        elif type(tick) is not int or tick < 0:
+            tick = whole("tick", tick)
+        if self._max_history_depth and state is not before:
+            context = self.remembered(context)
+            self._remember(_copied(StateTransition(before, state, trigger, self.clock.at(tick), context)))
+        self._state = state
+        self._tick = self._entered = tick
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
         """Return the part of a trigger's context that the history keeps: a dictionary, unless a subclass differs."""
@@ -114,6 +166,70 @@ class StatefulAgent(Generic[S]):
     def _remember(self, record: StateTransition[S]) -> None:
         if self._history is None:
             self._history = []
-        elif len(self._history) >= self.max_history_depth:
+        elif len(self._history) >= self._max_history_depth:
             del self._history[0]
         self._history.append(record)
+
+    def _check_is_free(self, field: str) -> None:
+        if self.running is not None:
+            raise StatechartError(
+                f"{self.running.name}: its guard or action must not move its agent: {field} of agent {self.agent_id} "
+                "is set by the row alone"
+            )
+
+    def _checked_tick(self, value: int) -> int:
+        self._check_is_free("tick")
+        tick = whole("tick", value)
+        if tick < self._entered:
+            raise ValueError(f"tick must be {self._entered} or more, in which the state was entered, got {tick}")
+        return tick
+
+    def _checked(self, state: S) -> S:
+        if not isinstance(state, self.states):
+            raise TypeError(f"state must be one of {self.states.__name__}, got {shown(state)}")
+        return state
+
+
+def whole(name: str, value: object, *, least: int | None = 0) -> int:
+    """Return a whole number as a plain int.
+
+    Args:
+        name: the number's name, for the error.
+        least: the least that it may be: 0, 1 or None for any.
+
+    Raises:
+        ValueError: it is not an int, or below the least. True and False are no numbers.
+    """
+    if type(value) is int and (least is None or value >= least):  # nearly always; the next line takes ten times as long
+        return value
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ValueError(f"{name} must be an int, got {shown(value)}")
+    if least is not None and value < least:
+        raise ValueError(f"{name} must be {'above 0' if least else '0 or more'}, got {int(value)}")
+    return int(value)
+
+
+def _copied(record: StateTransition[S]) -> StateTransition[S]:
+    """Return the record with a context of its own, which no later change of the original reaches."""
+    return record if record.context is None else replace(record, context=_copy_of(record.context, {}))
+
+
+def _copy_of(value: Any, copies: dict[int, Any]) -> Any:
+    """Return a copy of a plain container and of those within it; any other value as it is.
+
+    Args:
+        copies: `{id of a container: its copy}`, so that one that holds itself has an end.
+    """
+    if id(value) in copies:
+        return copies[id(value)]
+    if isinstance(value, dict):
+        copy: Any = copies.setdefault(id(value), {})
+        copy.update((key, _copy_of(item, copies)) for key, item in value.items())
+    elif isinstance(value, list):
+        copy = copies.setdefault(id(value), [])
+        copy.extend(_copy_of(item, copies) for item in value)
+    elif type(value) is tuple:
+        copy = tuple(_copy_of(item, copies) for item in value)
+    else:
+        copy = set(value) if isinstance(value, set) else value
+    return copy

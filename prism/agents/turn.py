@@ -130,9 +130,10 @@ def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any]
 
     Rows are selected as of the tick of the question, so the same row is run.
     """
-    before = agent.state
-    agent.tick = decision.asked
-    choice = chart.select(agent, trigger.name, trigger.context)
+    before, choice = agent.state, None
+    if decision.asked >= agent.entered:  # otherwise the agent has moved since
+        agent.tick = decision.asked
+        choice = chart.select(agent, trigger.name, trigger.context)
     agent.tick = trigger.tick
     if decision.content:
         agent.answered(trigger.name, decision.content)

@@ -12,28 +12,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Generic, Protocol
+from itertools import groupby
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from prism.errors import StatechartError
+from prism.quoting import shown
+from prism.statechart.deferred import is_work_left
 from prism.statechart.states import S, most_passive
 from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition
 
+T = TypeVar("T")
+
 
 class Stateful(Protocol[S]):
-    """An object that a chart moves: it is in a state, at a tick, and can enter another state."""
+    """An object that a chart moves: it is in a state, at a tick, and can enter another state.
+
+    A chart sets `running` to a row while it calls the row's guard or action. Until that returns, the object lets nobody
+    move it.
+    """
+
+    running: Transition[S] | None
 
     @property
     def state(self) -> S:
         """The object's state."""
 
-    @property
-    def tick(self) -> int:
-        """The object's current tick."""
+    def enter(self, state: S, trigger: str, tick: int | None = None, context: Any = None) -> None:
+        """Enter `state` at `tick`, and record the reason. None is the object's current tick.
 
-    def enter(self, state: S, trigger: str, tick: int, context: Any = None) -> None:
-        """Enter `state` at `tick`, and record the reason."""
+        Raises:
+            StatechartError: a guard or an action of the object is running.
+        """
 
 
 class GuardErrors(msgspec.Struct):
@@ -47,22 +58,27 @@ class GuardErrors(msgspec.Struct):
 class _Rows(msgspec.Struct, Generic[S], frozen=True):
     """The rows of one state and trigger: the guarded ones in order, then the else; and all targets.
 
-    `certain` is the row that is taken for every agent and context: most lookups end there.
+    Rows next to each other that have the very same guard are one group, because one call of it decides on them all.
+
+    `certain` is the row that is taken for every agent and context, and `at_once` its target if it has no action: most
+    lookups end there.
     """
 
-    guarded: tuple[Transition[S], ...]
+    source: S
+    guarded: tuple[tuple[Transition[S], ...], ...]
     otherwise: Transition[S] | None
     targets: tuple[S, ...]
     certain: Transition[S] | None
+    at_once: S | None
 
 
-class _ByState(dict[S, dict[str, _Rows[S]]]):
-    """Rows by state and trigger.
+class _ByState(dict[S, dict[str, T]]):
+    """Values by state and trigger.
 
     A state that is not in the chart is an error; the check costs nothing for other states.
     """
 
-    def __missing__(self, state: S) -> dict[str, _Rows[S]]:
+    def __missing__(self, state: S) -> dict[str, T]:
         known = ", ".join(sorted(self))
         raise StatechartError(f"the agent is in state {state!r}, which is not among the chart's states: {known}")
 
@@ -76,18 +92,23 @@ class Statechart(Generic[S]):
         initial: where a new agent starts.
 
     Raises:
-        StatechartError: a state that is not in `states`, a row after an else, or a row for the oracle with nothing
-            to choose from.
+        StatechartError: states of more than one StrEnum, a state that is not in `states`, a row after an else, or a row
+            for the oracle with nothing to choose from.
     """
 
     def __init__(self, states: Iterable[S], transitions: Iterable[Transition[S]], initial: S) -> None:
-        self.states: frozenset[S] = frozenset(states)
-        self.transitions: tuple[Transition[S], ...] = tuple(transitions)
+        self.states: frozenset[S] = _checked_states(_listed("states", states), initial)
+        self.transitions: tuple[Transition[S], ...] = _listed("rows", transitions)
         self.initial = initial
+        self._known = ", ".join(sorted(self.states))
         self.guard_errors: list[GuardErrors] = []
         """One entry for each row whose guard has raised. Counters, not part of the chart's meaning."""
-        self._check_states()
+        self._check_rows()
         self._index = self._indexed()
+        self._at_once = _ByState(
+            (state, {trigger: rows.at_once for trigger, rows in by_trigger.items() if rows.at_once is not None})
+            for state, by_trigger in self._index.items()
+        )
 
     def valid_triggers(self, state: S) -> list[str]:
         """Return the triggers that have a row in `state`, in order of their first row."""
@@ -108,17 +129,17 @@ class Statechart(Generic[S]):
 
         Args:
             tick: the tick of the transition; by default the agent's current tick.
+
+        Raises:
+            StatechartError: a guard or an action of this agent is running, or the action is not a plain one; the agent
+                stays where it was.
+            Exception: any error of the action; the agent stays where it was.
         """
-        rows = self._index[agent.state].get(trigger)
-        if rows is None:
-            return None
-        row = rows.certain or self._first(rows, agent, context)
-        if row is None or (target := row.target) is None:
-            return None
-        # The same as `commit`, without its check: the row was found by the state that the agent is in.
-        if row.action is not None:
-            row.action(agent, context)
-        agent.enter(target, trigger, agent.tick if tick is None else tick, context)
+        state = agent.state
+        target = self._at_once[state].get(trigger)
+        if target is None:
+            return self._fire(self._index[state].get(trigger), agent, trigger, context, tick)
+        agent.enter(target, trigger, tick, context)
         return target
 
     def select(self, agent: Stateful[S], trigger: str, context: Any = None) -> Transition[S] | Choice[S] | None:
@@ -133,52 +154,84 @@ class Statechart(Generic[S]):
             return None
         return self._choice(rows, enabled) if marked or _is_ambiguous(enabled) else enabled[0]
 
-    def commit(self, agent: Stateful[S], transition: Transition[S], tick: int, context: Any = None) -> bool:
+    def commit(self, agent: Stateful[S], transition: Transition[S], tick: int | None, context: Any = None) -> bool:
         """Return True once the agent is in the row's target; change nothing and return False if it has left the source.
 
         The action runs first. If it raises, the agent stays where it was, and the caller gets the error.
+
+        Raises:
+            StatechartError: as for `fire`, or the row's target is not a state of this chart.
         """
         target = transition.target
         if target is None or agent.state != transition.source:
             return False
+        if target not in self.states:
+            raise StatechartError(f"{transition.name}: {target!r} is not among the chart's states: {self._known}")
         if transition.action is not None:
-            transition.action(agent, context)
+            _act(transition, agent, context)
         agent.enter(target, transition.trigger, tick, context)
         return True
 
+    def _fire(
+        self, rows: _Rows[S] | None, agent: Stateful[S], trigger: str, context: Any, tick: int | None
+    ) -> S | None:
+        """Fire where there is no row, a guard or an action."""
+        if agent.running is not None:
+            raise StatechartError(
+                f"{agent.running.name}: its guard or action must not fire {shown(trigger)} on its agent"
+            )
+        if rows is None:
+            return None
+        row = rows.certain or self._first(rows, agent, context)
+        return row.target if row is not None and self.commit(agent, row, tick, context) else None
+
     def _enabled(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
-        """Return the enabled rows in order, and whether a guard asked for the oracle."""
-        enabled, marked = [], False
-        for row in rows.guarded:
-            result = self._guard_result(row, agent, context)
+        """Return the enabled rows in order, and whether a guard asked for the oracle.
+
+        No row is enabled if the agent has left the state while the guards ran.
+        """
+        enabled: list[Transition[S]] = []
+        marked = False
+        for group in rows.guarded:
+            result = self._guard_result(group, agent, context)
             if result:
-                enabled.append(row)
-                marked = marked or (result == NEEDS_ORACLE and row.oracle is not False)
+                enabled.extend(group)
+                marked = marked or (result == NEEDS_ORACLE and any(row.oracle is not False for row in group))
+        if agent.state != rows.source:
+            return (), False
         if not enabled and rows.otherwise is not None:
             enabled.append(rows.otherwise)
         return tuple(enabled), marked
 
     def _first(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> Transition[S] | None:
-        for row in rows.guarded:
-            if self._guard_result(row, agent, context):
-                return row
+        for group in rows.guarded:
+            if self._guard_result(group, agent, context):
+                return group[0]
         return rows.otherwise
 
-    def _guard_result(self, row: Transition[S], agent: Stateful[S], context: Any) -> object:
-        """Return the guard's result; False if it raises, because one agent's bad guard must not stop a population."""
+    def _guard_result(self, group: tuple[Transition[S], ...], agent: Stateful[S], context: Any) -> object:
+        """Return the result of the guard that these rows share.
+
+        It is False if the guard raises, because one agent's bad guard must not stop a population.
+        """
+        row = group[0]
+        before, agent.running = agent.running, row
         try:
             result = row.guard(agent, context)  # type: ignore[misc]  # only guarded rows come here
-            return result if isinstance(result, str) else bool(result)
+            return result if result is True or result is False else _judged(result)
         except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
-            self._count_guard_error(row, error)
+            for row in group:
+                self._count_guard_error(row, error)
             return False
+        finally:
+            agent.running = before
 
     def _count_guard_error(self, row: Transition[S], error: Exception) -> None:
         for seen in self.guard_errors:
             if seen.row is row:
                 seen.count += 1
                 return
-        self.guard_errors.append(GuardErrors(row, 1, f"{type(error).__name__}: {error}"))
+        self.guard_errors.append(GuardErrors(row, 1, _told(error)))
 
     def _choice(self, rows: _Rows[S], enabled: tuple[Transition[S], ...]) -> Choice[S]:
         options: dict[S, Transition[S]] = {}
@@ -192,23 +245,16 @@ class Statechart(Generic[S]):
         ordered = (options.pop(first), *options.values())
         return Choice(enabled[0].trigger, enabled[0].source, ordered)
 
-    def _check_states(self) -> None:
-        stated: tuple[object, ...] = (self.initial, *self.states)
-        for state in stated:
-            if not isinstance(state, StrEnum):
-                raise StatechartError(f"a chart's states must be members of a StrEnum, got {state!r}")
-        known = ", ".join(sorted(self.states)) or "none"
-        if self.initial not in self.states:
-            raise StatechartError(f"initial state {self.initial!r} is not among the chart's states: {known}")
+    def _check_rows(self) -> None:
         rows: tuple[object, ...] = self.transitions
         for row in rows:
             if not isinstance(row, Transition):
-                raise StatechartError(f"a chart's rows must be transitions, got {row!r}")
+                raise StatechartError(f"a chart's rows must be transitions, got {shown(row)}")
             for end in (row.source, row.target):
-                if end is not None and end not in self.states:
-                    raise StatechartError(f"{row.name}: {end!r} is not among the chart's states: {known}")
+                if end is not None and (end not in self.states or type(end) is not type(self.initial)):
+                    raise StatechartError(f"{row.name}: {end!r} is not among the chart's states: {self._known}")
 
-    def _indexed(self) -> _ByState[S]:
+    def _indexed(self) -> _ByState[S, _Rows[S]]:
         groups: dict[S, dict[str, list[Transition[S]]]] = {state: {} for state in self.states}
         for row in self.transitions:
             groups[row.source].setdefault(row.trigger, []).append(row)
@@ -228,10 +274,15 @@ def _rows(rows: list[Transition[S]]) -> _Rows[S]:
     for row in rows:
         if row.target is None and not targets:
             raise StatechartError(f"{row.name}: the oracle has nothing to choose from; add rows with a target")
-    guarded = tuple(row for row in rows if row.guard is not None)
+    guarded = tuple(tuple(group) for _, group in groupby((row for row in rows if row.guard is not None), _guard_id))
     otherwise = rows[-1] if rows[-1].guard is None else None
     certain = None if guarded or otherwise is None or _is_ambiguous((otherwise,)) else otherwise
-    return _Rows(guarded, otherwise, targets, certain)
+    at_once = None if certain is None or certain.action is not None else certain.target
+    return _Rows(rows[0].source, guarded, otherwise, targets, certain, at_once)
+
+
+def _guard_id(row: Transition[S]) -> int:
+    return id(row.guard)
 
 
 def _is_ambiguous(enabled: tuple[Transition[S], ...]) -> bool:
@@ -240,3 +291,54 @@ def _is_ambiguous(enabled: tuple[Transition[S], ...]) -> bool:
     return sum(row.oracle is not False for row in enabled) >= 2 or any(
         row.oracle or row.target is None for row in enabled
     )
+
+
+def _act(row: Transition[S], agent: Stateful[S], context: Any) -> None:
+    """Run a row's action."""
+    if agent.running is not None:
+        raise StatechartError(f"{agent.running.name}: its guard or action must not run {row.name} on its own agent")
+    agent.running = row
+    try:
+        result: object = row.action(agent, context)  # type: ignore[misc]  # checked by the caller
+    finally:
+        agent.running = None
+    if result is not None and is_work_left(result):
+        raise StatechartError(f"{row.name}: the action returned work for later, which nobody does; got {shown(result)}")
+    if agent.state != row.source:
+        raise StatechartError(f"{row.name}: the action moved the agent to {agent.state!r}; only the row may move it")
+
+
+def _judged(result: object) -> object:
+    """Return a guard's result: a text as it is, because it may be a marker, and anything else as True or False."""
+    if is_work_left(result):
+        raise StatechartError(f"the guard returned work for later, which nobody does; got {shown(result)}")
+    return result if isinstance(result, str) else bool(result)
+
+
+def _told(error: Exception) -> str:
+    """Return an error in one line, even if it cannot tell about itself."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001  # an error of a guard is counted, whatever else is wrong with it
+        text = "it has no message"
+    return f"{type(error).__name__}: {text}"
+
+
+def _listed(name: str, values: Iterable[T]) -> tuple[T, ...]:
+    try:
+        return tuple(values)
+    except TypeError:
+        raise StatechartError(f"a chart's {name} must be a list of them, got {shown(values)}") from None
+
+
+def _checked_states(states: tuple[S, ...], initial: S) -> frozenset[S]:
+    for state in (initial, *states):
+        stated: object = state
+        if not isinstance(stated, StrEnum):
+            raise StatechartError(f"a chart's states must be members of a StrEnum, got {shown(state)}")
+        if type(state) is not type(initial):
+            raise StatechartError(f"a chart's states must be members of one StrEnum, got {initial!r} and {state!r}")
+    if initial not in states:
+        known = ", ".join(sorted(states)) or "none"
+        raise StatechartError(f"initial state {initial!r} is not among the chart's states: {known}")
+    return frozenset(states)

@@ -10,6 +10,8 @@ from typing import Any, Final, Generic
 import msgspec
 
 from prism.errors import StatechartError
+from prism.quoting import shown
+from prism.statechart.deferred import is_deferred
 from prism.statechart.states import S
 
 Guard = Callable[[Any, Any], object]
@@ -37,7 +39,7 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
 
     Raises:
         StatechartError: the trigger is empty, a state is not a member of a StrEnum, a guard or an action cannot be
-            called, another value is of a wrong type, or there is no target and no oracle.
+            called or is async, another value is of a wrong type, or there is no target and no oracle.
     """
 
     trigger: str
@@ -49,28 +51,30 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
     label: str = ""
 
     def __post_init__(self) -> None:
-        trigger: object = self.trigger
-        if not isinstance(trigger, str) or not trigger.strip():
-            raise StatechartError(f"a transition's trigger must be a non-empty string, got {self.trigger!r}")
+        _check(
+            "transition",
+            (_is_worded(self.trigger), "trigger must be a non-empty string", self.trigger),
+            (isinstance(self.label, str), "label must be a text", self.label),
+        )
         for field, state in (("source", self.source), ("target", self.target)):
-            if isinstance(state, StrEnum) or (field == "target" and state is None):
-                continue
-            raise StatechartError(f"{self.name}: {field} must be a state such as AgentState.IDLE, got {state!r}")
-        for field, is_right, expected in (
-            ("guard", self.guard is None or callable(self.guard), "a function or None"),
-            ("action", self.action is None or callable(self.action), "a function or None"),
-            ("oracle", isinstance(self.oracle, bool | None), "True, False or None"),
-            ("label", isinstance(self.label, str), "a text"),
-        ):
-            if not is_right:
-                raise StatechartError(f"{self.name}: {field} must be {expected}, got {getattr(self, field)!r}")
+            if not isinstance(state, StrEnum) and not (field == "target" and state is None):
+                raise self._refused(field, "a state such as AgentState.IDLE", state)
+        for field, function in (("guard", self.guard), ("action", self.action)):
+            if (expected := _function_problem(function)) is not None:
+                raise self._refused(field, expected, function)
+        if not isinstance(self.oracle, bool | None):
+            raise self._refused("oracle", "True, False or None", self.oracle)
         if self.target is None and self.oracle is False:
             raise StatechartError(f"{self.name}: a row without a target needs the oracle, so oracle=False cannot hold")
+
+    def _refused(self, field: str, expected: str, value: object) -> StatechartError:
+        return StatechartError(f"{self.name}: {field} must be {expected}, got {shown(value)}")
 
     @property
     def name(self) -> str:
         """The label, or the row in one line: `evaluating --decides--> scrolling`."""
-        return self.label or f"{self.source} --{self.trigger}--> {self.target or 'as the oracle decides'}"
+        target = "as the oracle decides" if self.target is None else _worded(self.target)
+        return self.label or f"{_worded(self.source)} --{self.trigger}--> {target}"
 
 
 class Choice(msgspec.Struct, Generic[S], frozen=True):
@@ -98,7 +102,8 @@ class StateTransition(msgspec.Struct, Generic[S], frozen=True):
         context: the details, such as `{"post_id": 12}`.
 
     Raises:
-        StatechartError: the timestamp is not in UTC.
+        StatechartError: a state is not a member of a StrEnum, the trigger is empty, the timestamp is not in UTC, or the
+            context is not a dictionary.
     """
 
     from_state: S
@@ -108,6 +113,15 @@ class StateTransition(msgspec.Struct, Generic[S], frozen=True):
     context: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        timestamp: object = self.timestamp
+        _check(
+            "state transition",
+            (isinstance(self.from_state, StrEnum), "from_state must be a state", self.from_state),
+            (isinstance(self.to_state, StrEnum), "to_state must be a state", self.to_state),
+            (_is_worded(self.trigger), "trigger must be a non-empty string", self.trigger),
+            (isinstance(timestamp, datetime), "timestamp must be a datetime", timestamp),
+            (isinstance(self.context, dict | None), "context must be a dictionary or None", self.context),
+        )
         if self.timestamp.utcoffset() != timedelta(0):
             raise StatechartError(f"a state transition's timestamp must be in UTC, got {self.timestamp.isoformat()!r}")
 
@@ -120,3 +134,28 @@ class StateTransition(msgspec.Struct, Generic[S], frozen=True):
             "timestamp": self.timestamp.astimezone(UTC).isoformat().replace("+00:00", "Z"),
             "context": self.context,
         }
+
+
+def _check(record: str, *facts: tuple[bool, str, object]) -> None:
+    """Raise an error for the first fact that does not hold: whether it does, the words for it, and the value."""
+    for holds, what, value in facts:
+        if not holds:
+            raise StatechartError(f"a {record}'s {what}, got {shown(value)}")
+
+
+def _worded(state: object) -> str:
+    """Return a state's text; of what is no state, but was given for one, what an error shows of it."""
+    return str.__str__(state) if isinstance(state, str) else shown(state)
+
+
+def _is_worded(text: object) -> bool:
+    return isinstance(text, str) and bool(text.strip())
+
+
+def _function_problem(function: object) -> str | None:
+    """Return the words for what a guard or an action must be, if it is not that."""
+    if function is None:
+        return None
+    if not callable(function):
+        return "a function or None"
+    return "a plain function, neither async nor a generator" if is_deferred(function) else None

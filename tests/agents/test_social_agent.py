@@ -70,6 +70,26 @@ def test_a_timeout_threshold_is_above_zero(ticks: int) -> None:
     assert str(caught.value) == f"timeout_threshold must be above 0, got {ticks}"
 
 
+@pytest.mark.parametrize("ticks", [0, -1, True, 1.5, 5.0, float("nan"), float("inf"), "5", None])
+def test_a_timeout_threshold_is_checked_whenever_it_is_set(ticks: Any) -> None:
+    ada = SocialAgent()
+    with pytest.raises(ValueError, match=r"^timeout_threshold must be (an int|above 0), got "):
+        ada.timeout_threshold = ticks
+    assert ada.timeout_threshold == 5
+    with pytest.raises(ValueError, match=r"^timeout_threshold must be (an int|above 0), got "):
+        SocialAgent(timeout_threshold=ticks)
+    ada.timeout_threshold = 7
+    assert ada.timeout_threshold == 7
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), float("inf"), True, "0.5", [0.5], None])
+def test_an_engagement_threshold_is_checked_whenever_it_is_set(threshold: Any) -> None:
+    ada = SocialAgent()
+    with pytest.raises(ValueError, match=r"^engagement_threshold: expected float 0 to 1, got [^\n]+$"):
+        ada.engagement_threshold = threshold
+    assert ada.engagement_threshold == 0.5
+
+
 def test_ticks_in_state_are_never_negative() -> None:
     with pytest.raises(ValueError, match=r"^ticks_in_state must be 0 or more, got -1$"):
         SocialAgent(ticks_in_state=-1)

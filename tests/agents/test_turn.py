@@ -88,6 +88,13 @@ def test_a_decision_for_an_agent_that_has_moved_on_is_stale() -> None:
     assert answer == Update[str](10, 7, "decides", "idle", "idle", Source.NO_ROW, None, "stale")
 
 
+def test_a_decision_for_an_agent_that_has_come_back_to_its_state_is_stale() -> None:
+    ada = person(agent_id=7, tick=8)
+    decision = Decision("composing", Source.ORACLE, 6)
+    answer = turn(SOCIAL_CHART, ada, trigger("decides", TORN, tick=10, decision=decision))
+    assert answer == Update[str](10, 7, "decides", "evaluating", "evaluating", Source.NO_ROW, None, "stale")
+
+
 def test_a_decision_about_what_is_no_longer_a_choice_is_stale() -> None:
     decision = Decision("composing", Source.ORACLE, 6)
     answer = turn(SOCIAL_CHART, person(agent_id=7), trigger("decides", BORING, tick=10, decision=decision))

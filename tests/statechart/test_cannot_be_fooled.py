@@ -1,0 +1,334 @@
+"""Guards and actions that do what they must not: the agent stays where it was, and the error says why."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+import pytest
+
+from prism.errors import StatechartError
+from prism.statechart import AgentState, Statechart, Transition
+from tests.statechart.charts import (
+    COMPOSING,
+    EVALUATING,
+    IDLE,
+    LIKE,
+    RESTING,
+    SCROLLING,
+    Person,
+    chart_of,
+    decides,
+    says,
+)
+
+Move = Callable[[Any], object]
+SCHOOL = Transition("school", EVALUATING, RESTING, label="school")
+MOVES: dict[str, Move] = {
+    "fires": lambda agent: CHART.fire(agent, "ignores"),
+    "fires with an action": lambda agent: CHART.fire(agent, "acts"),
+    "fires what has no row": lambda agent: CHART.fire(agent, "nothing"),
+    "fires itself": lambda agent: CHART.fire(agent, "decides"),
+    "commits": lambda agent: CHART.commit(agent, SCHOOL, 12),
+    "enters": lambda agent: agent.enter(IDLE, "by hand", 12),
+    "sets the state": lambda agent: setattr(agent, "state", IDLE),
+    "sets the tick": lambda agent: setattr(agent, "tick", 99),
+    "sets the ticks in state": lambda agent: setattr(agent, "ticks_in_state", 0),
+    "forgets its history": lambda agent: setattr(agent, "max_history_depth", 0),
+}
+CHART: Statechart[AgentState] = chart_of(
+    SCHOOL,
+    Transition("ignores", EVALUATING, IDLE),
+    Transition("acts", EVALUATING, IDLE, action=lambda *_: None),
+    decides(COMPOSING),
+)
+
+
+def standing(agent: Person) -> tuple[object, ...]:
+    return agent.state, agent.tick, agent.entered, agent.state_history, agent.running
+
+
+def somebody() -> Person:
+    """A person with a past."""
+    agent = Person(SCROLLING, tick=3)
+    agent.enter(EVALUATING, "sees_post", 5, {"post_id": 1})
+    agent.tick = 9
+    return agent
+
+
+def run_fire(chart: Statechart[AgentState], agent: Person) -> object:
+    return chart.fire(agent, "decides", tick=11)
+
+
+def run_commit(chart: Statechart[AgentState], agent: Person) -> object:
+    return chart.commit(agent, chart.transitions[0], 11)
+
+
+RUNS = pytest.mark.parametrize("run", [run_fire, run_commit])
+
+
+def by_hand(move: Move) -> Callable[[Any, Any], Any]:
+    """Return an action that moves its agent."""
+    return lambda agent, _: move(agent)
+
+
+EVERY_MOVE = pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+
+
+@EVERY_MOVE
+@RUNS
+def test_an_action_that_moves_its_agent_is_refused_and_the_agent_stays(run: Any, move: Move) -> None:
+    chart = chart_of(Transition("decides", EVALUATING, COMPOSING, action=by_hand(move), label="the row"))
+    agent = somebody()
+    before = standing(agent)
+    with pytest.raises(StatechartError, match=r"^the row: its guard or action must not (move|fire|run) ") as caught:
+        run(chart, agent)
+    assert standing(agent) == before
+    assert "\n" not in str(caught.value)
+
+
+@EVERY_MOVE
+def test_a_guard_that_moves_its_agent_is_an_error_of_the_guard(move: Move) -> None:
+    chart = chart_of(decides(COMPOSING, lambda agent, _: (move(agent), True)[1], label="the row"), decides(SCROLLING))
+    agent = somebody()
+    before = standing(agent)
+    assert chart.candidates(agent, "decides") == (chart.transitions[1],)
+    assert chart.select(agent, "decides") is chart.transitions[1]
+    assert standing(agent) == before
+    assert [(seen.row.name, seen.count) for seen in chart.guard_errors] == [("the row", 2)]
+    assert chart.guard_errors[0].first.startswith("StatechartError: the row: its guard or action must not ")
+    assert chart.fire(agent, "decides") is SCROLLING
+
+
+@pytest.mark.parametrize("move", [MOVES["fires itself"], MOVES["sets the state"]])
+def test_an_action_that_hides_the_refusal_moves_nobody_else_where(move: Move) -> None:
+    def hides(agent: Any, _: Any) -> None:
+        with pytest.raises(StatechartError):
+            move(agent)
+
+    agent = somebody()
+    assert chart_of(Transition("decides", EVALUATING, COMPOSING, action=hides)).fire(agent, "decides") is COMPOSING
+    assert agent.state_history[-1].trigger == "decides"
+
+
+def slips(agent: Any, _: Any) -> bool:
+    """Move the agent by its innards, as no program should."""
+    agent._state = IDLE
+    return True
+
+
+def test_no_row_is_enabled_for_an_agent_that_has_left_the_state_behind_the_charts_back() -> None:
+    for call in (Statechart.select, Statechart.fire):
+        agent = Person()
+        assert call(chart_of(decides(COMPOSING, slips), decides(SCROLLING)), agent, "decides") is None
+        assert agent.state is IDLE
+    assert chart_of(decides(COMPOSING, slips)).candidates(Person(), "decides") == ()
+
+
+def test_an_action_that_moves_the_agent_behind_the_charts_back_is_an_error() -> None:
+    row = Transition("decides", EVALUATING, COMPOSING, action=by_hand(lambda agent: slips(agent, None)))
+    with pytest.raises(StatechartError, match=r"the action moved the agent to .*; only the row may move it$"):
+        chart_of(row).fire(Person(), "decides")
+
+
+@RUNS
+def test_an_action_that_raises_leaves_all_as_it_was_and_the_agent_can_go_on(run: Any) -> None:
+    moods = iter([OSError("disk full"), None])
+
+    def fails_once(_agent: Any, _context: Any) -> None:
+        if (error := next(moods)) is not None:
+            raise error
+
+    chart = chart_of(Transition("decides", EVALUATING, COMPOSING, action=fails_once))
+    agent = somebody()
+    before = standing(agent)
+    with pytest.raises(OSError, match=r"^disk full$"):
+        run(chart, agent)
+    assert standing(agent) == before
+    assert run(chart, agent)
+    assert agent.state is COMPOSING
+
+
+def test_a_guard_may_ask_about_its_own_agent_and_fire_another() -> None:
+    other = Person()
+    rest = chart_of(Transition("ignores", EVALUATING, RESTING))
+
+    def looks(agent: Any, _: Any) -> bool:
+        return rest.candidates(agent, "ignores") != () and rest.fire(other, "ignores") is RESTING
+
+    assert chart_of(decides(COMPOSING, looks)).fire(Person(), "decides") is COMPOSING
+    assert other.state is RESTING
+
+
+def test_an_agent_that_cannot_remember_stays_where_it_was() -> None:
+    agent = somebody()
+    before = standing(agent)
+    with pytest.raises(OverflowError):
+        agent.enter(IDLE, "in the far future", 10**15)
+    assert standing(agent) == before
+
+
+async def waits(*_: Any) -> bool:
+    return True
+
+
+async def streams(*_: Any) -> AsyncIterator[bool]:
+    yield True
+
+
+def yields(*_: Any) -> Iterator[bool]:
+    yield True
+
+
+def hands_on(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a plain function that returns what another one returns."""
+    return lambda agent, context: function(agent, context, "by hand")
+
+
+class Waiter:
+    async def __call__(self, *_: Any) -> bool:
+        return True
+
+    async def waits(self, *_: Any) -> bool:
+        return True
+
+    @staticmethod
+    async def waits_alone(*_: Any) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("field", ["guard", "action"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        waits,
+        streams,
+        yields,
+        Waiter(),
+        Waiter().waits,
+        Waiter.waits_alone,
+        partial(waits, 1),
+        partial(partial(streams), 1),
+        partial(Waiter(), 1),
+    ],
+)
+def test_guards_and_actions_are_plain_functions(field: str, function: Any) -> None:
+    with pytest.raises(StatechartError) as caught:
+        Transition("t", IDLE, SCROLLING, **{field: function})
+    expected = f"idle --t--> scrolling: {field} must be a plain function, neither async nor a generator, got "
+    assert str(caught.value).startswith(expected)
+
+
+class Meter:
+    def __call__(self, *_: Any) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("function", [Meter(), Meter, partial(Meter()), Meter().__call__, says(True), max])
+def test_any_plain_callable_will_do(function: Any) -> None:
+    assert chart_of(decides(COMPOSING, function)).fire(Person(), "decides", "post") in {COMPOSING, None}
+
+
+@pytest.mark.parametrize("function", [waits, streams, yields])
+def test_a_guard_that_returns_work_for_later_is_false_counted_and_closed(function: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chart = chart_of(decides(COMPOSING, hands_on(function)), decides(SCROLLING))
+        assert chart.fire(Person(), "decides") is SCROLLING
+        gc.collect()
+    assert chart.guard_errors[0].count == 1
+    assert chart.guard_errors[0].first.startswith(
+        "StatechartError: the guard returned work for later, which nobody does"
+    )
+
+
+async def test_a_guard_that_returns_a_future_is_false_too() -> None:
+    future = asyncio.get_running_loop().create_future()
+    assert chart_of(decides(COMPOSING, says(future)), decides(SCROLLING)).fire(Person(), "decides") is SCROLLING
+
+
+@RUNS
+def test_an_action_that_returns_work_for_later_is_an_error_and_the_agent_stays(run: Any) -> None:
+    agent = somebody()
+    before = standing(agent)
+    chart = chart_of(Transition("decides", EVALUATING, COMPOSING, action=hands_on(waits)))
+    with pytest.raises(StatechartError, match=r"^evaluating --decides--> composing: the action returned work for"):
+        run(chart, agent)
+    gc.collect()
+    assert standing(agent) == before
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def test_a_guards_error_without_words_is_counted_all_the_same() -> None:
+    def breaks(*_: Any) -> bool:
+        raise MuteError
+
+    chart = chart_of(decides(COMPOSING, breaks))
+    assert chart.fire(Person(), "decides") is None
+    assert chart.guard_errors[0].first == "MuteError: it has no message"
+
+
+class Undecided:
+    def __bool__(self) -> bool:
+        raise LookupError("neither")
+
+
+def test_a_result_that_is_neither_true_nor_false_is_an_error_of_the_guard() -> None:
+    chart = chart_of(decides(COMPOSING, says(Undecided())))
+    assert chart.fire(Person(), "decides") is None
+    assert chart.guard_errors[0].first == "LookupError: neither"
+
+
+def test_rows_next_to_each_other_with_the_same_guard_are_decided_by_one_call() -> None:
+    calls: list[Any] = []
+
+    def counts(_agent: Any, context: Any) -> Any:
+        calls.append(context)
+        return context
+
+    rows = decides(COMPOSING, counts), decides(LIKE, counts), decides(SCROLLING, says(True)), decides(RESTING, counts)
+    chart = chart_of(*rows)
+    assert chart.candidates(Person(), "decides", "yes") == rows
+    assert chart.candidates(Person(), "decides", "") == (rows[2],)
+    assert calls == ["yes", "yes", "", ""]
+    assert chart.fire(Person(), "decides", "") is SCROLLING
+    assert len(calls) == 5
+
+
+def test_an_error_of_a_shared_guard_counts_for_each_of_its_rows() -> None:
+    def breaks(*_: Any) -> bool:
+        raise LookupError("no such post")
+
+    chart = chart_of(decides(COMPOSING, breaks), decides(LIKE, breaks), decides(SCROLLING))
+    assert chart.fire(Person(), "decides") is SCROLLING
+    assert [(seen.row.target, seen.count) for seen in chart.guard_errors] == [(COMPOSING, 1), (LIKE, 1)]
+
+
+def test_only_states_of_the_chart_are_entered() -> None:
+    small = Statechart({EVALUATING, SCROLLING}, [], SCROLLING)
+    agent = somebody()
+    before = standing(agent)
+    with pytest.raises(StatechartError, match=r"^school: .* is not among the chart's states: evaluating, scrolling$"):
+        small.commit(agent, SCHOOL, 12)
+    assert standing(agent) == before
+
+
+class Copycat(StrEnum):
+    IDLE = "idle"
+    SCROLLING = "scrolling"
+
+
+def test_a_state_of_the_same_text_is_not_the_same_state() -> None:
+    with pytest.raises(StatechartError, match=r"^a chart's states must be members of one StrEnum, got .*Copycat"):
+        Statechart([IDLE, Copycat.SCROLLING], [], IDLE)
+    with pytest.raises(StatechartError, match=r"Copycat.SCROLLING: 'scrolling'> is not among the chart's states"):
+        Statechart([IDLE, SCROLLING], [Transition("t", IDLE, Copycat.SCROLLING)], IDLE)
