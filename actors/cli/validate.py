@@ -9,6 +9,7 @@ import click
 
 from actors.cli.building import build_with_progress
 from actors.cli.options import choose_config, with_settings
+from actors.factory.attributes import lines_of_domain
 from actors.factory.checks import Checked, check_domain
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
@@ -53,6 +54,8 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
     )
     for name, sha256 in checked.inputs.items():
         click.echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
+    for line in checked.people:
+        click.echo(line)
     _print_unchecked(checked)
     if foretells:
         _print_forecast(settings)
@@ -70,7 +73,7 @@ def _print_forecast(config: Config) -> None:
 
 def _build(config: Config) -> Checked:
     domain, inputs = build_with_progress(config, always=True)
-    return Checked(domain.size, dict(inputs), "")
+    return Checked(domain.size, dict(inputs), "", tuple(lines_of_domain(config, domain)))
 
 
 def _print_unchecked(checked: Checked) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from actors.factory.attributes import lines_of_columns
 from actors.factory.domains import build_domain
 from actors.factory.input_files import check_graph_format, fitting_memory, parse_graph, read_if_small
 from prism.config import Config
@@ -23,11 +24,13 @@ class Checked(NamedTuple):
         size: the number of agents; None if it depends on a file that is too large to be read here.
         inputs: `{input file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
         not_built: what the build would make, in words; empty if everything was checked.
+        people: what people's own attributes are, a line for each; empty without any.
     """
 
     size: int | None
     inputs: dict[str, str | None]
     not_built: str
+    people: tuple[str, ...] = ()
 
 
 def check_domain(config: Config) -> Checked:
@@ -40,10 +43,10 @@ def check_domain(config: Config) -> Checked:
     if config.simulation.domain == "economy":  # small enough to be built at once
         built = build_domain(config)
         return Checked(built.domain.size, dict(built.inputs), "")
-    return _check_population(config.population)
+    return _check_population(config.population, config.simulation.seed)
 
 
-def _check_population(config: PopulationConfig) -> Checked:
+def _check_population(config: PopulationConfig, seed: int) -> Checked:
     """Check in the order in which a population is built, so that both find the same mistake first."""
     inputs: dict[str, str | None] = {}
     profiles: tuple[Profile, ...] | None = None
@@ -52,8 +55,9 @@ def _check_population(config: PopulationConfig) -> Checked:
         with fitting_memory(config.profiles):
             source = read_if_small(config.profiles)
             check_profile_format(config.profiles)
-            profiles = None if source is None else parse_profiles(source.data, source.name)
+            profiles = None if source is None else parse_profiles(source.data, source.name, config)
         inputs[config.profiles] = None if source is None else source.sha256
+    people = tuple(lines_of_columns(config, profiles, seed))
     if config.graph.path is not None:
         with fitting_memory(config.graph.path):
             source = read_if_small(config.graph.path)
@@ -63,5 +67,5 @@ def _check_population(config: PopulationConfig) -> Checked:
     elif config.graph.kind == "profiles":
         graph = None if profiles is None else graph_of(profiles)
     else:
-        return Checked(config.size, inputs, "the people and who follows whom")
-    return Checked(None if graph is None else graph.size, inputs, "the people")
+        return Checked(config.size, inputs, "the people and who follows whom", people)
+    return Checked(None if graph is None else graph.size, inputs, "the people", people)

@@ -69,7 +69,7 @@ def load_population(
         on_step(f"reading {config.profiles}")
         with fitting_memory(config.profiles):
             source = read_input(config.profiles)
-            profiles = parse_profiles(source.data, source.name)
+            profiles = parse_profiles(source.data, source.name, config)
         hashes[source.name] = source.sha256
     if config.graph.path is not None:
         on_step(f"reading {config.graph.path}")

@@ -7,9 +7,12 @@ from itertools import chain
 
 import msgspec
 
+from prism.checked import field_types
 from prism.clock import SimulatedClock
+from prism.config.attributes import PLACE
 from prism.config.graph_fit import find_misfit
 from prism.config.model import (
+    ColumnsConfig,
     EconomyConfig,
     LLMConfig,
     OracleConfig,
@@ -54,6 +57,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
         chain(
             _time_conflicts(simulation),
             _population_conflicts(population),
+            _column_conflicts(population),
             _attribute_conflicts(population),
             _graph_conflicts(population) if simulation.domain == "social" else (),
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
@@ -108,20 +112,31 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
         )
 
 
-def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
-    """Yield the attributes that nothing gives to people, if there are no profiles. A profile file is seen later."""
-    if population.profiles is not None:
-        return
-    for name, declaration in population.attributes.items():
-        place = f"population.attributes.{name}"
-        if declaration.column is not None:
+def _column_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
+    """Yield columns that cannot be read. The profile file itself is read later."""
+    columns = {name: getattr(population.columns, name) for name in field_types(ColumnsConfig)}
+    for name in ("low_threshold", "high_threshold"):
+        if columns[name] is not None and columns["engagement_threshold"] is None:
             yield Conflict(
-                keys=(f"{place}.column", "population.profiles"),
+                keys=(f"population.columns.{name}", "population.columns.engagement_threshold"),
+                problem=f"a column for {name} needs one for engagement_threshold, got null",
+            )
+    named = {f"population.columns.{name}": column for name, column in columns.items()}
+    named |= {f"{PLACE}.{name}.column": declared.column for name, declared in population.attributes.items()}
+    for key, column in named.items():
+        if column is not None and population.profiles is None:
+            yield Conflict(
+                keys=(key, "population.profiles"),
                 problem="a column needs a profile file in population.profiles, got null",
             )
-        elif not declaration.is_complete:
+
+
+def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
+    """Yield the attributes that nothing gives to people, if there are no profiles."""
+    for name, declaration in population.attributes.items():
+        if population.profiles is None and not declaration.is_complete:
             yield Conflict(
-                keys=(place, "population.profiles"),
+                keys=(f"{PLACE}.{name}", "population.profiles"),
                 problem="has no values: expected a profile file in population.profiles, or a way to draw them: "
                 f"{declaration.ways}",
             )

@@ -77,6 +77,30 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     rewiring: Annotated[Share, Meta(description="watts_strogatz: share of ties rewired at random")] = 0.1
 
 
+Column = Annotated[str, Meta(min_length=1)] | None
+
+
+class ColumnsConfig(Section, frozen=True, kw_only=True):
+    """The columns of the profile file, or keys, that give what is drawn for people otherwise; so is a blank cell."""
+
+    engagement_threshold: Annotated[Column, Meta(description="relevance at which the person engages, 0 to 1")] = None
+    low_threshold: Annotated[
+        Column, Meta(description="relevance up to which posts are ignored, at most the engagement threshold")
+    ] = None
+    high_threshold: Annotated[
+        Column, Meta(description="relevance from which posts are acted on, at least the engagement threshold")
+    ] = None
+    activity: Annotated[Column, Meta(description="probability that the person is online in a round, 0 to 1")] = None
+
+    @classmethod
+    def holding(cls, name: str) -> AttributeConfig:  # noqa: ARG003  # all have one range
+        """Return the type and range of the values in one of these columns."""
+        return _SHARE_COLUMN
+
+
+_SHARE_COLUMN = AttributeConfig(type="float", min=0.0, max=1.0)
+
+
 class PopulationConfig(Section, frozen=True, kw_only=True):
     """The people: their number, their personas and their thresholds."""
 
@@ -111,6 +135,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             "{age: {type: int, min: 13, max: 99}}: docs/attributes.md"
         ),
     ] = msgspec.field(default_factory=dict)
+    columns: ColumnsConfig = ColumnsConfig()
     activity: ActivityConfig = ActivityConfig()
     graph: GraphConfig = GraphConfig()
 

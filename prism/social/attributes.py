@@ -6,13 +6,16 @@ value of the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import xxhash
 
-from prism.config.attributes import AttributeConfig, Value
+from prism.config.attributes import PLACE, AttributeConfig, Value
 from prism.errors import SettingError
+from prism.expectations import found
 from prism.rng import Draw, integer, normal, pick, uniform
 
 Attributes = Mapping[str, Value]
@@ -20,6 +23,9 @@ Attributes = Mapping[str, Value]
 
 NO_ATTRIBUTES: Final[dict[str, Value]] = {}
 """The attributes of people who have none; shared, because a mapping of their own takes 64 bytes each."""
+
+LISTED_MAX: Final = 6
+"""The most texts that a description of values lists."""
 
 
 def drawn_attributes(agent: int, seed: int, declared: Mapping[str, AttributeConfig]) -> dict[str, Value]:
@@ -55,11 +61,30 @@ def draw_attribute(agent: int, seed: int, name: str, declaration: AttributeConfi
         return declaration.values[pick(weights, uniform(seed, agent, 0, Draw.ATTRIBUTE, key))]
     low, high = declaration.min, declaration.max
     if low is None or high is None:
-        problem = f"has no values: expected a column of a profile file, or a way to draw them: {declaration.ways}"
-        raise SettingError(type(declaration).__name__, problem, keys=(f"population.attributes.{name}",))
+        raise without_values(name, declaration)
     if declaration.type == "int":
         return int(low) + integer(int(high) - int(low) + 1, seed, agent, 0, Draw.ATTRIBUTE, key)
     return _clipped(low + (high - low) * uniform(seed, agent, 0, Draw.ATTRIBUTE, key), declaration)
+
+
+def without_values(name: str, declaration: AttributeConfig) -> SettingError:
+    """Return the error for an attribute that nothing gives to people."""
+    problem = f"has no values: expected a column of a profile file, or a way to draw them: {declaration.ways}"
+    return SettingError(type(declaration).__name__, problem, keys=(f"{PLACE}.{name}",))
+
+
+def described(values: Sequence[Value]) -> str:
+    """Return what values there are, in words: mean and range of numbers, shares of others."""
+    if not values:
+        return "no values"
+    if isinstance(values[0], float | int) and not isinstance(values[0], bool):
+        numbers = [float(value) for value in values]
+        return f"mean {math.fsum(numbers) / len(numbers):.4g}, min {min(numbers):.6g}, max {max(numbers):.6g}"
+    counts = Counter(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+    listed = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shares = [f"{found(value)[1:-1]} {count / len(values):.1%}" for value, count in listed[:LISTED_MAX]]
+    others = f", {len(listed) - LISTED_MAX:,} others" if len(listed) > LISTED_MAX else ""
+    return ", ".join(shares) + others
 
 
 def _clipped(value: float, declaration: AttributeConfig) -> float:

@@ -127,11 +127,18 @@ def make_persona(
         interests=interests,
         personality=personality,
         engagement_threshold=threshold,
-        low_threshold=_share(threshold - config.ambiguity / 2.0),
-        high_threshold=_share(threshold + config.ambiguity / 2.0),
+        **band_around(threshold, config),
         activity=min(max(activity, ACTIVITY_MIN), 1.0),
         attributes=drawn_attributes(agent, seed, config.attributes),
     )
+
+
+def band_around(threshold: float, config: PopulationConfig) -> dict[str, float]:
+    """Return low and high threshold, between which the oracle is asked."""
+    return {
+        "low_threshold": _share(threshold - config.ambiguity / 2.0),
+        "high_threshold": _share(threshold + config.ambiguity / 2.0),
+    }
 
 
 def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tuple[str, ...]:

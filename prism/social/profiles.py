@@ -1,7 +1,7 @@
 """Profiles: people described in a file, in one of the two formats that OASIS writes, and the personas made from them.
 
-A file knows no thresholds and no activity of a person. They come from the seed, so two people with the same profile
-still differ.
+Thresholds and activity come from the seed, so two people with the same profile still differ, unless the configuration
+names columns of the file for them.
 """
 
 from __future__ import annotations
@@ -10,19 +10,27 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
 
 from prism.checked import Checked
+from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import Draw, integer
-from prism.social.persona import Persona, make_persona, synthetic_interests, unique_names
+from prism.social.attributes import NO_ATTRIBUTES, Attributes, without_values
+from prism.social.persona import Persona, band_around, make_persona, synthetic_interests, unique_names
+from prism.social.profile_columns import OwnColumns, Row
 from prism.text_files import decode_text, file_format
 
 _REQUIRED_COLUMNS = ("user_id", "name", "following_agentid_list", "user_char")
 _FACTS = ("mbti", "age", "gender", "country", "profession")
 _FOLLOWS = "following_agentid_list"
+PLAIN: Final = PopulationConfig()
+"""People without attributes of their own, who take nothing from columns."""
+NOT_GIVEN: Final[dict[str, float]] = {}
 DEPTH_MAX = 32
 """Lists and objects inside one another in a JSON file; a profile needs 3."""
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
@@ -33,7 +41,8 @@ class Profile(Checked, frozen=True, kw_only=True):
     """A person as a file describes them; `interests` and `personality` may be empty.
 
     `key` is the file's own id for them, and `follows` holds the keys of the people they follow, as listed.
-    `self_follows` counts the entries left out of `follows` because they named the person themselves.
+    `self_follows` counts the entries left out of `follows` because they named the person themselves. `attributes` and
+    `given`, which has thresholds and so on, are those that the configuration reads from columns.
     """
 
     name: str
@@ -42,10 +51,15 @@ class Profile(Checked, frozen=True, kw_only=True):
     key: str
     follows: tuple[str, ...] = ()
     self_follows: int = 0
+    attributes: Attributes = msgspec.field(default_factory=lambda: NO_ATTRIBUTES)
+    given: Mapping[str, float] = msgspec.field(default_factory=lambda: NOT_GIVEN)
 
 
-def parse_profiles(data: bytes, source: str) -> tuple[Profile, ...]:
+def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -> tuple[Profile, ...]:
     """Return the profiles in a file, in its order: `.json` or `.csv`, by the extension of `source`.
+
+    Args:
+        config: the people: the columns that it names are read, too.
 
     Raises:
         InputError: the file cannot be read in full; the message names the line or the profile, counted from 1.
@@ -54,7 +68,7 @@ def parse_profiles(data: bytes, source: str) -> tuple[Profile, ...]:
     text = decode_text(data, source)
     if not text.strip():
         raise InputError(source, "is empty: expected at least one profile")
-    profiles = _from_json(text, source) if kind == ".json" else _from_csv(text, source)
+    profiles = _from_json(text, source, config) if kind == ".json" else _from_csv(text, source, config)
     if not profiles:
         raise InputError(source, "holds no profiles: expected at least one")
     return profiles
@@ -85,19 +99,47 @@ def personas_from_profiles(
         cast = tuple(profiles[integer(len(profiles), seed, agent, 0, Draw.PERSONA)] for agent in range(size))
     names = unique_names(profile.name for profile in cast)
     return tuple(
-        make_persona(
-            agent,
-            seed,
+        _profiled(
+            make_persona(
+                agent,
+                seed,
+                config,
+                name=names[agent],
+                interests=profile.interests or synthetic_interests(agent, seed, config),
+                personality=profile.personality,
+            ),
+            profile,
             config,
-            name=names[agent],
-            interests=profile.interests or synthetic_interests(agent, seed, config),
-            personality=profile.personality,
         )
         for agent, profile in enumerate(cast)
     )
 
 
-def _from_json(text: str, source: str) -> tuple[Profile, ...]:
+def _profiled(persona: Persona, profile: Profile, config: PopulationConfig) -> Persona:
+    """Return the persona with what the columns of the file give: the rest stays as the seed has it."""
+    given = dict(profile.given)
+    if "engagement_threshold" in given:
+        given = {**band_around(given["engagement_threshold"], config), **given}
+    attributes = persona.attributes
+    if config.attributes:
+        attributes = _attributes_of(persona, profile, config)
+    return msgspec.structs.replace(persona, attributes=attributes, **given) if given or attributes else persona
+
+
+def _attributes_of(persona: Persona, profile: Profile, config: PopulationConfig) -> dict[str, Value]:
+    """Return a person's attributes in the order declared: the profile's, and those drawn for the person.
+
+    Raises:
+        SettingError: neither has one of them.
+    """
+    known = {**persona.attributes, **profile.attributes}
+    missing = next((name for name in config.attributes if name not in known), None)
+    if missing is not None:
+        raise without_values(missing, config.attributes[missing])
+    return {name: known[name] for name in config.attributes}
+
+
+def _from_json(text: str, source: str, config: PopulationConfig) -> tuple[Profile, ...]:
     document = _decode_json(text, source)
     if not isinstance(document, list):
         raise InputError(source, f"expected a list of profiles, got {_kind(document)}")
@@ -108,6 +150,14 @@ def _from_json(text: str, source: str) -> tuple[Profile, ...]:
             problem = f"profile {place} holds half a character (\\ud800 to \\udfff alone): expected text"
             raise InputError(source, problem) from None
     profiles = tuple(_json_profile(entry, place, source) for place, entry in enumerate(document, 1))
+    if profiles:
+        keys = dict.fromkeys(key for entry in document for key in entry)
+        own = OwnColumns(config, tuple(keys), source)
+        rows = (
+            Row(entry, f"profile {place} ({profile.name})")
+            for place, (entry, profile) in enumerate(zip(document, profiles, strict=True), 1)
+        )
+        profiles = tuple(_with_own(profile, own, row) for profile, row in zip(profiles, rows, strict=True))
     seen: dict[str, int] = {}
     for place, profile in enumerate(profiles, 1):
         before = seen.setdefault(profile.key, place)
@@ -172,7 +222,7 @@ def _json_profile(entry: Any, place: int, source: str) -> Profile:
     )
 
 
-def _from_csv(text: str, source: str) -> tuple[Profile, ...]:
+def _from_csv(text: str, source: str, config: PopulationConfig) -> tuple[Profile, ...]:
     rows = _csv_rows(text, source)
     first_line, header = next(rows)
     columns = [column.strip() for column in header]
@@ -180,6 +230,7 @@ def _from_csv(text: str, source: str) -> tuple[Profile, ...]:
     if missing:
         problem = f"missing column: {', '.join(missing)}; expected {', '.join(_REQUIRED_COLUMNS)}"
         raise InputError(source, problem, line=first_line)
+    own = OwnColumns(config, columns, source, first_line)
     profiles: list[Profile] = []
     lines: list[int] = []
     user_ids: dict[str, int] = {}
@@ -191,7 +242,7 @@ def _from_csv(text: str, source: str) -> tuple[Profile, ...]:
         _take(user_ids, "user_id", row["user_id"], line, source)
         if row.get("username"):
             _take(usernames, "username", row["username"], line, source)
-        profiles.append(_csv_profile(row, line, source))
+        profiles.append(_with_own(_csv_profile(row, line, source), own, Row(row, line=line)))
         lines.append(line)
     for profile, line in zip(profiles, lines, strict=True):
         for key in profile.follows:
@@ -199,6 +250,13 @@ def _from_csv(text: str, source: str) -> tuple[Profile, ...]:
                 problem = f"{profile.name} follows {key!r}, which is no user_id in this file"
                 raise InputError(source, problem, key=_FOLLOWS, line=line)
     return tuple(profiles)
+
+
+def _with_own(profile: Profile, own: OwnColumns, row: Row) -> Profile:
+    """Return the profile with the values of the columns that the configuration names."""
+    if not own.attributes and not own.given:
+        return profile
+    return msgspec.structs.replace(profile, attributes=own.values_of(row), given=own.given_of(row))
 
 
 def _csv_rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:

@@ -210,6 +210,33 @@ def test_an_attribute_that_nothing_gives_needs_profiles(declaration: dict[str, A
     Config(population={"attributes": {"a": declaration}, "profiles": "people.csv"})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("columns", "profiles", "message"),
+    [
+        (
+            {"activity": "a"},
+            None,
+            "population.columns.activity: a column needs a profile file in population.profiles, got null",
+        ),
+        (
+            {"low_threshold": "a"},
+            "people.csv",
+            "population.columns.low_threshold: a column for low_threshold needs one for engagement_threshold, got null",
+        ),
+        (
+            {"activty": "a"},
+            "people.csv",
+            "population.columns.activty: unknown key; did you mean population.columns.activity?",
+        ),
+        ({"activity": ""}, "people.csv", "population.columns.activity: expected non-empty text or none, got ''"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_refused(columns: dict[str, str], profiles: str | None, message: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        Config(population={"columns": columns, "profiles": profiles})  # type: ignore[arg-type]
+    assert str(caught.value).partition(": ")[2] == message
+
+
 def test_python_yaml_and_structs_mean_the_same() -> None:
     mapping = yaml.safe_load(STUDY)["population"]["attributes"]
     structs = {name: AttributeConfig(**declaration) for name, declaration in mapping.items()}
@@ -291,7 +318,8 @@ def test_a_run_keeps_only_what_a_declaration_says() -> None:
 
 def test_the_names_of_people_and_agents_are_taken() -> None:
     public = {name for name in dir(SocialAgent) if not name.startswith("_")}
-    assert public | set(field_types(Persona)) <= TAKEN_NAMES
+    free = (public | set(field_types(Persona))) - TAKEN_NAMES
+    assert not free, "add them to TAKEN_NAMES: an attribute of that name could not be told from them"
     for name in TAKEN_NAMES - set(TRAITS):
         assert name.isidentifier()
         with pytest.raises(SettingError, match="already have"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+from pathlib import Path
 
 import pytest
 
 from prism.config import load_config
+from tests.command import run_prism
 from tests.docs.pages import blocks
 from tests.paths import ROOT
 
@@ -27,6 +29,18 @@ def test_the_overrides_of_the_page_change_one_attribute() -> None:
             load_config(YAML[0], overrides=[override]).population.attributes["age"]
             != (load_config(YAML[0]).population.attributes["age"])
         )
+
+
+def test_validate_prints_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (table,), (shown,) = ([block.text for block in blocks(PAGE) if block.info == kind] for kind in ("csv", "text"))
+    Path("people.csv").write_text(table)
+    Path("study.yaml").write_text(f"simulation: {{seed: 5}}\n{YAML[1]}")
+    ended = run_prism(monkeypatch, capsys, "validate", "study.yaml")
+    assert ended.code == 0
+    assert shown in ended.out
 
 
 @pytest.mark.parametrize("code", PYTHON)

@@ -1,0 +1,67 @@
+"""People's own attributes in words, one line each, so that a user sees what was read and what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from prism.checked import field_types
+from prism.config import Config
+from prism.config.attributes import PLACE, Value
+from prism.config.model import ColumnsConfig, PopulationConfig
+from prism.domain import Domain
+from prism.social.attributes import described, drawn_attributes
+from prism.social.persona import Persona
+from prism.social.profiles import Profile
+
+DRAWN_SHOWN = 1000
+"""People for whom drawn attributes are shown without building: they take some milliseconds."""
+
+
+def lines_of_columns(config: PopulationConfig, profiles: Sequence[Profile] | None, seed: int) -> Iterator[str]:
+    """Yield a line for each attribute, and for each threshold and so on that has a column.
+
+    Args:
+        profiles: the profiles of the file; None if there is none, or if it was not read.
+    """
+    unread = config.profiles is not None and profiles is None
+    drawn = [drawn_attributes(agent, seed, config.attributes) for agent in range(min(config.size, DRAWN_SHOWN))]
+    for name, declaration in config.attributes.items():
+        head = f"{PLACE}.{name}: {declaration.expected}"
+        if profiles and name in profiles[0].attributes:
+            column = declaration.column or name
+            read = [profile.attributes[name] for profile in profiles]
+            yield f"{head}, column {column} of {len(profiles):,} profiles: {described(read)}"
+        elif unread and not declaration.is_drawn:
+            yield f"{head}, not read: --build reads the file"
+        else:
+            yield f"{head}, drawn; the first {len(drawn):,} people: {described([values[name] for values in drawn])}"
+    for name in field_types(ColumnsConfig):
+        column = getattr(config.columns, name)
+        if column is not None and profiles:
+            yield _given_line(name, column, profiles)
+
+
+def lines_of_domain(config: Config, domain: Domain) -> Iterator[str]:
+    """Yield the lines of `lines_of_people` for a built domain that has people."""
+    from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains
+
+    if isinstance(domain, SocialDomain):
+        yield from lines_of_people(config.population, domain.population.personas)
+
+
+def lines_of_people(config: PopulationConfig, personas: Sequence[Persona]) -> Iterator[str]:
+    """Yield a line for each attribute, and for each threshold and so on that has a column, over all people."""
+    for name, declaration in config.attributes.items():
+        values = [persona.attributes[name] for persona in personas]
+        yield f"{PLACE}.{name}: {declaration.expected}; {len(values):,} people: {described(values)}"
+    for name in field_types(ColumnsConfig):
+        if getattr(config.columns, name) is not None:
+            given: list[Value] = [getattr(persona, name) for persona in personas]
+            yield f"population.columns.{name}: {len(given):,} people: {described(given)}"
+
+
+def _given_line(name: str, column: str, profiles: Sequence[Profile]) -> str:
+    given: list[Value] = [profile.given[name] for profile in profiles if name in profile.given]
+    blank = len(profiles) - len(given)
+    others = f"; {blank:,} without a value: drawn" if blank else ""
+    return f"population.columns.{name}: column {column} of {len(profiles):,} profiles: {described(given)}{others}"

@@ -1,0 +1,244 @@
+"""The columns of a profile file that give attributes, thresholds and activity: read as declared, or refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.config import AttributeConfig, PopulationConfig
+from prism.errors import InputError, SettingError
+from prism.social.persona import Persona
+from prism.social.profiles import Profile, parse_profiles, personas_from_profiles
+
+HEADER = "user_id,name,following_agentid_list,user_char"
+
+
+def settings(columns: dict[str, Any] | None = None, **attributes: dict[str, Any]) -> PopulationConfig:
+    return PopulationConfig(attributes=attributes, columns=columns or {})  # type: ignore[arg-type]
+
+
+def from_csv(config: PopulationConfig, columns: str, *rows: str) -> tuple[Profile, ...]:
+    lines = [f"{HEADER},{columns}", *(f"{number},P{number},[],,{row}" for number, row in enumerate(rows))]
+    return parse_profiles("\n".join(lines).encode(), "p.csv", config)
+
+
+def from_json(config: PopulationConfig, *entries: dict[str, Any]) -> tuple[Profile, ...]:
+    named = [{"realname": f"P{number}", **entry} for number, entry in enumerate(entries)]
+    return parse_profiles(json.dumps(named).encode(), "p.json", config)
+
+
+def people(config: PopulationConfig, profiles: tuple[Profile, ...]) -> tuple[Persona, ...]:
+    return personas_from_profiles(profiles, len(profiles), 7, config)
+
+
+EVERY: dict[str, dict[str, Any]] = {
+    "age": {"type": "int", "min": 13, "max": 99},
+    "ideology": {"type": "float", "column": "left right"},
+    "region": {"type": "text", "values": ["north", "south"]},
+    "verified": {"type": "bool", "probability": 1.0},
+    "member": {"type": "bool"},
+}
+
+
+def test_a_table_gives_each_attribute_its_column_and_the_others_are_drawn() -> None:
+    config = settings(**EVERY)
+    (ada, bo) = people(
+        config, from_csv(config, "member,age,left right,region", "yes,40,-0.5,north", "0,13.0,1e1, south ")
+    )
+    assert ada.attributes == {"age": 40, "ideology": -0.5, "region": "north", "verified": True, "member": True}
+    assert bo.attributes == {"age": 13, "ideology": 10.0, "region": "south", "verified": True, "member": False}
+    assert list(ada.attributes) == list(EVERY)
+    assert [type(value) for value in ada.attributes.values()] == [int, float, str, bool, bool]
+
+
+def test_a_list_of_objects_gives_each_attribute_its_key() -> None:
+    config = settings(**EVERY)
+    (ada,) = people(config, from_json(config, {"age": 40.0, "left right": 1, "region": "north", "member": True}))
+    assert ada.attributes == {"age": 40, "ideology": 1.0, "region": "north", "verified": True, "member": True}
+    assert [type(value) for value in ada.attributes.values()] == [int, float, str, bool, bool]
+
+
+WRONG_CELLS = [
+    ({"type": "int", "min": 13, "max": 99}, "abc", "expected int 13 to 99, got 'abc'"),
+    ({"type": "int", "min": 13, "max": 99}, "12", "expected int 13 to 99, got '12'"),
+    ({"type": "int"}, "40.5", "expected int, got '40.5'"),
+    ({"type": "int"}, "4_0", "expected int, got '4_0'"),
+    ({"type": "int"}, "9" * 400, f"expected int, got '{'9' * 60}'"),
+    ({"type": "float"}, "nan", "expected float, got 'nan'"),
+    ({"type": "float"}, "inf", "expected float, got 'inf'"),
+    ({"type": "float"}, "1e999", "expected float, got '1e999'"),
+    ({"type": "float", "max": 1}, "1.01", "expected float <= 1, got '1.01'"),
+    ({"type": "float"}, "٣", "expected float, got '٣'"),
+    ({"type": "bool"}, "maybe", "expected true or false, got 'maybe'"),
+    ({"type": "text", "values": ["n", "s"]}, "w", "expected one of: n, s, got 'w'"),
+    ({"type": "int"}, "", "expected int, got nothing; population.attributes.own.default would stand for it"),
+]
+
+
+@pytest.mark.parametrize(("declaration", "cell", "problem"), WRONG_CELLS)
+def test_a_cell_that_does_not_fit_is_refused_with_its_line_and_column(
+    declaration: dict[str, Any], cell: str, problem: str
+) -> None:
+    fits = {"int": "50", "float": "0.5", "bool": "true", "text": "n"}[declaration["type"]]
+    with pytest.raises(InputError) as caught:
+        from_csv(settings(own=declaration), "own", fits, cell)
+    assert str(caught.value) == f"p.csv:3: own: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("declaration", "value", "problem"),
+    [
+        ({"type": "int"}, True, "expected int, got true"),
+        ({"type": "int"}, 10**400, f"expected int, got 1{'0' * 59}"),
+        ({"type": "int"}, [1], "expected int, got [1]"),
+        ({"type": "float"}, float("nan"), "expected float, got NaN"),
+        ({"type": "float"}, float("inf"), "expected float, got Infinity"),
+        ({"type": "bool"}, 1, "expected true or false, got 1"),
+        ({"type": "text"}, 3, "expected text, got 3"),
+        ({"type": "text"}, {"a": "b"}, 'expected text, got {"a": "b"}'),
+        ({"type": "text"}, None, "expected text, got nothing; population.attributes.own.default would stand for it"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_its_profile_and_key(
+    declaration: dict[str, Any], value: object, problem: str
+) -> None:
+    fits = {"int": 50, "float": 0.5, "bool": True, "text": "n"}[declaration["type"]]
+    with pytest.raises(InputError) as caught:
+        from_json(settings(own=declaration), {"own": fits}, {"own": value})
+    assert str(caught.value) == f"p.json: own: profile 2 (P1): {problem}"
+
+
+def test_a_missing_value_takes_the_default_and_a_given_one_does_not() -> None:
+    config = settings(own={"type": "int", "default": 7})
+    assert [profile.attributes["own"] for profile in from_csv(config, "own", "3", "")] == [3, 7]
+    assert [profile.attributes["own"] for profile in from_json(config, {"own": 3}, {}, {"own": None})] == [3, 7, 7]
+    (ada,) = people(config, from_json(config, {"other": 3}))
+    assert ada.attributes == {"own": 7}
+
+
+def test_a_column_that_the_file_lacks_is_refused_with_those_there_are() -> None:
+    has = f"the file has: {HEADER.replace(',', ', ')}, ideology"
+    for config, problem in (
+        (
+            settings(own={"type": "int", "column": "Ideologie"}),
+            "Ideologie, for population.attributes.own; did you mean",
+        ),
+        (settings(own={"type": "int"}), "own, for population.attributes.own;"),
+        (
+            settings(Ideology={"type": "float", "min": 0, "max": 1}),
+            "Ideology, for population.attributes.Ideology; `column:",
+        ),
+        (settings({"activity": "share"}), "share, for population.columns.activity;"),
+    ):
+        with pytest.raises(InputError) as caught:
+            from_csv(config, "ideology", "1")
+        assert str(caught.value).startswith(f"p.csv:1: missing column: {problem}")
+        assert str(caught.value).endswith(has)
+    with pytest.raises(InputError, match=r"^p\.json: missing key: own, for .* the file has: realname, ideology$"):
+        from_json(settings(own={"type": "int"}), {"ideology": 1})
+
+
+def test_a_column_that_stands_twice_is_refused_only_if_it_is_read() -> None:
+    assert len(from_csv(settings(), "own,own", "1,2")) == 1
+    with pytest.raises(InputError, match=r"^p\.csv:1: own: stands twice, and population\.attributes\.own reads it$"):
+        from_csv(settings(own={"type": "int"}), "own,own", "1,2")
+
+
+def test_an_attribute_that_says_how_it_is_drawn_leaves_the_column_alone() -> None:
+    config = settings(own={"type": "float", "mean": 0, "sd": 1})
+    (ada,) = people(config, from_csv(config, "own", "nothing to read"))
+    assert isinstance(ada.attributes["own"], float)
+
+
+def test_profiles_read_without_their_attributes_are_refused() -> None:
+    profiles = from_json(settings(), {"own": 3})
+    with pytest.raises(SettingError, match=r"population\.attributes\.own: has no values"):
+        people(settings(own={"type": "int"}), profiles)
+
+
+def test_thresholds_and_activity_come_from_their_columns_and_a_blank_one_from_the_seed() -> None:
+    config = settings({"engagement_threshold": "trust", "activity": "share"})
+    plain = people(settings(), from_csv(settings(), "trust,share", "0.9,0", ",", "0.02,1"))
+    ada, bo, cy = people(config, from_csv(config, "trust,share", "0.9,0", ",", "0.02,1"))
+    assert (ada.engagement_threshold, ada.activity) == (0.9, 0.0)
+    assert (ada.low_threshold, ada.high_threshold) == (0.9 - 0.05, 0.9 + 0.05)
+    assert bo == plain[1]
+    assert (cy.low_threshold, cy.high_threshold, cy.activity) == (0.0, 0.02 + 0.05, 1.0)
+
+
+def test_low_and_high_threshold_may_have_columns_too() -> None:
+    columns = {"engagement_threshold": "mid", "low_threshold": "low", "high_threshold": "high"}
+    config = settings(columns)
+    ada, bo = people(config, from_json(config, {"mid": 0.5, "low": 0.1, "high": 1}, {"mid": 0.5, "low": 0.5}))
+    assert (ada.low_threshold, ada.engagement_threshold, ada.high_threshold) == (0.1, 0.5, 1.0)
+    assert (bo.low_threshold, bo.engagement_threshold, bo.high_threshold) == (0.5, 0.5, 0.55)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("1.5,,", "mid: expected float 0 to 1, got '1.5'"),
+        ("high,,", "mid: expected float 0 to 1, got 'high'"),
+        ("0.5,0.6,", "low: expected at most the engagement threshold of 0.5, got 0.6"),
+        ("0.5,,0.4", "high: expected at least the engagement threshold of 0.5, got 0.4"),
+        (",0.4,", "low: expected an engagement threshold in the same profile"),
+    ],
+)
+def test_thresholds_out_of_range_or_order_are_refused(row: str, problem: str) -> None:
+    config = settings({"engagement_threshold": "mid", "low_threshold": "low", "high_threshold": "high"})
+    with pytest.raises(InputError) as caught:
+        from_csv(config, "mid,low,high", "0.5,0.4,0.6", row)
+    assert str(caught.value) == f"p.csv:3: {problem}"
+
+
+def test_attributes_change_nothing_else_about_people_from_a_file() -> None:
+    config = settings(own={"type": "int"})
+    with_own, without = (people(each, from_csv(each, "own", "1", "2", "3")) for each in (config, settings()))
+    assert [persona.attributes["own"] for persona in with_own] == [1, 2, 3]
+    for one, other in zip(with_own, without, strict=True):
+        assert (one.activity, one.engagement_threshold, one.name) == (
+            other.activity,
+            other.engagement_threshold,
+            other.name,
+        )
+
+
+_VALUES = {
+    "int": st.integers(-(10**15), 10**15),
+    "float": st.floats(-1e15, 1e15),
+    "bool": st.booleans(),
+    "text": st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1).map(str.strip).filter(bool),
+}
+
+
+@given(st.sampled_from(sorted(_VALUES)).flatmap(lambda kind: st.tuples(st.just(kind), _VALUES[kind])))
+def test_every_value_that_may_be_is_read_as_it_was_written(case: tuple[str, Any]) -> None:
+    kind, value = case
+    config = settings(own={"type": kind})
+    (profile,) = from_json(config, {"own": value})
+    assert profile.attributes["own"] == value
+    assert type(profile.attributes["own"]) is type(value)
+    if kind != "text":
+        (profile,) = from_csv(config, "own", str(value))
+        assert profile.attributes["own"] == value
+
+
+@given(st.text(max_size=12) | st.integers() | st.floats() | st.none() | st.lists(st.integers(), max_size=2))
+def test_any_value_is_read_as_one_that_its_declaration_holds_or_refused_in_one_line(value: object) -> None:
+    for declaration in (
+        AttributeConfig(type="int", min=0),
+        AttributeConfig(type="float", max=1),
+        AttributeConfig(type="bool"),
+    ):
+        told = ""
+        try:
+            (profile,) = from_json(PopulationConfig(attributes={"own": declaration}), {"own": value})
+        except InputError as error:
+            told = str(error)
+        else:
+            assert declaration.holds(profile.attributes["own"])
+        assert len(told.splitlines()) <= 1
