@@ -209,7 +209,7 @@ async def compare(options: argparse.Namespace) -> None:
         )
         for method in ("probabilities", "json")
     }
-    domain, _ = build_domain(configs["json"])
+    domain = build_domain(configs["json"]).domain
     assert isinstance(domain, SocialDomain)
     asked = await questions_of(configs["json"], domain, 2 * options.questions)
     # Each way gets questions that the server has not read before: a prompt that it knows costs it next to nothing.

@@ -17,6 +17,17 @@ from prism.measure import Measure
 from prism.statechart import Oracle, Statechart
 
 
+class InputFiles(Protocol):
+    """The input files of a domain of its own, opened for it: what it reads here is known by its SHA-256 at a resume."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file, unpacked if its name ends in .gz.
+
+        Raises:
+            InputError: it is missing, or cannot be read.
+        """
+
+
 class World(Protocol):
     """The state of the whole simulation. The engine is the only one that changes it.
 

@@ -11,6 +11,11 @@ from msgspec import inspect
 FOUND_LENGTH = 60
 
 
+def expectation(kind: Any) -> str:
+    """Return the value that is expected, in words: its type and its range."""
+    return type_text(inspect.type_info(kind))
+
+
 def mismatch(kind: Any, value: object, place: str = "", problem: str = "") -> str:
     """Return in words what was expected of a value and what it is: `expected int >= 1, got -5`.
 
@@ -44,7 +49,7 @@ def type_text(kind: inspect.Type) -> str:
             return type_text(kind.type)
         case inspect.UnionType():
             return " or ".join(type_text(member) for member in kind.types)
-        case inspect.VarTupleType():
+        case inspect.VarTupleType() | inspect.ListType():
             least = f", at least {kind.min_length}" if kind.min_length else ""
             return f"list of {type_text(kind.item_type)}{least}"
         case inspect.DictType():
@@ -57,13 +62,14 @@ def type_text(kind: inspect.Type) -> str:
 def item_type_of(kind: inspect.Type) -> inspect.Type | None:
     """Return the type of one item of a list; None for another type."""
     bare = kind.type if isinstance(kind, inspect.Metadata) else kind
-    return bare.item_type if isinstance(bare, inspect.VarTupleType) else None
+    return bare.item_type if isinstance(bare, inspect.VarTupleType | inspect.ListType) else None
 
 
 def _word_text(kind: inspect.Type) -> str:
     match kind:
-        case inspect.LiteralType():
-            return f"one of: {', '.join(str(value) for value in kind.values)}"
+        case inspect.LiteralType() | inspect.EnumType():
+            values = kind.values if isinstance(kind, inspect.LiteralType) else [member.value for member in kind.cls]
+            return f"one of: {', '.join(map(str, values))}"
         case inspect.StrType():
             return "non-empty text" if kind.min_length else "text"
         case inspect.DateTimeType():

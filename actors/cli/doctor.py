@@ -19,12 +19,12 @@ from rich.console import Console
 from rich.table import Table
 
 from actors.cli.forecast import rows as forecast_rows
-from actors.factory.config_file import read_config
+from actors.factory.config_file import read_config, read_settings
 from actors.factory.oracle_backends import make_model
 from actors.runs.forecast import forecast
 from prism.agents import SocialAgent
 from prism.agents.turn import Question, turn
-from prism.config import Config, load_config
+from prism.config import Config
 from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
 from prism.economy.nation import Proposed
@@ -53,10 +53,7 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     it is the tape: what is on it, and who was recorded. Exit code 5 means that it does not answer. For a model, the
     calls, tokens, dollars and hours of the configured run are foretold from a rehearsal without it.
     """
-    if config is None:
-        settings = load_config(None, "defaults", environment=os.environ, overrides=overrides)
-    else:
-        settings = read_config(config, overrides)
+    settings = read_settings(overrides) if config is None else read_config(config, overrides)
     table = Table(show_header=False, box=None)
     table.add_row("python", f"{platform.python_version()} ({platform.python_implementation()})")
     table.add_row("machine", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")

@@ -72,8 +72,8 @@ def _print_forecast(config: Config) -> None:
 
 
 def _build(config: Config) -> Checked:
-    domain, inputs = build_with_progress(config, always=True)
-    return Checked(domain.size, dict(inputs), "", tuple(lines_of_domain(config, domain)))
+    built = build_with_progress(config, always=True)
+    return Checked(built.domain.size, dict(built.inputs), "", tuple(lines_of_domain(config, built.domain)))
 
 
 def _print_unchecked(checked: Checked) -> None:

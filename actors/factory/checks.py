@@ -40,7 +40,7 @@ def check_domain(config: Config) -> Checked:
         ConfigError: the settings do not fit each other or the input files.
         InputError: an input file cannot be used.
     """
-    if config.simulation.domain == "economy":  # small enough to be built at once
+    if config.simulation.domain != "social":  # a population may be large; the others are built at once
         built = build_domain(config)
         return Checked(built.domain.size, dict(built.inputs), "")
     return _check_population(config.population, config.simulation.seed)

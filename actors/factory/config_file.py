@@ -6,12 +6,17 @@ import os
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from actors.core.files import NotRegularError, opened, read_descriptor
+from actors.factory.domains import is_own, located
 from actors.factory.input_files import input_paths, locate_input, no_such_file, with_inputs_beside
+from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
-from prism.config.load import load_placed_config
+from prism.config.load import PlacedConfig, load_placed_config
 from prism.errors import ConfigError, InputError
 
 CONFIG_BYTES_MAX = 4 * LENGTH_MAX
@@ -27,8 +32,9 @@ def read_config(
 ) -> Config:
     """Return the configuration in a YAML file, with the settings of the environment and the overrides on top.
 
-    Input files that are not where it says, but beside it, are named with its directory in what is returned. A missing
-    one is refused here, where it is known which line names it.
+    The module of a domain of its own is imported, which runs its code. Input files that are not where it says, but
+    beside it, are named with its directory in what is returned. A missing one is refused here, where it is known which
+    line names it.
 
     Args:
         path: the file.
@@ -41,13 +47,45 @@ def read_config(
     """
     file = Path(path)
     variables = os.environ if environment is None else environment
-    placed = load_placed_config(_read(file), str(file), environment=variables, overrides=overrides)
+    placed = _load(_read(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
     for key, name in input_paths(config).items():
         leaf = placed.leaves.get(key)
         if leaf is not None and not locate_input(name).exists():
             raise InputError(leaf.source, f"{name}: {no_such_file(name)}", key=key, line=leaf.line)
     return config
+
+
+def read_settings(overrides: Sequence[str] = ()) -> Config:
+    """Return the configuration without a file: the defaults, with the environment's settings and overrides on top.
+
+    Raises:
+        ConfigError: a setting is wrong.
+    """
+    return _load(None, "defaults", os.environ, overrides, None).config
+
+
+def _load(
+    text: str | None,
+    source: str,
+    environment: Mapping[str, str],
+    overrides: Sequence[str] | Mapping[str, object],
+    beside: Path | None,
+) -> PlacedConfig:
+    """Return a configuration with the places of its settings; those of a domain of its own are checked by its type."""
+    load = partial(load_placed_config, text, source, environment=environment, overrides=overrides)
+    placed = load()
+    if not is_own(placed.config):
+        return placed
+    try:
+        own = find_own_domain(placed.config.simulation, beside)
+    except ConfigError as error:
+        leaf = placed.leaves.get(error.key or "")
+        if leaf is None:
+            raise
+        raise leaf.refuse(error.problem, str(error.key)) from error.__cause__
+    placed = load(own=own.settings)
+    return replace(placed, config=located(placed.config, own))
 
 
 def _read(path: Path) -> str:

@@ -1,21 +1,32 @@
-"""The domains that a configuration can name. No other module knows more than one of them."""
+"""The domains that a configuration can name: those that come with PRISM, and domains of one's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from actors.factory.input_files import fitting_memory, load_population, read_input
+from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain
 from prism.config import Config
+from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain
 from prism.social.population import ignore_step
 
 
 class BuiltDomain(NamedTuple):
-    """A domain ready to run, and `{input file, as the user wrote it: SHA-256}`."""
+    """A domain ready to run.
+
+    Args:
+        inputs: `{input file, as the user wrote it: SHA-256}`.
+        code: the files and directories of the domain's own code; none for one that comes with PRISM.
+    """
 
     domain: Domain
     inputs: dict[str, str]
+    code: tuple[Path, ...] = ()
 
 
 def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
@@ -40,6 +51,25 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     return BuiltDomain(EconomyDomain(config, initial_state(initial, series)), {source.name: source.sha256})
 
 
+class _HashedInputs:
+    """The input files that a domain of its own reads, with the SHA-256 of each."""
+
+    def __init__(self) -> None:
+        self.hashes: dict[str, str] = {}
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file, unpacked if its name ends in .gz."""
+        source = read_input(path)
+        self.hashes[source.name] = source.sha256
+        return source.data
+
+
+def _own(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
+    own, inputs = find_own_domain(config.simulation), _HashedInputs()
+    on_step(f"building {own.code.reference}")
+    return BuiltDomain(build_own_domain(own, config, inputs), inputs.hashes, own.code.files)
+
+
 DOMAINS: dict[str, Callable[[Config, Callable[[str], None]], BuiltDomain]] = {"social": _social, "economy": _economy}
 
 
@@ -50,7 +80,39 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
         on_step: called with the next step in words, where steps can take long.
 
     Raises:
-        ConfigError: the configuration does not fit its inputs.
+        ConfigError: the configuration does not fit its inputs, or a domain of its own cannot be used.
         InputError: an input file cannot be used.
     """
-    return DOMAINS[config.simulation.domain](config, on_step)
+    return DOMAINS.get(config.simulation.domain, _own)(config, on_step)
+
+
+def is_own(config: Config) -> bool:
+    """Return whether the domain of a configuration is not one that comes with PRISM."""
+    return config.simulation.domain not in DOMAINS
+
+
+def code_of(config: Config) -> tuple[Path, ...]:
+    """Return the files and directories of a domain's own code, without building it.
+
+    Raises:
+        ConfigError: it cannot be imported.
+    """
+    return find_own_domain(config.simulation).code.files if is_own(config) else ()
+
+
+def settled(config: Config) -> Config:
+    """Return a configuration with all that a resume needs of a domain of its own: every setting, and its directory.
+
+    Raises:
+        ConfigError: the domain cannot be imported, or its settings are wrong.
+    """
+    if not is_own(config):
+        return config
+    own = find_own_domain(config.simulation)
+    return located(replace(config, domain=plain_settings(settings_from(own.settings, config.domain))), own)
+
+
+def located(config: Config, own: OwnDomain) -> Config:
+    """Return a configuration that names the directory in which its domain was found."""
+    path = None if own.code.directory is None else str(own.code.directory)
+    return replace(config, simulation=replace(config.simulation, domain_path=path))

@@ -152,9 +152,10 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
 def input_paths(config: Config) -> dict[str, str]:
     """Return `{dotted path of a setting: the input file that it names}` for the files that the domain reads."""
     population, initial = config.population, config.economy.initial
+    named: dict[str, str | None] = {}
     if config.simulation.domain == "economy":
         named = {"economy.initial.path": initial.path}
-    else:
+    elif config.simulation.domain == "social":
         named = {"population.profiles": population.profiles, "population.graph.path": population.graph.path}
     return {key: name for key, name in named.items() if name is not None}
 

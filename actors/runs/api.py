@@ -22,7 +22,7 @@ from actors.display.notebook import show_in_notebook
 from actors.display.progress import REFRESH_S, show_progress
 from actors.display.starting import GREETING, step_shown
 from actors.factory.config_file import read_config
-from actors.factory.domains import BuiltDomain, build_domain
+from actors.factory.domains import BuiltDomain, build_domain, settled
 from actors.logs.standard_streams import standard_error_protected
 from actors.metrics.observation import Observation, observation
 from actors.runs.create import create_run
@@ -195,6 +195,8 @@ def _settings(config: ConfigSource, ticks: int | None, observer: Observer | None
         config = read_config(config)
     elif not isinstance(config, Config):
         raise TypeError(f"config: expected a Config, the path of a YAML file or None, got {type(config).__name__}")
+    else:
+        config = settled(config)
     _refuse_two_observers(config, observer)
     if ticks is None:
         return config

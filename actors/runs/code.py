@@ -1,4 +1,4 @@
-"""The code that decides a run, as one hash, which comments, docstrings, layout and Python's version do not change."""
+"""The code that decides a run, as a hash, which comments, docstrings, layout and Python's version do not change."""
 
 from __future__ import annotations
 
@@ -42,6 +42,19 @@ def code_sha256() -> str:
     return found
 
 
+@cache
+def own_code_sha256(places: tuple[Path, ...]) -> str:
+    """Return the SHA-256 over the syntax trees of a domain's own code; empty without any.
+
+    A process reads it once, as it imports a module once: what is edited later is not what runs.
+
+    Args:
+        places: the file of a module, or the directories of a package.
+    """
+    sources = dict(source for place in places for source in _of_place(place))
+    return tree_sha256(sources) if sources else ""
+
+
 def source_sha256() -> str:
     """Return the SHA-256 over the source of `prism`, byte by byte, as the manifests of earlier versions have it."""
     root = Path(prism.__path__[0])
@@ -52,9 +65,17 @@ def tree_sha256(sources: Mapping[str, bytes]) -> str:
     """Return the SHA-256 over the syntax trees of `{file name: source}`, in the order given."""
     digest = sha256()
     for name, source in sources.items():
-        tree = canonical(ast.parse(source), has_docstrings=name in READ_BY_MODELS)
-        digest.update(f"{name}\0{tree}\0".encode("ascii"))
+        digest.update(f"{name}\0{_tree_of(name, source)}\0".encode())
     return digest.hexdigest()
+
+
+def _tree_of(name: str, source: bytes) -> str:
+    """Return the syntax tree of a file as a text; the hash of one that is no Python, such as a template."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return sha256(source).hexdigest()
+    return canonical(tree, has_docstrings=name in READ_BY_MODELS)
 
 
 def canonical(tree: ast.AST, *, has_docstrings: bool = False) -> str:
@@ -115,6 +136,11 @@ def _sources() -> Iterator[tuple[str, bytes]]:
     yield from _below(package, package.parent)
     for room in ROOMS:
         yield from _below(rooms / room, rooms.parent)
+
+
+def _of_place(place: Path) -> Iterable[tuple[str, bytes]]:
+    """Return `(file name, source)` of a module, or of everything in a package."""
+    return _below(place, place.parent) if place.is_dir() else [(place.name, place.read_bytes())]
 
 
 def _below(directory: Path, root: Path) -> Iterable[tuple[str, bytes]]:

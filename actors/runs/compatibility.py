@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import ResumeRefusedError, RunDirectoryError
+from actors.factory.domains import BuiltDomain
 from actors.persistence.journal import LENGTH_SETTINGS, LOG_SETTINGS, METRICS_SECTION, Header
 from actors.runs.code import source_sha256
 from actors.runs.manifest import OWN_PACKAGE, Manifest, Upgrade, Version, manifest_of
@@ -30,6 +31,9 @@ UNSAFE = (
 PAST = ("population.", "simulation.")
 """Settings that even a fork may not change: the people, and the passing of time."""
 
+CODE_SETTINGS = ("domain_path",)
+"""Settings of section `simulation` that say where the code is. What it is, its hash tells."""
+
 PUT_IT_BACK = (
     "Leave out its --set, or put it back in config.yaml or its own file: "
     "people, time and input files are what made the past."
@@ -39,7 +43,7 @@ _MISSING = object()
 
 
 def refuse_unless_compatible(
-    path: Path, header: Header, manifest: Manifest, config: Config, inputs: dict[str, str], *, accept_settings: bool
+    path: Path, header: Header, manifest: Manifest, config: Config, built: BuiltDomain, *, accept_settings: bool
 ) -> Manifest:
     """Return the manifest of the resumed run, if its settings and input files allow it. Its code is another question.
 
@@ -52,7 +56,7 @@ def refuse_unless_compatible(
     settings = list(unaccepted(header, manifest, config))
     files = [
         f"{name}: has changed since the run began (sha256 {sha256[:12]}, was {header.inputs[name][:12]})"
-        for name, sha256 in inputs.items()
+        for name, sha256 in built.inputs.items()
         if name in header.inputs and header.inputs[name] != sha256
     ]
     harmless = [change for key, change in settings if is_safe(key)]
@@ -63,12 +67,13 @@ def refuse_unless_compatible(
         raise ResumeRefusedError(path, changes, PUT_IT_BACK if is_past else BRANCH_OFF)
     if harmless and not accept_settings:
         raise ResumeRefusedError(path, harmless, "Put it back, or continue anyway with --accept-settings.")
-    new = manifest_of(config, inputs)
+    new = manifest_of(config, built.inputs, built.code)
     now = dict(_flat(msgspec.to_builtins(config), ""))
     return msgspec.structs.replace(
         manifest,
         packages=new.packages,
         code=new.code,
+        domain_code=new.domain_code,
         seed=header.seed,
         inputs=header.inputs,
         accepted={key: now.get(key) for key, _ in changed_settings(header, config)},
@@ -99,7 +104,8 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
     now = dict(_flat(msgspec.to_builtins(config), ""))
     then = dict(_flat(header.config, ""))
     new = {key: value for key, value in _flat(msgspec.to_builtins(Config()), "") if key not in then}
-    free = {f"simulation.{name}" for name in LENGTH_SETTINGS} | {f"run.{name}" for name in LOG_SETTINGS}
+    free = {f"simulation.{name}" for name in (*LENGTH_SETTINGS, *CODE_SETTINGS)}
+    free |= {f"run.{name}" for name in LOG_SETTINGS}
     for key in sorted((now.keys() | then.keys()) - free):
         if key.startswith(f"{METRICS_SECTION}.") or (key in new and now.get(key) == new[key]):
             continue
@@ -125,6 +131,10 @@ def changed_code(before: Manifest, now: Manifest) -> list[str]:
     ]
     if not is_same and before.code != source_sha256():
         changes.append(f"PRISM's code has changed (sha256 {now.code[:12]}, was {before.code[:12]})")
+    if now.domain_code != before.domain_code:
+        changes.append(
+            f"the domain's own code has changed (sha256 {now.domain_code[:12]}, was {before.domain_code[:12]})"
+        )
     return changes
 
 
@@ -140,7 +150,11 @@ def upgrade_of(before: Manifest, now: Manifest, tick: int, proved: tuple[int, in
         if before.packages.get(name) != now.packages.get(name)
     )
     versions = (
-        Version(code=of.code, packages={name: of.packages[name] for name in names if name in of.packages})
+        Version(
+            code=of.code,
+            packages={name: of.packages[name] for name in names if name in of.packages},
+            domain_code=of.domain_code,
+        )
         for of in (before, now)
     )
     return Upgrade(tick=tick, before=next(versions), after=next(versions), proved=proved)

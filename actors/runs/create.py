@@ -22,7 +22,7 @@ def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> R
         RunDirectoryError: a file cannot be written.
     """
     directory.write_config(config)
-    manifest = directory.with_seals(manifest_of(config, built.inputs), [CONFIG])
+    manifest = directory.with_seals(manifest_of(config, built.inputs, built.code), [CONFIG])
     directory.write_manifest(manifest)
     disk = RealDisk(directory.path, syncs=config.run.sync)
     with directory.writing():

@@ -108,6 +108,7 @@ async def branch_off(branch: Branch, on_begin: Callable[[Simulation], None] = la
         problem = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
         raise ForkRefusedError(parent.path, [problem], f"Ask for --ticks {tick} or more.")
     _refuse_other_inputs(parent, built)
+    _refuse_other_size(parent, past, built)
     future = Simulation(config, built.domain, built.domain.oracle())
     await copy_state(past, future)
     child.write_config(config)
@@ -155,6 +156,12 @@ def _refuse_other_inputs(parent: RunDirectory, built: BuiltDomain) -> None:
         raise ForkRefusedError(parent.path, changed, "Put it back.")
 
 
+def _refuse_other_size(parent: RunDirectory, past: Simulation, built: BuiltDomain) -> None:
+    if (now := built.domain.size) != (before := past.domain.size):
+        problem = f"it would have {now:,} agents, and its past has {before:,}"
+        raise ForkRefusedError(parent.path, [problem], "A fork has its parent's agents; begin a new run instead.")
+
+
 def _config_until(parent: RunDirectory, tick: int) -> str:
     """Return the name of the file with the settings that the parent's ticks up to this one were run with."""
     return next((fork.config for fork in parent.manifest().forks if fork.tick >= tick), CONFIG)
@@ -175,7 +182,7 @@ def _write_manifest(branch: Branch, past: Simulation) -> None:
         config=name,
         repaired=branch.repaired,
     )
-    manifest = manifest_of(past.config, branch.built.inputs)
+    manifest = manifest_of(past.config, branch.built.inputs, branch.built.code)
     forks = (*kept, origin)
     sealed = child.with_seals(manifest, [CONFIG, *(fork.config for fork in forks)])
     child.write_manifest(msgspec.structs.replace(sealed, forks=forks))

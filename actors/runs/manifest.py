@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from actors.runs.code import code_sha256
+from actors.runs.code import code_sha256, own_code_sha256
 from prism.config import Config
 
 OWN_PACKAGE = "prism-sim"
@@ -58,10 +59,12 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         code: as in `Manifest`.
         packages: `{package: version}` of those that an upgrade has changed.
+        domain_code: as in `Manifest`.
     """
 
     code: str
     packages: dict[str, str]
+    domain_code: str = ""
 
 
 class Upgrade(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +93,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         code: SHA-256 over the syntax trees of the code that decides everything in the journal.
+        domain_code: the same of the code of a domain of its own; empty for one that comes with PRISM.
         inputs: `{input file: SHA-256}`.
         oracle: the oracle in words: backend, model, server and its version, tape.
         capabilities: `{dimension: the way in which the model's server is asked}`; empty without a server.
@@ -108,6 +112,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     platform: str
     packages: dict[str, str]
     code: str
+    domain_code: str = ""
     seed: int
     inputs: dict[str, str]
     oracle: str = ""
@@ -148,13 +153,18 @@ def _encode(manifest: Manifest) -> bytes:
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
 
 
-def manifest_of(config: Config, inputs: dict[str, str]) -> Manifest:
-    """Return the manifest of a new run in this process."""
+def manifest_of(config: Config, inputs: dict[str, str], domain_code: tuple[Path, ...] = ()) -> Manifest:
+    """Return the manifest of a new run in this process.
+
+    Args:
+        domain_code: the files and directories of the code of a domain of its own.
+    """
     return Manifest(
         python=platform.python_version(),
         platform=platform.platform(),
         packages={package: version(package) for package in PACKAGES},
         code=code_sha256(),
+        domain_code=own_code_sha256(domain_code),
         seed=config.simulation.seed,
         inputs=inputs,
     )

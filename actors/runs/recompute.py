@@ -13,6 +13,7 @@ import msgspec
 from anyio import to_thread
 
 from actors.core.files import read_regular
+from actors.factory.domains import code_of
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.compatibility import changed_code
@@ -24,7 +25,7 @@ from actors.runs.rounds_csv import ROUNDS, ROUNDS_BYTES_MAX, header_line, row_li
 from actors.runs.summary import summarise
 from actors.runs.verify import Finding, Verification
 from actors.runtime.simulation import Simulation
-from prism.errors import PrismError
+from prism.errors import ConfigError, PrismError
 
 NOT_COMPARED = frozenset(
     {
@@ -159,10 +160,12 @@ def _shown(value: object) -> str:
 
 def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -> Verification:
     """Return the findings after a replay that did not come to its end."""
-    manifest = directory.manifest()
-    now = manifest_of(read_resolved(directory.path / CONFIG), {})
+    if isinstance(error, ConfigError):  # a domain of its own that is not to be found here says nothing of the files
+        return without_replay(checked, f"not worked out again: {error}")
+    manifest, config = directory.manifest(), read_resolved(directory.path / CONFIG)
+    now = manifest_of(config, {}, code_of(config))
     if manifest.upgrades or changed_code(manifest, now):
-        return without_replay(checked, f"not worked out again, because PRISM's code has changed: {error}")
+        return without_replay(checked, f"not worked out again, because the code has changed: {error}")
     file = ANSWERS if str(error).startswith(ANSWERS) else JOURNAL
     findings = [
         finding._replace(is_good=False, detail=str(error).removeprefix(f"{file}: "))

@@ -162,9 +162,7 @@ def _prepare(directory: RunDirectory, until: int | None) -> _Prepared:
     # Checked first, so that other settings or files do not look like a wrong result. Other code is allowed: to find out
     # whether it gives the same result is what a replay is for.
     built = build_domain(config)
-    now = refuse_unless_compatible(
-        directory.path, recovered.header, manifest, config, built.inputs, accept_settings=True
-    )
+    now = refuse_unless_compatible(directory.path, recovered.header, manifest, config, built, accept_settings=True)
     record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end))
     return _Prepared(manifest, now, config, built.domain, parts_of(directory, config, ticks), record)
 

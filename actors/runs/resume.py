@@ -124,9 +124,9 @@ def plan_resume(
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
     config = read_resolved(path / CONFIG, [*overrides, *length])
     disk = RealDisk(path, syncs=config.run.sync)
-    domain, inputs = build_domain(config)
+    built = build_domain(config)
     header, _ = read_header(disk)
-    manifest = refuse_unless_compatible(path, header, before, config, inputs, accept_settings=accepted.settings)
+    manifest = refuse_unless_compatible(path, header, before, config, built, accept_settings=accepted.settings)
     if accepted.settings:
         refuse_needless_settings(path, header, before, config)
     if accepted.damage:
@@ -137,7 +137,7 @@ def plan_resume(
     changes = tuple(changed_code(before, manifest))
     if accepted.code and not changes:
         raise RunDirectoryError(f"{path}: --accept-code is not needed: the code is that of the run")
-    plan = ResumePlan(directory, config, domain, before, manifest, rows, covered, accepted.damage, changes)
+    plan = ResumePlan(directory, config, built.domain, before, manifest, rows, covered, accepted.damage, changes)
     return _plan_upgrade(plan, disk, is_accepted=accepted.code) if changes else plan
 
 

@@ -25,6 +25,7 @@ from prism.config.model import (
     StatechartConfig,
     TaylorConfig,
 )
+from prism.config.section import Section
 
 __all__ = [
     "LENGTH_MAX",
@@ -45,6 +46,7 @@ __all__ = [
     "PopulationConfig",
     "PricesConfig",
     "RunConfig",
+    "Section",
     "Setting",
     "SimulationConfig",
     "StatechartConfig",

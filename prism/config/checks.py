@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from prism.checked import field_types
 from prism.clock import SimulatedClock
 from prism.config.attributes import PLACE
+from prism.config.domain_settings import places_of
 from prism.config.graph_fit import find_misfit
 from prism.config.model import (
     ColumnsConfig,
@@ -22,6 +23,9 @@ from prism.config.model import (
     StatechartConfig,
 )
 from prism.quarter import Period, Quarter
+
+SHIPPED_DOMAINS = ("social", "economy")
+"""The domains that come with PRISM. Their settings have sections of their own."""
 
 SESSION_TICKS = 4
 """The fewest ticks in which a person can come online, see a post, decide and act."""
@@ -50,11 +54,13 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
     oracle: OracleConfig,
     llm: LLMConfig,
     economy: EconomyConfig,
+    domain: Mapping[str, object],
     run: RunConfig,
 ) -> Conflict | None:
     """Return the first conflict between the sections of a configuration."""
     return next(
         chain(
+            _domain_conflicts(simulation, domain),
             _time_conflicts(simulation),
             _population_conflicts(population),
             _column_conflicts(population),
@@ -70,6 +76,15 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
         ),
         None,
     )
+
+
+def _domain_conflicts(simulation: SimulationConfig, domain: Mapping[str, object]) -> Iterator[Conflict]:
+    if domain and simulation.domain in SHIPPED_DOMAINS:
+        yield Conflict(
+            keys=(*places_of(domain), "simulation.domain"),
+            problem=f"the {simulation.domain} domain has no settings below the key domain, which is for domains of "
+            f"your own, got {', '.join(domain)}",
+        )
 
 
 def _time_conflicts(simulation: SimulationConfig) -> Iterator[Conflict]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
 from prism.config.checks import find_conflict
+from prism.config.domain_settings import DOMAIN, plain_settings
 from prism.config.model import (
     EconomyConfig,
     FeedConfig,
@@ -34,6 +40,9 @@ class Config(Section, frozen=True, kw_only=True):
     oracle: OracleConfig = OracleConfig()
     llm: LLMConfig = LLMConfig()
     economy: EconomyConfig = EconomyConfig()
+    domain: Annotated[
+        dict[str, Any], Meta(description="the settings of a domain of your own, as the domain declares them")
+    ] = msgspec.field(default_factory=dict)
     run: RunConfig = RunConfig()
     metrics: MetricsConfig = MetricsConfig()
 
@@ -46,7 +55,13 @@ class Config(Section, frozen=True, kw_only=True):
             oracle=self.oracle,
             llm=self.llm,
             economy=self.economy,
+            domain=self.domain,
             run=self.run,
         )
         if conflict is not None:
             raise SettingError(type(self).__name__, conflict.problem, keys=conflict.keys)
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return a section, or the settings of a domain of its own, which may be given as the domain's own record."""
+        return super().taken(name, plain_settings(value) if name == DOMAIN and isinstance(value, Section) else value)

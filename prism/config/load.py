@@ -4,12 +4,15 @@ The order is: defaults, then YAML, then the environment, then `--set`. A later v
 lists included; only an attribute of people can be set alone, and the others stay. A replaced value is not checked, but
 an unknown key is an error anywhere. Each value remembers where it was set, so that an error can name the place. An
 empty section (`population:`) keeps its defaults, as in a file whose keys are all commented out.
+
+The settings of a domain of its own, below `domain`, are any as long as their type is not known: a pure function cannot
+ask the domain's module. `actors.read_config` asks it, and loads once more with the type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -19,14 +22,15 @@ from prism.checked import field_types
 from prism.config.attributes import PLACE
 from prism.config.config import Config
 from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_value, without_lines
-from prism.config.section import keys_of, sections_of, unknown_key
+from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
+from prism.config.section import Section, keys_of, sections_of, unknown_key
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found
 
 ENVIRONMENT_PREFIX = "PRISM_"
 OVERRIDE_SOURCE = "--set"
 MAPPING_SOURCE = "overrides"
-DECLARATIONS = (PLACE,)
+DECLARATIONS = (PLACE, DOMAIN)
 """Settings whose keys the user names. One of them can be set alone, and the others stay."""
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
@@ -103,21 +107,42 @@ def load_placed_config(
     environment: Mapping[str, str],
     overrides: Sequence[str] | Mapping[str, object],
     length_max: int = LENGTH_MAX,
+    own: type[Section] | None = None,
 ) -> PlacedConfig:
-    """Return what `load_config` does, with the places of its settings, for errors that only their use can find."""
+    """Return what `load_config` does, with the places of its settings, for errors that only their use can find.
+
+    Args:
+        own: the type of the settings below `domain`, which are then checked, and given with all their defaults; None if
+            it is not known.
+    """
     leaves: dict[str, Leaf] = {}
-    layers = (_from_text(text, source, length_max), _from_environment(environment), _from_overrides(overrides))
+    known = _known(own)
+    layers = (
+        _from_text(known, text, source, length_max),
+        _from_environment(known, environment),
+        _from_overrides(known, overrides),
+    )
     for layer in layers:
         for path, leaf in layer:
-            whole, given = (path, leaf) if path in _setting_paths() else _completed(path, leaf, leaves)
+            whole, given = (path, leaf) if path in known.settings else _completed(path, leaf, leaves)
             leaves.pop(whole, None)  # so that the order of the leaves is the order in which they were set
             leaves[whole] = given
-    tree = _tree(leaves)
+    tree = _tree(known, leaves)
     try:
+        if own is not None:
+            tree[DOMAIN] = plain_settings(settings_from(own, tree.get(DOMAIN, {})))
         return PlacedConfig(config=Config(**tree), leaves=leaves)
     except SettingError as error:  # each value is right by itself, so these cannot hold together
-        blamed, key = next((path, key) for path in reversed(leaves) for key in error.keys if _is_in(key, path))
-        raise leaves[blamed].refuse(error.problem, key) from None
+        raise _placed(error, leaves, source) from error.__cause__
+
+
+def _placed(error: SettingError, leaves: dict[str, Leaf], source: str) -> ConfigError:
+    """Return an error of several settings with the place of the one that was set last."""
+    for path in reversed(leaves):
+        for key in error.keys:
+            if _is_in(key, path):
+                return leaves[path].refuse(error.problem, key)
+    return ConfigError(source, error.problem, key=error.key)  # of a setting that is missing
 
 
 def _is_in(key: str, path: str) -> bool:
@@ -125,12 +150,35 @@ def _is_in(key: str, path: str) -> bool:
     return key == path or key.startswith(f"{path}.")
 
 
-@cache
-def _setting_paths() -> frozenset[str]:
-    """Return the dotted path of every setting."""
-    sections = sections_of(Config)
-    paths = {join(section, name) for section, kind in sections.items() for name in field_types(kind)}
-    return frozenset(paths - sections.keys())
+class _Known:
+    """The sections and settings that there are.
+
+    Args:
+        own: the type of the settings below `domain`; None if any may be there.
+    """
+
+    def __init__(self, own: type[Section] | None) -> None:
+        below = (
+            {}
+            if own is None
+            else {join(DOMAIN, path) if path else DOMAIN: kind for path, kind in sections_of(own).items()}
+        )
+        self.sections: Mapping[str, type[Section]] = {**sections_of(Config), **below}
+        self.declarations = tuple(path for path in DECLARATIONS if path not in self.sections)
+
+    @cached_property
+    def settings(self) -> frozenset[str]:
+        """The dotted path of every setting."""
+        paths = {join(section, name) for section, kind in self.sections.items() for name in field_types(kind)}
+        return frozenset(paths - self.sections.keys())
+
+    @cached_property
+    def by_flat_name(self) -> Mapping[str, str]:
+        """The dotted path of every setting by the name that it has with one underscore for each dot."""
+        return {path.replace(".", "_"): path for path in self.settings}
+
+
+_known = cache(_Known)
 
 
 def _completed(path: str, leaf: Leaf, leaves: Mapping[str, Leaf]) -> tuple[str, Leaf]:
@@ -151,24 +199,26 @@ def _replaced(mapping: object, parts: Sequence[str], value: object) -> object:
     return {**keys, parts[0]: _replaced(keys.get(parts[0]), parts[1:], value)}
 
 
-def _from_text(text: str | None, source: str, length_max: int) -> Iterator[tuple[str, Leaf]]:
+def _from_text(known: _Known, text: str | None, source: str, length_max: int) -> Iterator[tuple[str, Leaf]]:
     if text is not None:
         if text.endswith((".yaml", ".yml")) and "\n" not in text:
             raise ConfigError(source, f"expected YAML text, got a file's name; actors.read_config({text!r}) reads it")
-        yield from _from_section(read_document(text, source, length_max=length_max), source, "")
+        yield from _from_section(known, read_document(text, source, length_max=length_max), source, "")
 
 
-def _from_section(entries: Mapping[str, Entry], source: str, section: str) -> Iterator[tuple[str, Leaf]]:
-    sections = sections_of(Config)
+def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, section: str) -> Iterator[tuple[str, Leaf]]:
+    sections = known.sections
     for name, entry in entries.items():
         path = join(section, name)
         if name not in field_types(sections[section]):
-            raise ConfigError(source, unknown_key(Config, section, name), key=path, line=entry.line)
+            raise ConfigError(source, unknown_key(sections, section, name), key=path, line=entry.line)
+        if path == DOMAIN and entry.value is None:
+            continue
         if path not in sections:
             inner = dict(_places(entry.value, source, path))
             yield path, Leaf(value=without_lines(entry.value), source=source, line=entry.line, inner=inner)
         elif isinstance(entry.value, dict):
-            yield from _from_section(entry.value, source, path)
+            yield from _from_section(known, entry.value, source, path)
         elif entry.value is not None:
             problem = f"expected a section with keys ({keys_of(sections[path])}), got {found(entry.value)}"
             raise ConfigError(source, problem, key=path, line=entry.line)
@@ -181,64 +231,59 @@ def _places(value: object, source: str, path: str) -> Iterator[tuple[str, tuple[
         yield from _places(entry.value, source, join(path, name))
 
 
-def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Leaf]]:
+def _from_environment(known: _Known, environment: Mapping[str, str]) -> Iterator[tuple[str, Leaf]]:
     for variable in sorted(environment):  # the order of an environment means nothing, so it must decide nothing
         name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
         if variable.startswith(ENVIRONMENT_PREFIX) and ("__" in name or name in field_types(Config)):
-            path = _known_path(name.split("__"), variable)
+            path = _known_path(known, name.split("__"), variable)
             yield path, Leaf(value=read_value(environment[variable], variable, path), source=variable)
-        elif variable.startswith(ENVIRONMENT_PREFIX) and (meant := _settings_by_flat_name().get(name)) is not None:
+        elif variable.startswith(ENVIRONMENT_PREFIX) and (meant := known.by_flat_name.get(name)) is not None:
             right = ENVIRONMENT_PREFIX + meant.replace(".", "__").upper()
             raise ConfigError(variable, f"is no setting; did you mean {right}, with two underscores for each dot?")
 
 
-@cache
-def _settings_by_flat_name() -> Mapping[str, str]:
-    """Return the dotted path of every setting by the name that it has with one underscore for each dot."""
-    return {path.replace(".", "_"): path for path in _setting_paths()}
-
-
-def _from_overrides(overrides: Sequence[str] | Mapping[str, object]) -> Iterator[tuple[str, Leaf]]:
+def _from_overrides(known: _Known, overrides: Sequence[str] | Mapping[str, object]) -> Iterator[tuple[str, Leaf]]:
     if isinstance(overrides, Mapping):
         for name, value in overrides.items():
-            yield _known_path(name.split("."), MAPPING_SOURCE), Leaf(value=value, source=MAPPING_SOURCE)
+            yield _known_path(known, name.split("."), MAPPING_SOURCE), Leaf(value=value, source=MAPPING_SOURCE)
         return
     for override in overrides:
         name, equals, value = override.partition("=")
         if not equals:
             raise ConfigError(OVERRIDE_SOURCE, f"expected key=value, got {found(override)}")
-        path = _known_path(name.strip().split("."), OVERRIDE_SOURCE)
+        path = _known_path(known, name.strip().split("."), OVERRIDE_SOURCE)
         yield path, Leaf(value=read_value(value, OVERRIDE_SOURCE, path), source=OVERRIDE_SOURCE)
 
 
-def _known_path(parts: Sequence[str], source: str) -> str:
+def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
     """Return the dotted path of a setting, from its parts."""
-    sections = sections_of(Config)
     whole, section = "", ""
     for part in parts:
         whole = join(whole, part)
     for part in parts:
-        if section in DECLARATIONS:
+        if section in known.declarations:
             return whole
-        if section not in sections:
+        if section not in known.sections:
             raise ConfigError(source, f"unknown key; {section} is a setting and has no keys of its own", key=whole)
-        if part not in field_types(sections[section]):
-            raise ConfigError(source, unknown_key(Config, section, part), key=whole)
+        if part not in field_types(known.sections[section]):
+            raise ConfigError(source, unknown_key(known.sections, section, part), key=whole)
         section = join(section, part)
-    if section in sections:
-        raise ConfigError(source, f"expected one key of this section: {keys_of(sections[section])}", key=whole)
+    if section in known.sections:
+        keys = keys_of(known.sections[section])
+        raise ConfigError(source, f"expected one key of this section: {keys}", key=whole)
     return section
 
 
-def _tree(leaves: Mapping[str, Leaf]) -> dict[str, Any]:
+def _tree(known: _Known, leaves: Mapping[str, Leaf]) -> dict[str, Any]:
     """Return the leaves as nested sections, each value as its section holds it."""
     tree: dict[str, Any] = {}
     for path, leaf in leaves.items():
         *outer, name = path.split(".")
         try:
-            value = sections_of(Config)[".".join(outer)].taken(name, leaf.value)
+            value = known.sections[".".join(outer)].taken(name, leaf.value)
         except SettingError as error:
-            raise leaf.refuse(error.problem, leaf.blamed(error.keys)) from None
+            keys = placed_below(error).keys if outer[:1] == [DOMAIN] else error.keys
+            raise leaf.refuse(error.problem, leaf.blamed(keys)) from None
         branch = tree
         for section in outer:
             branch = branch.setdefault(section, {})

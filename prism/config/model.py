@@ -24,7 +24,21 @@ Price = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
 class SimulationConfig(Section, frozen=True, kw_only=True):
     """The domain, the length and the seed of the simulation."""
 
-    domain: Annotated[Literal["social", "economy"], Meta(description="the domain that is simulated")] = "social"
+    domain: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="the domain that is simulated: social, economy, or one of your own, as `module:function` or by "
+            "the name of an installed one: docs/domains.md",
+        ),
+    ] = "social"
+    domain_path: Annotated[
+        str | None,
+        Meta(
+            description="directory with the code of a domain of your own; none: on Python's path, else beside the "
+            "configuration, else in the working directory"
+        ),
+    ] = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it")] = 42
     rounds: Annotated[int, Meta(ge=1, le=10**9, description="number of rounds")] = 50
     ticks_per_round: Annotated[

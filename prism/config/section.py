@@ -27,7 +27,7 @@ class SectionType(msgspec.StructMeta):
                 raise TypeError(f"{cls.__name__}: takes each setting by its name: {keys_of(cls)}")
             for name in settings:
                 if name not in cls.__struct_fields__:
-                    raise cls.refused(name, unknown_key(root_of(cls), place_of(cls), name))
+                    raise cls.refused(name, unknown_key(sections_of(root_of(cls)), place_of(cls), name))
             return super().__call__(**settings)
 
 
@@ -93,15 +93,14 @@ def root_of(section: type[Section]) -> type[Section]:
     return next(map(root_of, outer), section)
 
 
-def unknown_key(root: type[Section], section: str, name: str) -> str:
+def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> str:
     """Return the message about a key that a section does not have.
 
     Args:
-        root: the whole configuration.
+        kinds: every section of the whole configuration by its dotted path.
         section: the dotted path of the section.
         name: the key.
     """
-    kinds = sections_of(root)
     elsewhere = [
         join(path, name) for path, kind in kinds.items() if name in field_types(kind) and join(path, name) not in kinds
     ]

@@ -59,7 +59,7 @@ async def run(chosen: Config, directory: Path, *, ready: Hook = nothing, on_tick
         ready: called when the oracle is open and nothing has been asked.
         on_tick: called after each tick.
     """
-    domain, _ = build_domain(chosen)
+    domain = build_domain(chosen).domain
     begun = perf_counter()
     async with open_oracle(chosen, domain, directory) as opened:
         simulation = Simulation(chosen, domain, opened.oracle)

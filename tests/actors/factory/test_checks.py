@@ -40,7 +40,7 @@ NOBODY = FOLLOWS.replace("[1]", "[]")
 
 def built(config: Config) -> object:
     try:
-        domain, inputs = build_domain(config)
+        domain, inputs, _ = build_domain(config)
     except ConfigError as error:
         return str(error)
     return domain.size, inputs

@@ -126,5 +126,5 @@ def test_what_another_code_gives_is_no_damage(run: Path, prism: Prism, monkeypat
     ended = prism("verify", "run")
     assert (ended.code, "BAD" in ended.out) == (0, False)
     assert lines(ended.out)[ROUNDS].startswith(
-        "not checked: rounds 1 to 3; not worked out again, because PRISM's code has "
+        "not checked: rounds 1 to 3; not worked out again, because the code has "
     )

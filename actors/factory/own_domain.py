@@ -1,0 +1,198 @@
+"""A domain of one's own: the arguments and settings that its function asks for, its building, and the check of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
+
+from actors.core.messages import Codec
+from actors.factory.domain_code import DomainCode, domain_error, find_domain_code, raised
+from prism.checked import field_types
+from prism.config import Config, Section, SimulationConfig
+from prism.config.domain_settings import NoSettings, settings_from
+from prism.config.section import is_section, sections_of
+from prism.domain import Domain, InputFiles, World
+from prism.errors import PrismError
+from prism.expectations import expectation, found
+from prism.statechart import Oracle, Statechart
+
+ARGUMENTS = ("config", "settings", "inputs")
+"""The arguments that a domain's function may ask for, by name."""
+
+_METHODS = ("agent", "asker", "oracle")
+_WORLD = ("triggers", "apply", "deliberates", "totals", "columns", "restore")
+_WORLD_DEFAULTS = ("reactions", "measures", "highlights")
+
+
+class OwnDomain(NamedTuple):
+    """The function of a domain.
+
+    Args:
+        arguments: the arguments that it asks for.
+        settings: the type of the settings below `domain`.
+    """
+
+    code: DomainCode
+    arguments: tuple[str, ...]
+    settings: type[Section]
+
+
+def find_own_domain(simulation: SimulationConfig, beside: Path | None = None) -> OwnDomain:
+    """Import the domain that a configuration names, which runs its module's code.
+
+    Args:
+        beside: as in `find_domain_code`.
+
+    Raises:
+        ConfigError: it cannot be imported, or is no function that PRISM can call.
+    """
+    code = find_domain_code(simulation, beside)
+    if not callable(code.value):
+        raise domain_error(f"{code.reference} is {_named(code.value)}; expected a function that returns a domain")
+    arguments = _arguments_of(code)
+    return OwnDomain(code, arguments, _settings_type(code) if "settings" in arguments else NoSettings)
+
+
+def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Domain:
+    """Return the domain that a function makes of a configuration.
+
+    Raises:
+        ConfigError: the settings are wrong, the function fails, or what it returns is no domain.
+    """
+    given = {"config": config, "settings": settings_from(own.settings, config.domain), "inputs": inputs}
+    reference, files = own.code.reference, own.code.files
+    try:
+        domain = own.code.value(**{name: given[name] for name in own.arguments})
+        problem = _misfit(domain, asks_embedded=config.oracle.backend == "choice")
+    except (PrismError, MemoryError):
+        raise
+    except Exception as error:  # somebody else's code may raise anything
+        raise domain_error(f"{reference} raised {raised(error, files)}") from error
+    if problem is not None:
+        raise domain_error(f"{reference} returned {_named(domain)}, which is no domain: {problem}")
+    built: Domain = domain
+    return built
+
+
+def _arguments_of(code: DomainCode) -> tuple[str, ...]:
+    """Return the names of the arguments that a function asks for."""
+    try:
+        parameters = inspect.signature(code.value).parameters.values()
+    except (TypeError, ValueError):
+        raise domain_error(f"{code.reference} does not say which arguments it takes; expected a function") from None
+    by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+    names = []
+    for parameter in parameters:
+        if parameter.name in ARGUMENTS and parameter.kind in by_name:
+            names.append(parameter.name)
+        elif parameter.default is parameter.empty and parameter.kind not in _REST:
+            problem = f"{code.reference} takes an argument {parameter.name!r}; expected {', '.join(ARGUMENTS)}"
+            raise domain_error(f"{problem}, each by its name")
+    return tuple(names)
+
+
+_REST = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+
+
+def _settings_type(code: DomainCode) -> type[Section]:
+    """Return the annotation of the argument `settings`, which is the type of the domain's settings."""
+    try:
+        kind = get_type_hints(_annotated(code.value)).get("settings")
+    except Exception as error:  # annotations are somebody else's code
+        raise domain_error(f"the annotations of {code.reference} cannot be read: {raised(error)}") from error
+    if not is_section(kind):
+        got = "none" if kind is None else getattr(kind, "__name__", str(kind))
+        raise domain_error(
+            f"the argument settings of {code.reference} needs the class of the settings as its annotation: "
+            f"expected a subclass of prism.config.Section, got {got}"
+        )
+    _refuse_types_without_words(kind)
+    return kind
+
+
+def _annotated(function: Any) -> Any:
+    """Return the object with the annotations of a callable: of a class those of its constructor."""
+    if isinstance(function, functools.partial):
+        return _annotated(function.func)
+    if inspect.isclass(function):
+        return function.__init__
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _refuse_types_without_words(settings: type[Section]) -> None:
+    """Refuse types that no error could name: settings are what YAML can say."""
+    for section in sections_of(settings).values():
+        for name, kind in field_types(section).items():
+            try:
+                _ = is_section(kind) or expectation(kind)
+            except TypeError:
+                problem = "expected a type that YAML has: int, float, bool, str, datetime, an enum, a list or a section"
+                raise domain_error(f"{section.__name__}.{name}: {problem}, got {kind}") from None
+
+
+def _misfit(domain: Any, *, asks_embedded: bool) -> str | None:
+    """Return why an object is no domain, in words; None if it is one.
+
+    Args:
+        asks_embedded: whether its embedded oracle is asked in the run.
+    """
+    if inspect.iscoroutine(domain):
+        domain.close()
+        return "the function is a coroutine; expected a plain one"
+    problem = _misfit_of_members(domain) or _misfit_of_world(domain.world)
+    if problem is None:
+        try:
+            Codec(domain.context_type, domain.effect_type)
+        except (TypeError, ValueError) as error:
+            problem = f"its context_type or effect_type cannot be encoded: {error}"
+    if problem is None and asks_embedded and not isinstance(oracle := domain.oracle(), Oracle):
+        problem = f"its oracle() returns {_named(oracle)}; expected a prism.statechart.Oracle"
+    return problem
+
+
+def _misfit_of_members(domain: Any) -> str | None:
+    missing = _missing(domain, (*_VALUES, "world", "context_type", "effect_type")) or _missing(domain, _METHODS, Domain)
+    if missing is not None:
+        return f"it has no {missing}"
+    for name, (expected, is_right) in _VALUES.items():
+        if not is_right(value := getattr(domain, name)):
+            return f"its {name} is {_named(value)}; expected {expected}"
+    return None
+
+
+def _misfit_of_world(world: Any) -> str | None:
+    if (missing := _missing(world, _WORLD, World)) is not None:
+        return f"its world, {_named(world)}, has no {missing}"
+    if (missing := _missing(world, _WORLD_DEFAULTS)) is not None:
+        return f"its world, {_named(world)}, has no {missing}, which subclasses of prism.domain.World have"
+    return None
+
+
+def _is_count(least: int) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+_VALUES: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+    "size": ("an int >= 1", _is_count(1)),
+    "chart": ("a prism.statechart.Statechart", lambda value: isinstance(value, Statechart)),
+    "priority": ("an int >= 0", _is_count(0)),
+    "checkpoint_every_ticks": ("an int >= 0", _is_count(0)),
+}
+"""`{attribute of a domain: (what it is, in words, and the check of it)}`."""
+
+
+def _missing(owner: object, names: Iterable[str], protocol: type | None = None) -> str | None:
+    """Return the first of these members that an object lacks, or has from the protocol alone, where it does nothing."""
+    for name in names:
+        inherited = None if protocol is None else getattr(protocol, name)
+        if not hasattr(owner, name) or (inherited is not None and getattr(type(owner), name, None) is inherited):
+            return name
+    return None
+
+
+def _named(value: object) -> str:
+    """Return an object in words: a plain value as it is, of another its class."""
+    return found(value) if value is None or isinstance(value, int | float | str) else f"a {type(value).__name__}"

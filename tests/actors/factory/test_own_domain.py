@@ -1,0 +1,273 @@
+"""A domain of one's own, from the name in a configuration to the domain; and each mistake in a line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors import build_domain, read_config
+from actors.factory.domains import settled
+from prism.config import Config
+from prism.errors import ConfigError
+from tests.domains import TrafficDomain
+from tests.own_domains import CROSSING, Study, path_restored, write_study
+
+HEAD = "from tests.domains import TrafficDomain, Crossing\n"
+HALF = f"""\
+{HEAD}
+from prism.domain import Domain
+
+class Half(Domain):
+    size = 1
+    world = Crossing(1)
+    chart = TrafficDomain().chart
+    priority = checkpoint_every_ticks = 0
+
+def build():
+    return Half()
+"""
+KINDS = "expected social, economy, or module:function for a domain of your own"
+
+
+@pytest.fixture(autouse=True)
+def clean_path() -> Iterator[None]:
+    with path_restored():
+        yield
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return write_study(tmp_path / "study")
+
+
+def refusal(study: Study, *overrides: str) -> str:
+    """The line that refuses a configuration, when it is read or when its domain is built."""
+    with pytest.raises(ConfigError) as caught:
+        build_domain(read_config(study.config, overrides, environment={}))
+    line = str(caught.value)
+    assert "\n" not in line
+    return line.replace(study.module, "crossing").replace(str(study.path), "study")
+
+
+def refusal_of(tmp_path: Path, source: str) -> str:
+    return refusal(write_study(tmp_path / "study", source))
+
+
+def test_the_module_beside_the_configuration_is_found_and_its_directory_is_kept(study: Study) -> None:
+    config = read_config(study.config, environment={})
+    assert config.simulation.domain_path == str(study.path)
+    assert config.domain == {"lights": 3}
+    built = build_domain(config)
+    assert isinstance(built.domain, TrafficDomain)
+    assert (built.domain.size, built.code) == (3, (study.file,))
+
+
+def test_the_settings_come_from_the_file_the_environment_and_the_command_line(study: Study) -> None:
+    study.write_config("domain: {lights: 4}\n")
+    assert read_config(study.config, environment={}).domain == {"lights": 4}
+    assert read_config(study.config, environment={"PRISM_DOMAIN__LIGHTS": "5"}).domain == {"lights": 5}
+    config = read_config(study.config, ["domain.lights=6"], environment={"PRISM_DOMAIN__LIGHTS": "5"})
+    assert build_domain(config).domain.size == 6
+
+
+def test_a_module_in_the_working_directory_is_found_for_a_configuration_elsewhere(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study.path)
+    elsewhere = tmp_path / "elsewhere.yaml"
+    elsewhere.write_text(study.config.read_text())
+    assert read_config(elsewhere, environment={}).simulation.domain_path == str(study.path)
+
+
+@pytest.mark.parametrize("name", ["code", "{tmp}/study/code"])
+def test_a_directory_with_the_code_may_be_named_from_the_configuration_or_in_full(
+    name: str, study: Study, tmp_path: Path
+) -> None:
+    (study.path / "code").mkdir()
+    study.file.rename(study.path / "code" / study.file.name)
+    config = read_config(study.config, [f"simulation.domain_path={name.format(tmp=tmp_path)}"], environment={})
+    assert config.simulation.domain_path == str(study.path / "code")
+    assert build_domain(config).domain.size == 3
+
+
+def test_a_configuration_made_in_python_names_a_module_and_its_settings(study: Study) -> None:
+    config = Config(
+        simulation={"domain": f"{study.module}:build", "domain_path": str(study.path)},  # type: ignore[arg-type]
+        domain={"lights": 5},
+    )
+    assert build_domain(config).domain.size == 5
+    assert settled(config) == config
+    default = settled(Config(simulation=config.simulation))
+    assert default.domain == {"lights": 3}
+    own = sys.modules[study.module].Settings(lights=7)
+    assert Config(simulation=config.simulation, domain=own).domain == {"lights": 7}
+
+
+def test_a_class_may_be_the_function_and_needs_no_settings(tmp_path: Path) -> None:
+    study = write_study(tmp_path, "from tests.domains import TrafficDomain as build\nbuild.__init__.__defaults__\n")
+    assert "takes an argument" not in str(build_domain(read_config(study.config, environment={})).domain)
+    assert refusal(study, "domain.lights=3").startswith("--set: domain.lights: unknown key; domain has: ")
+
+
+def test_an_input_file_that_a_domain_reads_is_hashed(tmp_path: Path) -> None:
+    source = f"{HEAD}def build(inputs):\n    return TrafficDomain(int(inputs.read('{{}}')))\n"
+    (tmp_path / "lights.txt").write_text("8")
+    study = write_study(tmp_path, source.format(tmp_path / "lights.txt"))
+    built = build_domain(read_config(study.config, environment={}))
+    assert built.domain.size == 8
+    assert list(built.inputs) == [str(tmp_path / "lights.txt")]
+
+
+@pytest.mark.parametrize(
+    ("override", "line"),
+    [
+        ("domain.ligts=3", "--set: domain.ligts: unknown key; did you mean domain.lights?"),
+        ("domain.lights=0", "--set: domain.lights: expected int >= 1, got 0"),
+        ("domain.lights=many", "--set: domain.lights: expected int >= 1, got 'many'"),
+        (
+            "domain.lights.of=3",
+            "--set: domain.lights.of: unknown key; domain.lights is a setting and has no keys of its own",
+        ),
+        (
+            "simulation.domain=socail",
+            f"--set: simulation.domain: {KINDS}, got 'socail'; did you mean social?",
+        ),
+        ("simulation.domain=__main__:build", "--set: simulation.domain: a domain in __main__ cannot be found again; "),
+        ("simulation.domain=sys:exit", "--set: simulation.domain: the module 'sys' has no Python source in a file, "),
+        ("simulation.domain=social", "--set: simulation.domain: the social domain has no settings below the key "),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_place(override: str, line: str, study: Study) -> None:
+    study.write_config("domain:\n  lights: 4\n")
+    assert refusal(study, override).startswith(line)
+
+
+def test_a_setting_without_a_default_must_be_set(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "study", CROSSING.replace("= 3", ""))
+    assert refusal(study) == ("study/study.yaml: domain.lights: is not set, and has no default: expected int >= 1")
+    assert build_domain(read_config(study.config, ["domain.lights=2"], environment={})).domain.size == 2
+
+
+def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) -> None:
+    check = (
+        "\n    def __post_init__(self):\n        super().__post_init__()\n        if self.lights % 2:\n            {}\n"
+    )
+    odd = check.format("raise ValueError('expected an even number of lights')")
+    source = CROSSING.replace("] = 3\n", f"] = 4\n{odd}")
+    study = write_study(tmp_path / "study", source)
+    study.write_config("domain:\n  lights: 5\n")
+    assert refusal(study) == "study/study.yaml: domain: expected an even number of lights"
+    placed = source.replace("ValueError(", "self.refused('lights', ")
+    study = write_study(tmp_path / "study", placed)
+    study.write_config("domain:\n  lights: 5\n")
+    assert refusal(study) == "study/study.yaml:3: domain.lights: expected an even number of lights"
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("import nothing_like_this\n", "crossing cannot be imported: ModuleNotFoundError: No module named 'nothing_"),
+        ("1 / 0\n", "crossing cannot be imported: ZeroDivisionError: division by zero (study/crossing.py:1)"),
+        ("def build(:\n", "crossing cannot be imported: SyntaxError: invalid syntax (crossing.py, line 1)"),
+        ("raise SystemExit(2)\n", "crossing cannot be imported: SystemExit: 2 (study/crossing.py:1)"),
+        ("def biuld(): ...\n", "crossing has no 'build'; did you mean biuld?"),
+        ("build = 3\n", "crossing:build is 3; expected a function that returns a domain"),
+        ("build = {}\n", "crossing:build is a dict; expected a function that returns a domain"),
+        ("def build(seed): ...\n", "crossing:build takes an argument 'seed'; expected config, settings, inputs, each"),
+        ("def build(settings): ...\n", "the argument settings of crossing:build needs the class of the settings as "),
+        ("def build(settings: dict): ...\n", "the argument settings of crossing:build needs the class of the settings"),
+        (
+            "def build(settings: 'Set'): ...\n",
+            "the annotations of crossing:build cannot be read: NameError: name 'Set'",
+        ),
+        (
+            "def build():\n    1 / 0\n",
+            "crossing:build raised ZeroDivisionError: division by zero (study/crossing.py:2)",
+        ),
+        ("def build(): ...\n", "crossing:build returned null, which is no domain: it has no size"),
+        ("async def build(): ...\n", "crossing:build returned a coroutine, which is no domain: the function is a "),
+        (
+            f"{HEAD}class Odd(TrafficDomain):\n    chart = size = 3\n    __init__ = lambda self: None\nbuild = Odd\n",
+            "crossing:build returned a Odd, which is no domain: it has no world",
+        ),
+        (
+            f"{HEAD}def build():\n    made = TrafficDomain()\n    made.size = 0\n    return made\n",
+            "crossing:build returned a TrafficDomain, which is no domain: its size is 0; expected an int >= 1",
+        ),
+        (
+            f"{HEAD}def build():\n    made = TrafficDomain()\n    made.world = object()\n    return made\n",
+            "crossing:build returned a TrafficDomain, which is no domain: its world, a object, has no triggers",
+        ),
+        (
+            f"{HEAD}class Odd(TrafficDomain):\n    oracle = lambda self: None\nbuild = lambda: Odd()\n",
+            "crossing:build returned a Odd, which is no domain: its oracle() returns null; expected a prism.",
+        ),
+        (
+            HALF,
+            "crossing:build returned a Half, which is no domain: it has no agent",
+        ),
+    ],
+)
+def test_a_domain_that_cannot_be_used_is_refused_in_a_line(source: str, problem: str, tmp_path: Path) -> None:
+    line = refusal_of(tmp_path, source)
+    place, _, told = line.partition("simulation.domain: ")
+    assert told.startswith(problem)
+    assert place in {"study/study.yaml:1: ", "run: "}
+
+
+def test_a_setting_of_a_type_that_yaml_lacks_is_refused(tmp_path: Path) -> None:
+    line = refusal_of(tmp_path, CROSSING.replace("Annotated[int, Meta(ge=1)] = 3", "complex = 3j"))
+    assert "Settings.lights: expected a type that YAML has: int, float, " in line
+
+
+def test_a_module_that_is_not_there_says_where_it_was_looked_for(study: Study) -> None:
+    study.file.unlink()
+    line = refusal(study)
+    assert line.startswith("study/study.yaml:1: simulation.domain: no module 'crossing' on Python's path or in study, ")
+    assert line.endswith("; install it, or name its directory in simulation.domain_path or PYTHONPATH")
+
+
+def test_a_namesake_of_a_module_that_is_imported_already_is_refused(study: Study, tmp_path: Path) -> None:
+    build_domain(read_config(study.config, environment={}))
+    other = Study(path=tmp_path / "other", module=study.module)
+    other.path.mkdir()
+    other.file.write_text(CROSSING)
+    other.write_config()
+    assert "; run it in a process of its own" in refusal(other)
+
+
+ENTRY = "[prism.domains]\n{name} = {module}:build\n"
+
+
+def offer(directory: Path, name: str, study: Study, package: str = "crossing") -> None:
+    """Install a package's entry point into a directory."""
+    info = directory / f"{package}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY.format(name=name, module=study.module))
+
+
+def test_an_installed_domain_is_found_by_its_name(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(study.path, "lights", study)
+    monkeypatch.syspath_prepend(study.path)
+    study.write_config("domain: {lights: 2}\n", domain="lights")
+    config = read_config(study.config, environment={})
+    assert (config.simulation.domain, config.simulation.domain_path) == ("lights", str(study.path))
+    assert build_domain(config).domain.size == 2
+    assert "expected social, economy, lights, or module:function" in refusal(study, "simulation.domain=light")
+    assert refusal(study, "simulation.domain=light").endswith("; did you mean lights?")
+
+
+def test_two_installed_domains_of_one_name_are_refused(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = write_study(tmp_path / "other")
+    offer(study.path, "lights", study, "one")
+    offer(other.path, "lights", other, "two")
+    monkeypatch.syspath_prepend(study.path)
+    monkeypatch.syspath_prepend(other.path)
+    study.write_config(domain="lights")
+    assert "one and two both install a domain called lights; name one as module:function" in refusal(study)

@@ -1,0 +1,78 @@
+"""Domains of one's own for tests: modules that are written to a directory, each under a name that no other test has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import msgspec
+
+from actors.factory import domain_code
+from actors.runs.code import own_code_sha256
+
+CROSSING = """\
+from typing import Annotated
+
+from msgspec import Meta
+
+from prism.config import Config, Section
+from tests.domains import TrafficDomain
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    lights: Annotated[int, Meta(ge=1)] = 3
+
+
+def build(config: Config, settings: Settings) -> TrafficDomain:
+    return TrafficDomain(settings.lights)
+"""
+
+_numbers = count(1)
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory with a module and a configuration that names it."""
+
+    path: Path
+    module: str
+
+    @property
+    def file(self) -> Path:
+        return self.path / f"{self.module}.py"
+
+    @property
+    def config(self) -> Path:
+        return self.path / "study.yaml"
+
+    def write_config(self, text: str = "", domain: str | None = None) -> Path:
+        head = f"simulation: {{domain: {domain or f'{self.module}:build'}, rounds: 3, ticks_per_round: 10}}\n"
+        self.config.write_text(head + text)
+        return self.config
+
+
+def write_study(path: Path, source: str = CROSSING) -> Study:
+    """Write a module, with a name of its own, and a configuration beside it."""
+    study = Study(path=path, module=f"crossing_{next(_numbers)}")
+    path.mkdir(parents=True, exist_ok=True)
+    study.file.write_text(source)
+    study.write_config()
+    return study
+
+
+@contextmanager
+def path_restored() -> Iterator[None]:
+    """Restore Python's path, and forget the modules of studies, as if the block had been a process of its own."""
+    own_code_sha256.cache_clear()
+    path, added, known = list(sys.path), set(domain_code._added), set(sys.modules)
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        domain_code._added.clear()
+        domain_code._added.update(added)
+        for name in set(sys.modules) - known:
+            if name.startswith("crossing_"):
+                del sys.modules[name]
