@@ -40,13 +40,14 @@ class SocialAgent(StatefulAgent[AgentState]):
         timeout_threshold: ticks after which a scroller without posts rests, and a stuck person recovers; above 0.
         pending_action: the action of a composing person once the text is done: like, reply or reshare.
         seed: the run's seed.
+        told: the attributes that a model is told, each with the name that it is told; none: all, by their own names.
 
     Raises:
         TypeError: the state is not an AgentState, or another value is of a wrong class.
         ValueError: a threshold or count is not a number, or is out of its range.
     """
 
-    __slots__ = ("_timeout_threshold", "pending_action", "persona", "seed")
+    __slots__ = ("_timeout_threshold", "pending_action", "persona", "seed", "told")
 
     states: ClassVar[type[AgentState]] = AgentState
 
@@ -59,6 +60,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         timeout_threshold: int = 5,
         pending_action: str | None = None,
         seed: int = 0,
+        told: Mapping[str, str] | None = None,
         state: AgentState = AgentState.IDLE,
         tick: int = 0,
         ticks_in_state: int = 0,
@@ -81,6 +83,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         self.timeout_threshold = timeout_threshold
         self.pending_action = pending_action
         self.seed = whole("seed", seed, least=None)
+        self.told = told
 
     @property
     def timeout_threshold(self) -> int:
@@ -110,6 +113,15 @@ class SocialAgent(StatefulAgent[AgentState]):
     def attributes(self) -> Mapping[str, Value]:
         """The person's own attributes by name, in the order of the configuration."""
         return MappingProxyType(self.persona.attributes)
+
+    @property
+    def facts(self) -> Mapping[str, Value]:
+        """The facts that a model is told about the person besides name, interests and personality."""
+        if self.told is None:
+            return self.attributes
+        return {
+            label: self.persona.attributes[name] for name, label in self.told.items() if name in self.persona.attributes
+        }
 
     @property
     def engagement_threshold(self) -> float:

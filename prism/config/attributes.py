@@ -27,7 +27,18 @@ TRAITS: Final = ("openness", "conscientiousness", "extraversion", "agreeableness
 TAKEN_NAMES: Final = frozenset(
     {
         *TRAITS,
-        *("name", "interests", "personality", "activity", "attributes", "traits", "facts", "persona", "intentions"),
+        *(
+            "name",
+            "interests",
+            "personality",
+            "activity",
+            "attributes",
+            "traits",
+            "facts",
+            "told",
+            "persona",
+            "intentions",
+        ),
         *("engagement_threshold", "low_threshold", "high_threshold", "timeout_threshold", "pending_action"),
         *("agent", "agent_id", "seed", "state", "states", "tick", "ticks", "ticks_in_state", "entered", "clock"),
         *("state_history", "max_history_depth", "open_triggers", "fields", "field"),
@@ -133,6 +144,10 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
         """True if every person can have a value without a column of a profile file."""
         has_range = self.min is not None and self.max is not None
         return self.column is None and (self.is_drawn or self.default is not None or has_range or bool(self.values))
+
+    def label(self, name: str) -> str:
+        """Return the attribute as a model is told it: its name, and its description if it has one."""
+        return name if self.description is None else f"{name} ({self.description})"
 
     @property
     def ways(self) -> str:

@@ -36,6 +36,7 @@ from prism.statechart.oracle import (
     Asker,
     Oracle,
     build_oracle_prompt,
+    facts_of,
     options_schema,
     parse_oracle_response,
 )
@@ -229,6 +230,7 @@ def _prompt(agent: Asker, current_state: AgentState, trigger: str, options: Sequ
         trigger,
         options,
         context,
+        facts=facts_of(agent),
     )
 
 

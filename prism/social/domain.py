@@ -41,6 +41,9 @@ class SocialDomain:
         self.population = population
         self.chart = chart
         self.world = SocialWorld(config, population)
+        self._told = {
+            name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
+        }
         self._clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
         depth = config.statechart.max_history_depth
         self._history_depth = (HISTORY_DEPTH if self.size <= HISTORY_MAX_POPULATION else 0) if depth is None else depth
@@ -71,6 +74,7 @@ class SocialDomain:
             timeout_threshold=self.config.statechart.default_timeout_ticks,
             pending_action=self.world.pending.get(agent_id),
             seed=self.config.simulation.seed,
+            told=self._told,
             state=state,
             tick=tick,
             max_history_depth=self._history_depth,

@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 
 from prism.config import load_config
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.statechart import AgentState, build_oracle_prompt
 from tests.command import run_prism
 from tests.docs.pages import blocks
 from tests.paths import ROOT
 
+LABEL = "ideology (-1 is left, 1 is right)"
 PAGE = ROOT / "docs" / "attributes.md"
 YAML, PYTHON = ([block.text for block in blocks(PAGE) if block.info == kind] for kind in ("yaml", "python"))
 
@@ -35,12 +39,24 @@ def test_validate_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (table,), (shown,) = ([block.text for block in blocks(PAGE) if block.info == kind] for kind in ("csv", "text"))
+    (table,), (shown, _) = ([block.text for block in blocks(PAGE) if block.info == kind] for kind in ("csv", "text"))
     Path("people.csv").write_text(table)
     Path("study.yaml").write_text(f"simulation: {{seed: 5}}\n{YAML[1]}")
     ended = run_prism(monkeypatch, capsys, "validate", "study.yaml")
     assert ended.code == 0
     assert shown in ended.out
+
+
+def test_a_model_is_told_what_the_page_shows() -> None:
+    config = load_config(YAML[2], overrides=["population.size=12"])
+    domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
+    told = domain.agent(0).facts
+    prompt = build_oracle_prompt(
+        "", [], "", AgentState.IDLE, "decides", [], None, {**told, LABEL: 0.31, "region": "north"}
+    )
+    shown = [block.text for block in blocks(PAGE) if block.info == "text"][1]
+    assert list(told) == [LABEL, "region"]
+    assert shown in prompt
 
 
 @pytest.mark.parametrize("code", PYTHON)

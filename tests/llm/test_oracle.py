@@ -194,3 +194,17 @@ def test_percentiles_are_within_a_fifth_of_the_truth() -> None:
     assert found.latency_s_p95 == pytest.approx(9.5, rel=0.2)
     assert found.latency_s["timeout"] == 60.0
     assert CallCounters().statistics().latency_s_p99 == 0.0
+
+
+async def test_a_model_is_told_the_facts_of_a_person_and_a_person_without_any_asks_as_before() -> None:
+    class Known(Person):
+        facts = {"age": 40, "region": 'the\n"north"'}  # noqa: RUF012  # a constant of a test
+
+    async with serving("ollama", ServerSettings(systemone=CHAT_ONLY)) as (server, model):
+        oracle = SocialModelOracle(model, LLMConfig(), 1)
+        await decide(oracle)
+        await decide(oracle, Known())
+        before, after = (body["messages"][1]["content"] for body in bodies(server)[-2:])
+    told = 'Your personality: "curious"\nYour age: 40\nYour region: "the\\n\\"north\\""\n'
+    assert after == before.replace('Your personality: "curious"\n', told)
+    assert "age" not in before
