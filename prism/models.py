@@ -104,7 +104,7 @@ class StateUpdateDecision(Checked, frozen=True, kw_only=True):
         _check_reasoning(self.reasoning)
 
 
-class LLMReasoningChain(Checked, frozen=True, kw_only=True):
+class LLMReasoningChain(Checked, frozen=True, kw_only=True, omit_defaults=True):
     """The record of one decision: the question, the answer and the reasoning.
 
     Args:
@@ -118,9 +118,11 @@ class LLMReasoningChain(Checked, frozen=True, kw_only=True):
             a run's journal, which holds nothing that a clock decides.
         model: the model that answered; empty if the client does not say.
         retry_count: 0 or 1; in a journal always 0.
+        confidence: the model's own confidence in the decision, from 0 to 1. None, which is not written, in records of a
+            version of PRISM that did not keep it.
 
     Raises:
-        ValueError: no such component, a time that is not in UTC, or a negative count.
+        ValueError: no such component, a confidence out of its bounds, a time that is not in UTC, or a negative count.
     """
 
     component: Component
@@ -132,6 +134,7 @@ class LLMReasoningChain(Checked, frozen=True, kw_only=True):
     duration_ms: Annotated[int, Meta(ge=0)]
     model: str
     retry_count: Annotated[int, Meta(ge=0)]
+    confidence: Confidence | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -149,7 +152,7 @@ class LLMReasoningChain(Checked, frozen=True, kw_only=True):
         return (
             f"llm_reasoning_chain component={self.component} agent={quoted(self.agent_name)} chain={self.chain_id}"
             f" at={self.timestamp.isoformat()} model={quoted(self.model)} duration_ms={self.duration_ms}"
-            f" retry_count={self.retry_count} reasoning={quoted(self.reasoning)}"
+            f" retry_count={self.retry_count} confidence={self.confidence} reasoning={quoted(self.reasoning)}"
         )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.paths import ROOT
 
-DEFAULT, ECONOMY = "2019a7be3e8eefbcd2f7bd2e5e476c24", "5e509734a73457ecb4c74da287ad05dc"
+DEFAULT, ECONOMY = "2019a7be3e8eefbcd2f7bd2e5e476c24", "205753ce63f679e5b759ea0f0d089f74"
 """Digests of the shipped configurations."""
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")

@@ -224,6 +224,7 @@ def _chain(
         duration_ms=0,
         model=EMBEDDED,
         retry_count=0,
+        confidence=decision.confidence,
     )
 
 

@@ -61,13 +61,14 @@ class EconLLMEngine(LLMEngine):
         super().__init__(llm_client, current_state=current_state, clock=clock)
 
     def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str:
-        """Return the rules, the four indicators, the action with its reasoning, and the questions to think through."""
+        """Return the rules, the indicators, the action with its reasoning, and the questions to think through."""
         reasons = ""
         if action.policy_decision is not None:
             reasons = f"\nAgent reasoning: {quoted(action.policy_decision.reasoning)}"
         return f"""{_RULES}
 Current state:
 {current_state.described()}
+- Total Economic Value: {round(current_state.total_economic_value, 2)}
 
 Validated action: {quoted(action.action_string)}{reasons}
 

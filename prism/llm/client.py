@@ -16,6 +16,7 @@ from prism.llm.json_object import read_answer
 from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
 from prism.llm.statistics import CallCounters
+from prism.quoting import quoted
 from prism.rng import WORLD, Draw, uniform
 from prism.statechart.oracle import ATTEMPT
 
@@ -100,6 +101,7 @@ class LLMClient:
         *,
         sample: int = 0,
         asked_by: str = "",
+        agent_name: str = "",
         record: Callable[[Call[T]], None] | None = None,
     ) -> T:
         """Return the model's answer as an instance of `response_model`.
@@ -109,19 +111,20 @@ class LLMClient:
             response_model: a msgspec Struct; its JSON schema goes with the prompt.
             sample: distinguishes draws for the same prompt, such as the tick; from 0 to 2**61.
             asked_by: the asker's name, for messages.
+            agent_name: the agent whose action it is about, for the line about a failure.
             record: gets the facts of the call, once it is answered.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        call = await self.call_recorded(prompt, response_model, sample=sample, asked_by=asked_by)
+        call = await self.call_recorded(prompt, response_model, sample=sample, asked_by=asked_by, agent_name=agent_name)
         if record is not None:
             record(call)
         return call.value
 
     async def call_recorded(
-        self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = ""
+        self, prompt: str, response_model: type[T], *, sample: int = 0, asked_by: str = "", agent_name: str = ""
     ) -> Call[T]:
         """Return the answer with the facts of the call."""
         schema = schema_of(response_model)
@@ -140,7 +143,7 @@ class LLMClient:
             try:
                 completion, value = await self._attempt(request, response_model)
             except LLMFailureException as error:
-                await self._fail_or_wait(error, attempt + 1, sample)
+                await self._fail_or_wait(error, attempt + 1, sample, agent_name)
                 continue
             return _call(value, prompt, completion, attempt)
         raise AssertionError("the last attempt answers or raises")
@@ -165,7 +168,7 @@ class LLMClient:
         """Close the model's connections."""
         await self._model.aclose()
 
-    async def _fail_or_wait(self, error: LLMFailureException, attempts: int, sample: int) -> None:
+    async def _fail_or_wait(self, error: LLMFailureException, attempts: int, sample: int, agent: str) -> None:
         """Wait if another attempt is left and may help. Raises: LLMFailureException otherwise."""
         if attempts < _ATTEMPTS and error.reason != "client_error":
             wait_s = self._jitter(self._seed, sample)
@@ -183,8 +186,9 @@ class LLMClient:
             error.reason, attempts, self._component, error.status_code, error.detail, error.latency_s
         )
         _log.error(
-            "LLM_FAILURE component=%s reason=%s attempts=%d status_code=%s model=%s error=%s",
+            "LLM_FAILURE component=%s%s reason=%s attempts=%d status_code=%s model=%s error=%s",
             self._component,
+            f" agent={quoted(agent)}" if agent else "",
             failure.reason,
             failure.attempts,
             failure.status_code,

@@ -18,6 +18,7 @@ import msgspec
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Message, Undecided
+from prism.llm.prompt_log import log_prompt
 from prism.llm.startup_check import retry_until_usable
 
 METHOD = "logprobs"
@@ -223,6 +224,7 @@ class LetterChooser:
 
     async def _put(self, request: ChoiceRequest, form: Form) -> Lettered:
         chat = lettered_chat(request, seed=self._seed, max_tokens=form.max_tokens)
+        log_prompt(chat)
         return await self._ask(chat, form.fields(_letters(request)))
 
 

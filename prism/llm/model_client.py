@@ -16,6 +16,7 @@ from prism.llm.http import bounded_call
 from prism.llm.json_object import extract_object
 from prism.llm.letters import METHOD, LetterChooser
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Identity, Message
+from prism.llm.prompt_log import log_prompt
 
 
 class ModelClient(ABC):
@@ -70,6 +71,7 @@ class ModelClient(ABC):
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer to a chat."""
+        log_prompt(request)
         return await self._complete(request, self._way, self._deadline_s(request))
 
     async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:

@@ -34,6 +34,7 @@ from prism.llm.letters import (
 from prism.llm.model_client import ModelClient
 from prism.llm.negotiation import OLLAMA, Negotiation
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Health, Undecided
+from prism.llm.prompt_log import log_prompt
 from prism.llm.replies import read_chat
 from prism.llm.startup_check import (
     CHOICE_TEST,
@@ -138,6 +139,7 @@ class OllamaChatClient(ModelClient):
     async def _systemone(self, request: ChoiceRequest) -> Distribution | None:
         if not self._offers_choice or not _LEAST_OPTIONS <= len(request.options) <= _MOST_OPTIONS:
             return None
+        log_prompt(request)
         started_s = perf_counter()
         question = {"type": "choice", "instructions": request.instructions, "criteria": request.options}
         with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):

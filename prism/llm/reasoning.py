@@ -68,10 +68,13 @@ class Reasoner:
         facts: dict[str, Any] = {}
         if isinstance(self._client, LLMClient):
             asker = asked_by(self._component, agent_name, turn)
-            facts = {"sample": turn, "asked_by": asker, "record": calls.append}
+            facts = {"sample": turn, "asked_by": asker, "agent_name": agent_name, "record": calls.append}
         try:
             decision = await self._client.call_with_retry(prompt=prompt, response_model=response_model, **facts)
         except LLMFailureException as error:
+            if not facts:  # an `LLMClient` has logged it, with what it knows of the server
+                told = (self._component, quoted(agent_name), error.reason, error.attempts, error.detail)
+                _log.error("LLM_FAILURE component=%s agent=%s reason=%s attempts=%d error=%s", *told)
             if error.component == self._component:
                 raise
             raise LLMFailureException(
@@ -88,6 +91,7 @@ class Reasoner:
             duration_ms=0 if call is None else call.duration_ms,
             model="" if call is None else call.model,
             retry_count=0 if call is None else call.retry_count,
+            confidence=decision.confidence,
         )
         _log.debug("%s", chain)
         if _log.isEnabledFor(logging.DEBUG):  # prompts are long

@@ -55,6 +55,7 @@ async def test_the_reasoning_is_logged_at_debug(caplog: pytest.LogCaptureFixture
     assert any("llm_reasoning_chain" in record.message for record in debug_logs)
     assert any("component=agent" in record.message for record in debug_logs)
     assert any("High inflation requires demand reduction" in record.message for record in debug_logs)
+    assert any('agent="TestNation"' in record.message and "confidence=0.7" in record.message for record in debug_logs)
 
 
 async def test_a_failure_reaches_the_caller() -> None:
@@ -62,6 +63,17 @@ async def test_a_failure_reaches_the_caller() -> None:
     with pytest.raises(LLMFailureException) as caught:
         await agent.decide_action(STATE)
     assert (caught.value.reason, caught.value.attempts) == ("timeout", 2)
+
+
+@pytest.mark.parametrize("client", ["scripted", "real"])
+async def test_the_line_about_a_failure_names_the_agent(client: str, caplog: pytest.LogCaptureFixture) -> None:
+    silent = LLMClient(ScriptedModel("no JSON", "no JSON"), sleep=no_sleep)
+    agent = EconLLMAgent('Ada "the Great"', silent if client == "real" else ScriptedClient(failure("agent")))
+    with pytest.raises(LLMFailureException):
+        await agent.decide_action(STATE)
+    (line,) = [record for record in caplog.records if record.getMessage().startswith("LLM_FAILURE")]
+    assert line.levelname == "ERROR"
+    assert line.getMessage().startswith(r'LLM_FAILURE component=agent agent="Ada \"the Great\"" reason=')
 
 
 async def test_an_action_is_free_text_and_not_one_of_a_list() -> None:
@@ -97,7 +109,7 @@ async def test_a_chain_has_the_facts_of_the_call_and_the_simulated_time() -> Non
     assert chain.prompt == model.requests[0].messages[0].content
     assert (chain.response, chain.reasoning) == (f"I think:\n{SAID}", LOWER.reasoning)
     assert (chain.component, chain.agent_name, chain.model) == ("agent", "TestNation", "scripted-1")
-    assert (chain.duration_ms, chain.retry_count) == (250, 1)
+    assert (chain.duration_ms, chain.retry_count, chain.confidence) == (250, 1, LOWER.confidence)
     assert chain.timestamp == datetime(2000, 1, 1, 1, tzinfo=UTC)
 
 

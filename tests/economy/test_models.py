@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import blake2b
 from typing import Any
@@ -136,6 +137,52 @@ def test_the_schema_asks_for_what_the_prompt_asks_for_and_bounds_no_length(
 def test_the_schemas_that_models_get_are_the_ones_that_tapes_were_recorded_with() -> None:
     schemas = [schema_of(model) for model in (PolicyDecision, ValidationResult, StateUpdateDecision)]
     assert blake2b(msgspec.json.encode(schemas), digest_size=8).hexdigest() == "8d1adb0a02e1a3d2"
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**53), 2**53),
+    st.integers(-2, 2),
+    st.floats(),
+    st.floats(-1.0, 2.0),
+    st.text(max_size=12),
+    st.sampled_from(["x" * 500, "x" * 501, "y" * 2000, "y" * 2001, "agent", "2026-01-01T00:00:00Z", "2026-01-01", "1"]),
+    st.lists(st.integers(-2, 2), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.none(), max_size=2),
+)
+
+
+@given(st.data())
+def test_construction_accepts_what_decoding_accepts_and_makes_the_same_of_it(data: st.DataObject) -> None:
+    model, needed = data.draw(st.sampled_from(MODELS))
+    fields = sorted(field for field in model.__struct_fields__ if field not in {"agents", "global_state"})
+    changed = data.draw(st.dictionaries(st.sampled_from(fields), VALUES, min_size=1, max_size=2))
+    values = {**needed, **changed}
+    made: list[Any] = []
+    makes: list[Callable[[], Any]] = [
+        lambda: model(**values),
+        lambda: msgspec.convert(values, model),
+        lambda: msgspec.msgpack.decode(msgspec.msgpack.encode(values), type=model),
+    ]
+    for make in makes:
+        try:
+            made.append(make())
+        except ValueError:
+            made.append(None)
+    assert made[0] == made[1] == made[2]
+
+
+def test_a_chain_of_a_version_without_confidence_is_read_and_written_as_it_was() -> None:
+    old = msgspec.msgpack.encode(CHAIN)
+    chain = msgspec.msgpack.decode(old, type=LLMReasoningChain)
+    assert chain.confidence is None
+    assert msgspec.msgpack.encode(chain) == old
+    assert "confidence" in msgspec.to_builtins(msgspec.structs.replace(chain, confidence=0.5))
+
+
+def test_a_line_of_reasoning_has_its_confidence() -> None:
+    assert " confidence=0.85 reasoning=" in str(LLMReasoningChain(**CHAIN, confidence=0.85))
 
 
 def test_a_chain_is_one_line_whatever_stands_in_it() -> None:

@@ -41,6 +41,12 @@ def prompt_about(proposed: Action, state: GlobalState = STATE.global_state) -> s
     return engine_on(LOWERED)[0]._construct_state_update_prompt(proposed, state)
 
 
+def test_the_prompt_has_the_total_economic_value_below_the_rates() -> None:
+    state = msgspec.structs.replace(STATE.global_state, total_economic_value=1234.567)
+    lines = prompt_about(approved(), state).splitlines()
+    assert lines[lines.index("- Interest Rate: 2.5%") + 1] == "- Total Economic Value: 1234.57"
+
+
 async def test_a_valid_action_changes_the_rate_and_ends_the_turn() -> None:
     engine, _ = engine_on(LOWERED)
     new_state = await engine.run_turn([approved()])

@@ -91,6 +91,7 @@ def test_at_debug_the_log_has_the_reasoning_the_prompt_and_the_answer_without_se
     events = [json.loads(line) for line in logged.splitlines()]
     kinds = Counter(event["event"].partition(" ")[0] for event in events if event["level"] == "debug")
     assert kinds["llm_reasoning_chain"] == kinds["llm_exchange"] > 5
+    assert kinds["llm_prompt"] >= kinds["llm_exchange"]
     assert "[redacted]" in logged
     assert "Arvendia" not in logged
     assert '"debug"' not in Path("usual/log.jsonl").read_text()

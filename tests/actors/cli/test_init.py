@@ -91,7 +91,7 @@ def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism:
 @pytest.mark.long
 def test_an_example_runs_beside_its_data_and_names_its_runs_after_its_directory(prism: Prism) -> None:
     assert prism("init", "rates", "--example", "economy").code == 0
-    assert prism("run", "rates/prism.yaml", "--quiet").out == "5e509734a73457ecb4c74da287ad05dc\n"
+    assert prism("run", "rates/prism.yaml", "--quiet").out == "205753ce63f679e5b759ea0f0d089f74\n"
     assert "rates/data/us-macro-quarterly.csv" in Path("runs/rates-001/manifest.json").read_text()
     assert prism("backtest", "rates/prism.yaml", "--quiet").out == "runs/rates-backtest-001\n"
 
