@@ -7,6 +7,7 @@ from prism.expressions.closures import closure, expression_of
 from prism.expressions.fields import Field
 from prism.expressions.intervals import Box, Interval, Members, Truth, Words, possible, span, whole
 from prism.expressions.parser import DEPTH_MAX, LENGTH_MAX, parse
+from prism.expressions.search import BOXES_MAX, Search, find
 from prism.expressions.tree import Expression
 from prism.lazy import lazy_names
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from prism.expressions.vectors import vector
 
 __all__ = [
+    "BOXES_MAX",
     "DEPTH_MAX",
     "LENGTH_MAX",
     "Box",
@@ -22,10 +24,12 @@ __all__ = [
     "Field",
     "Interval",
     "Members",
+    "Search",
     "Truth",
     "Words",
     "closure",
     "expression_of",
+    "find",
     "parse",
     "possible",
     "span",

@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 from prism.errors import ExpressionError
 from prism.expressions.fields import guesses
 from prism.expressions.tree import (
+    MIRRORED,
     And,
     Arithmetic,
     Call,
@@ -149,7 +150,6 @@ def _member(node: Member, readers: Readers) -> Reader:
 # Comparisons
 
 _Compare = Callable[[Any, Any], bool]
-_MIRRORED: Final[dict[Ordering, Ordering]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def _differ(left: float, right: float) -> bool:
@@ -189,7 +189,7 @@ def _comparison(node: Comparison, readers: Readers) -> Reader:
         return _chain(node, readers)
     (left, right), (sign,) = node.operands, node.signs
     if isinstance(left, Number | Text):
-        left, right, sign = right, left, _MIRRORED[sign]
+        left, right, sign = right, left, MIRRORED[sign]
     if isinstance(left, Read) and isinstance(right, Number | Text):
         return _WITH_CONSTANT[sign](readers[left.field.name], right.value)
     first, second = _value(left, readers), _value(right, readers)
@@ -224,7 +224,7 @@ def _merged(parts: Sequence[Node]) -> Comparison | None:
 
 def _mirrored(node: Comparison) -> Comparison:
     """Return one comparison with its sides exchanged."""
-    return Comparison(node.operands[::-1], (_MIRRORED[node.signs[0]],))
+    return Comparison(node.operands[::-1], (MIRRORED[node.signs[0]],))
 
 
 def _chain(node: Comparison, readers: Readers) -> Reader:

@@ -12,6 +12,9 @@ from prism.expressions.fields import Field
 Ordering = Literal["<", "<=", ">", ">=", "==", "!="]
 """The sign of a comparison."""
 
+MIRRORED: Final[dict[Ordering, Ordering]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+"""The sign of the same comparison with its sides exchanged."""
+
 
 class Number(msgspec.Struct, frozen=True):
     """A number that is written out."""

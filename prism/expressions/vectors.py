@@ -117,20 +117,22 @@ _COMPARE: Final[dict[Ordering, Any]] = {
 
 
 def _comparison(node: Comparison, columns: _Columns) -> Array:
+    compare = _compared_texts if _is_text(node.operands[0]) else _compared
     values = [_value(operand, columns) for operand in node.operands]
-    return _all(
-        [_compared(left, sign, right) for left, sign, right in zip(values, node.signs, values[1:], strict=False)]
-    )
+    pairs = zip(values, node.signs, values[1:], strict=False)
+    return _all([compare(left, sign, right) for left, sign, right in pairs])
 
 
-def _compared(left: Any, sign: Ordering, right: Any) -> Array:
-    if _is_number(left):
-        return np.asarray(_COMPARE[sign](left, right))
+def _is_text(node: Node) -> bool:
+    return isinstance(node, Text) or (isinstance(node, Read) and node.field.kind == "text")
+
+
+def _compared(left: Array, sign: Ordering, right: Array) -> Array:
+    return np.asarray(_COMPARE[sign](left, right))
+
+
+def _compared_texts(left: Any, sign: Ordering, right: Any) -> Array:
     return np.asarray(left == right if sign == "==" else left != right, dtype=np.bool_)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == np.float64
 
 
 def _member(node: Member, columns: _Columns) -> Array:

@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "expressions.md"
 @pytest.mark.process
 def test_the_blocks_of_the_page_print_what_it_says(tmp_path: Path) -> None:
     given = examples(PAGE)
-    assert len(given) == 3
+    assert len(given) == 4
     assert printed([example.code for example in given], tmp_path) == [example.output for example in given]
 
 

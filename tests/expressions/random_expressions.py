@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import nextafter
 from typing import Any
 
 import numpy as np
@@ -182,7 +181,3 @@ def _box_around(field: Field, value: Any) -> st.SearchStrategy[Box]:
     return st.builds(
         lambda below, above: Interval(max(low, float(value) - below), min(high, float(value) + above)), widths, widths
     )
-
-
-def just_above(value: float) -> float:
-    return nextafter(value, float("inf"))

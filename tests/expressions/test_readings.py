@@ -130,6 +130,10 @@ def test_infinity_less_infinity_is_nan_and_compares_false() -> None:
     assert span(number(f"{huge} - {huge}"), {}).has_nan
 
 
+def test_a_comparison_of_numbers_without_fields_is_one_of_numbers() -> None:
+    assert vector(condition("abs(0) <= 0 and -min(1, 2) != 1"), {"x": np.zeros(2)}).tolist() == [True, True]
+
+
 def test_ints_are_floats_in_arithmetic() -> None:
     found, _ = value_of(number("n / 2"), n=3)
     assert found == 1.5

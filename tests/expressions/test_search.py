@@ -1,0 +1,160 @@
+"""Values with which conditions hold, or the proof that there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.expressions import BOXES_MAX, Expression, Field, Search, closure, find, parse
+from prism.expressions.closures import Reader
+
+GRID = {
+    "a": Field(name="a", kind="int", low=0, high=2),
+    "b": Field(name="b", kind="int", low=0, high=2),
+    "c": Field(name="c", kind="int", low=-1, high=1),
+    "on": Field(name="on", kind="bool"),
+    "state": Field(name="state", kind="text", values=("x", "y")),
+    "mood": Field(name="mood", kind="text", values=("y", "z")),
+    "tags": Field(name="tags", kind="texts", values=("x", "y")),
+}
+VALUES: dict[str, list[Any]] = {
+    "a": [0, 1, 2],
+    "b": [0, 1, 2],
+    "c": [-1, 0, 1],
+    "on": [False, True],
+    "state": ["x", "y"],
+    "mood": ["y", "z"],
+    "tags": [(), ("x",), ("y",), ("x", "y")],
+}
+REAL = {name: Field(name=name, kind="float", low=0, high=1) for name in ("low", "middle", "high", "relevance")}
+OPEN = {
+    **{name: Field(name=name, kind="text") for name in ("city", "home", "work")},
+    "places": Field(name="places", kind="texts"),
+}
+
+
+def every_value(names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Every combination of the values of these fields."""
+    for values in product(*(VALUES[name] for name in names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def function(expression: Expression) -> Callable[[dict[str, Any]], Any]:
+    """The expression as a function of values by name."""
+
+    def reader(name: str) -> Reader:
+        return lambda values, _: values[name]
+
+    made = closure(expression, {name: reader(name) for name in expression.fields})
+    return lambda values: made(values, None)
+
+
+numbers = st.recursive(
+    st.sampled_from(["a", "b", "c", "0", "1", "2", "1.5"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/"]), inner).map(lambda parts: f"({' '.join(parts)})"),
+        st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(lambda p: f"{p[0]}({p[1]}, {p[2]})"),
+        inner.map(lambda part: f"abs({part})"),
+    ),
+    max_leaves=3,
+)
+signs = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
+atoms = st.one_of(
+    st.tuples(numbers, signs, numbers).map(" ".join),
+    st.tuples(numbers, signs, numbers, signs, numbers).map(" ".join),
+    st.sampled_from(["on", "state == 'x'", "state != mood", "state == mood", "mood in ['z']", "state not in ['x']"]),
+    st.sampled_from(["state in tags", "'x' in tags", "'y' not in tags", "'x' == 'y'", "'x' in ['x']", "true"]),
+)
+conditions = st.recursive(
+    atoms,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["and", "or", "==", "!="]), inner).map(
+            lambda p: f"(({p[0]}) {p[1]} ({p[2]}))"
+        ),
+        inner.map(lambda part: f"(not ({part}))"),
+    ),
+    max_leaves=4,
+).map(lambda text: parse(text, GRID))
+
+
+@given(st.lists(conditions, max_size=3), st.lists(conditions, max_size=3))
+def test_a_search_finds_values_exactly_where_a_grid_has_them(holds: list[Expression], fails: list[Expression]) -> None:
+    names = tuple(dict.fromkeys(name for each in (*holds, *fails) for name in each.fields))
+    found = find(holds, fails, boxes=20_000)
+    true, false = [function(each) for each in holds], [function(each) for each in fails]
+
+    def is_wanted(values: Mapping[str, Any]) -> bool:
+        return all(each(dict(values)) for each in true) and not any(each(dict(values)) for each in false)
+
+    assert found.is_decided
+    assert (found.values is not None) == any(map(is_wanted, every_value(names)))
+    if found.values is not None:
+        assert found.values.keys() == set(names)
+        assert all(found.values[name] in VALUES[name] for name in names)
+        assert is_wanted(found.values)
+
+
+def search(holds: str, fails: str = "", boxes: int = BOXES_MAX) -> Search:
+    fields = {**REAL, **OPEN, "n": Field(name="n", kind="int", low=0, high=3), "x": Field(name="x", kind="float")}
+    parsed = [[parse(text, fields) for text in texts.split("; ") if text] for texts in (holds, fails)]
+    return find(*parsed, boxes=boxes)
+
+
+@pytest.mark.parametrize(
+    ("holds", "fails"),
+    [
+        ("", "relevance <= low; low < relevance < high; relevance >= high"),
+        ("low <= middle; middle <= high; high < relevance", "relevance > low"),
+        ("low < middle; middle < high; high < low", ""),
+        ("low < middle; middle == high; high == low", ""),
+        ("0.3 < low < 0.3000000000000001; middle == low; middle < 0.3", ""),
+        ("relevance > 1", ""),
+        ("0 < n; n < 1", ""),
+        ("n > low; n <= 0", ""),
+        ("n / n == 0; n < 0.5", ""),
+        ("low + middle > 0.5", "low + middle >= 0.5"),
+        ("low + middle > 3", ""),
+        ("abs(x) < 0", ""),
+        ("max(low, middle) < 0.5; middle * 1 > 0.5", ""),
+        ("city == home; home == work; city != work", ""),
+        ("city in places; city == 'rome'; 'rome' not in places", ""),
+        ("city == 'rome' and city == 'oslo'", ""),
+    ],
+)
+def test_what_is_impossible_is_proved(holds: str, fails: str) -> None:
+    assert search(holds, fails).is_impossible
+
+
+@pytest.mark.parametrize(
+    ("holds", "fails", "values"),
+    [
+        ("low < relevance < high", "", {"low": 0.5, "relevance": 0.8, "high": 0.9}),
+        ("relevance > 0.3", "relevance > 0.31", None),
+        ("x > 1e300", "", None),
+        ("0 < x < 1e-300", "", None),
+        ("low < middle; middle < high; high < relevance", "", None),
+        ("low * middle == 0.25; low > 0.4", "", {"low": 0.5, "middle": 0.5}),
+        ("n == low; low > 0", "", {"n": 1, "low": 1.0}),
+        ("n / low > 100", "", None),
+        ("city != 'rome'; home != 'rome'; city != home; work == home", "", None),
+        ("city not in places; 'rome' in places", "", None),
+    ],
+)
+def test_what_is_possible_is_shown_by_values(holds: str, fails: str, values: dict[str, Any] | None) -> None:
+    found = search(holds, fails)
+    assert found.values is not None
+    assert values is None or found.values == values
+
+
+def test_a_search_that_reaches_its_limit_says_so() -> None:
+    found = search("(low + middle) * high < low * high + middle * high - 1e-9", boxes=50)
+    assert (found.values, found.is_decided, found.is_impossible) == (None, False, False)
+
+
+def test_without_conditions_anything_will_do() -> None:
+    assert find([]) == Search(values={}, is_decided=True)
