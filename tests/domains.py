@@ -1,31 +1,23 @@
-"""A domain of traffic lights only: the runtime runs it, so the runtime knows neither people nor posts."""
+"""The traffic lights of `prism init --template domain`, with faults and hooks: the runtime runs any domain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from enum import StrEnum, unique
-from functools import partial
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
-from prism.agents import MOVED, Question, Source, StatefulAgent, Trigger, Update
-from prism.columns import Column, Columns, pack
-from prism.domain import World
+from msgspec.structs import replace
+
+from junction import domain, world
+from junction.chart import CHART
+from junction.light import Light, TrafficLight
+from junction.settings import Settings
+from prism.agents import Trigger, Update
 from prism.llm.port import LanguageModel
-from prism.statechart import Oracle, Statechart, Transition
+from prism.statechart import Oracle, Statechart
 
+__all__ = ["Crossing", "GreenWave", "Light", "TrafficDomain", "TrafficLight", "traffic_chart"]
 
-@unique
-class Light(StrEnum):
-    RED = "red"
-    GREEN = "green"
-    AMBER = "amber"
-
-
-class TrafficLight(StatefulAgent[Light]):
-    states: ClassVar[type[Light]] = Light
-
-    def effect(self) -> int:
-        return self.tick
+Hook = Callable[[TrafficLight, Any], Any]
 
 
 class GreenWave(Oracle[Any]):
@@ -35,81 +27,45 @@ class GreenWave(Oracle[Any]):
         return Light.GREEN
 
 
-Hook = Callable[[TrafficLight, Any], Any]
-
-
 def note_nothing(light: TrafficLight, context: Any) -> None:
     """Do nothing: an action without a fault."""
 
 
 def traffic_chart(action: Hook = note_nothing, guard: Hook = lambda *_: True) -> Statechart[Light]:
-    """Return the chart: red, green, amber; after amber the choice is ambiguous, to stop or to continue."""
-    amber = partial(Transition, "clock", Light.AMBER, action=action, guard=lambda *_: True, oracle=True)
+    """Return the template's chart with an action in each row, and with another guard where a red light turns."""
+    rows = [replace(row, action=action) for row in CHART.transitions]
     return Statechart(
         states=Light,
         initial=Light.RED,
-        transitions=(
-            Transition("clock", Light.RED, Light.GREEN, guard=guard, action=action),
-            Transition("clock", Light.GREEN, Light.AMBER, action=action),
-            amber(Light.RED),
-            amber(Light.GREEN),
-        ),
+        transitions=[replace(row, guard=guard) if row.source == Light.RED else row for row in rows],
     )
 
 
-class Crossing(World):
-    """The world: a clock that ticks for every light that neither deliberates nor is quarantined."""
+class Crossing(world.Crossing):
+    """The template's world: a clock for every light that neither deliberates nor is quarantined; it keeps updates."""
 
     def __init__(self, size: int) -> None:
-        self.lights = [Light.RED] * size
-        self.quiet: set[int] = set()
+        super().__init__(Settings(lights=size, arrivals=0.0), seed=0)
         self.updates: list[Update[int]] = []
 
     def triggers(self, tick: int) -> list[Trigger[int]]:
-        return [Trigger(tick, number, "clock", tick) for number in range(len(self.lights)) if number not in self.quiet]
+        return [replace(trigger, context=tick) for trigger in super().triggers(tick)]
 
     def apply(self, update: Update[int]) -> None:
         self.updates.append(update)
-        if update.source in MOVED:
-            self.lights[update.agent] = Light(update.to_state)
-        if update.source == Source.QUARANTINE:
-            self.quiet.add(update.agent)
-        else:
-            self.quiet.discard(update.agent)
-
-    def deliberates(self, question: Question[int]) -> None:
-        self.quiet.add(question.agent)
+        super().apply(update)
 
     def totals(self) -> dict[str, Any]:
         return {"lights": len(self.lights)}
 
-    def columns(self) -> Iterator[Column]:
-        yield from pack("lights", self.lights)
-        yield from pack("quiet", sorted(self.quiet))
 
-    def restore(self, columns: Columns) -> None:
-        self.lights = columns.values("lights", Light)
-        self.quiet = set(columns.values("quiet", int))
-
-
-class TrafficDomain:
-    """Some lights, their chart and their crossing."""
-
-    context_type: Any = int
-    effect_type: Any = int
-    priority = 0
-    checkpoint_every_ticks = 10
+class TrafficDomain(domain.TrafficDomain):
+    """The template's domain, of lights that turn at every tick."""
 
     def __init__(self, size: int = 3, chart: Statechart[Light] | None = None) -> None:
-        self.size = size
+        super().__init__(Settings(lights=size), seed=0)
         self.chart = chart or traffic_chart()
-        self.world = Crossing(size)
-
-    def agent(self, agent_id: int) -> TrafficLight:
-        return TrafficLight(agent_id, self.world.lights[agent_id])
-
-    def asker(self, question: Question[int]) -> TrafficLight:
-        return TrafficLight(question.agent, Light(question.state), tick=question.tick)
+        self.world: Crossing = Crossing(size)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         return GreenWave()

@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own, outside the project; and what `make` says where it cannot make one."""
+"""The wheel in an environment of its own, also with a domain of one's own; and what `make` says where there is none."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from actors.core.errors import JournalError
+from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 
 DEFAULT, ECONOMY = "2019a7be3e8eefbcd2f7bd2e5e476c24", "205753ce63f679e5b759ea0f0d089f74"
@@ -64,6 +67,46 @@ def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(install
     for name in shipped():
         prism("init", f"all/{name}", "--example", name)
         prism("validate", f"all/{name}/prism.yaml")
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_domain_of_its_own_is_installed_killed_resumed_and_replayed_to_its_digest(
+    installed: Path, tmp_path: Path
+) -> None:
+    def prism(*arguments: str) -> str:
+        ended = run(installed, *arguments, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    prism("init", "--template", "domain", "two-roads")
+    build = (*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", tmp_path)
+    assert run(*build, tmp_path / "two-roads", cwd=tmp_path).returncode == 0
+    (wheel,) = tmp_path.glob("two_roads-*.whl")
+    install = (*PIP, "--python", str(installed.parent / "python"), "install", "--no-deps", "--no-index")
+    assert run(*install, wheel, cwd=tmp_path).returncode == 0
+    (tmp_path / "two-roads" / "two_roads").rename(tmp_path / "gone")  # what runs now is the installed package
+
+    by_name = ("run", "two-roads/config.yaml", "--quiet", "--set", "simulation.domain=two_roads", "--ticks", "300")
+    whole = prism(*by_name, "--out", "whole")
+    slow = [str(installed), *by_name, "--out", "killed", "--set", "run.tick_s=0.05"]
+    with subprocess.Popen(slow, cwd=tmp_path, env=OUTSIDE) as process:
+        while process.poll() is None and ticks_in(tmp_path / "killed") < 30:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        process.kill()
+    assert 30 <= ticks_in(tmp_path / "killed") < 300
+    assert prism("resume", "killed", "--quiet", "--accept-settings", "--set", "run.tick_s=0") == whole
+    assert prism("replay", "killed", "--quiet") == whole
+    assert "BAD" not in prism("verify", "killed", "--quiet")
+
+
+def ticks_in(directory: Path) -> int:
+    """The whole ticks of a run under way."""
+    try:
+        return whole_ticks(directory)[0]
+    except (OSError, JournalError):
+        return 0
 
 
 def shipped() -> list[str]:

@@ -1,14 +1,17 @@
-"""`prism init`: a configuration to start from."""
+"""`prism init`: a configuration to start from, or a package with a domain of one's own."""
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
+from keyword import iskeyword
 from pathlib import Path
 
 import click
 
 from actors.cli.templates import TEMPLATES
 from actors.core.errors import RunDirectoryError
-from actors.factory.shipped import FILE_NAME, Example, examples
+from actors.factory.shipped import FILE_NAME, TEMPLATE_CONFIG, TEMPLATE_PACKAGE, Example, examples, template_files
 
 
 @click.command()
@@ -20,28 +23,56 @@ from actors.factory.shipped import FILE_NAME, Example, examples
     f"  [default: {next(iter(TEMPLATES))}]",
 )
 @click.option("--example", metavar="NAME", help="Write a configuration that comes with PRISM, and its data files.")
+@click.option(
+    "--template",
+    type=click.Choice(["domain"]),
+    help="Write a package instead: a domain of your own, with a chart, a world, an oracle, tests, a notebook.",
+)
 @click.option("--list", "lists", is_flag=True, help="List the configurations that come with PRISM, and write nothing.")
-def init(directory: Path | None, domain: str | None, example: str | None, *, lists: bool) -> None:
+def init(directory: Path | None, domain: str | None, example: str | None, template: str | None, *, lists: bool) -> None:
     """Write DIR/prism.yaml: every setting with its value, its range and what it means.
 
     It runs as it is, without a server. With --example it is a short configuration that comes with PRISM instead, beside
-    the data files it needs. DIR is the name of the example or the domain if it is not given. Existing files are left
-    alone.
+    the data files it needs. With --template domain it is an installable package with the name of DIR, to change into a
+    domain of your own. DIR is the name of the example, the domain or the package if it is not given. Existing files are
+    left alone.
     """
     if lists:
         click.echo(_list())
         return
-    if domain is not None and example is not None:
-        raise click.UsageError("--domain and --example exclude each other: an example has its domain")
+    if sum(chosen is not None for chosen in (domain, example, template)) > 1:
+        raise click.UsageError("--domain, --example and --template exclude each other: each has its own domain")
+    if template is not None:
+        target = directory or Path(TEMPLATE_PACKAGE)
+        _write_files(target, template_files(target, _package_name(target)), target / TEMPLATE_CONFIG)
+        return
     name = example or domain or next(iter(TEMPLATES))
     target = directory or Path(name)
     if example is None:
         files = {target / FILE_NAME: TEMPLATES[name].text().encode()}
     else:
         files = _example(example).files(target)
+    _write_files(target, files, target / FILE_NAME)
+
+
+def _write_files(target: Path, files: dict[Path, bytes], config: Path) -> None:
     _write(target, files)
     click.echo("\n".join(f"wrote {path}" for path in files))
-    click.echo(f"next: prism run {target / FILE_NAME}")
+    click.echo(f"next: prism run {config}")
+
+
+def _package_name(directory: Path) -> str:
+    """Return the name of a package for a directory.
+
+    Raises:
+        click.UsageError: no package can have it, or another module has it.
+    """
+    name = directory.resolve().name.lower().replace("-", "_")
+    if not name.isidentifier() or not name.isascii() or iskeyword(name):
+        raise click.UsageError(f"DIR names the package: expected letters, digits, - and _, got {directory.name!r}")
+    if name in sys.stdlib_module_names or (name != TEMPLATE_PACKAGE and find_spec(name) is not None):
+        raise click.UsageError(f"DIR names the package: there is a module {name!r} already")
+    return name
 
 
 def _example(name: str) -> Example:

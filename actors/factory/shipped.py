@@ -1,4 +1,4 @@
-"""The configurations that come with PRISM, and their data files."""
+"""The configurations that come with PRISM with their data files, and the template of a domain of one's own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ PACKAGE = Path(__file__).parents[1]
 FOLDER = "configs"
 FILE_NAME = "prism.yaml"
 """The name of a configuration in a directory of its own."""
+TEMPLATES = "templates"
+TEMPLATE_CONFIG = "config.yaml"
+TEMPLATE_PACKAGE = "junction"
+"""The name of the package in the template; a copy of the template has another."""
 _DATA = re.compile(rf"\b{FOLDER}/([\w./-]+\.(?:csv|tsv|txt|json|graphml)(?:\.gz)?)\b")
 
 
@@ -57,6 +61,28 @@ def examples() -> dict[str, Example]:
     """Return every configuration that comes with PRISM by its name, `default` first."""
     paths = sorted((shipped_root() / FOLDER).glob("*.yaml"), key=lambda path: (path.stem != "default", path.stem))
     return {path.stem: Example(name=path.stem, path=path) for path in paths}
+
+
+def template_files(directory: Path, package: str) -> dict[Path, bytes]:
+    """Return the files of a package with a domain of one's own: `{path: content}`, the configuration first.
+
+    Args:
+        directory: where they will be.
+        package: the name of the package, a Python identifier.
+    """
+    root = shipped_root() / TEMPLATES / "domain"
+    sources = [path for path in sorted(root.rglob("*")) if path.is_file() and _is_source(path.relative_to(root))]
+    sources.sort(key=lambda path: path.name != TEMPLATE_CONFIG)
+    files = {}
+    for source in sources:
+        name = source.relative_to(root).as_posix().replace(TEMPLATE_PACKAGE, package)
+        files[directory / name] = source.read_bytes().replace(TEMPLATE_PACKAGE.encode(), package.encode())
+    return files
+
+
+def _is_source(path: Path) -> bool:
+    """Return whether a file is one of the template, and none that a tool has left there."""
+    return not any(part.startswith((".", "__pycache__")) for part in path.parts)
 
 
 def find_shipped(name: str) -> Path | None:

@@ -32,7 +32,7 @@ class Deaf(Crossing):
 
     def apply(self, update: Update[int]) -> None:
         super().apply(update)
-        self.quiet.discard(update.agent)
+        self.away.pop(update.agent, None)
 
 
 def test_crashes_are_forgiven_up_to_the_limit_within_the_period() -> None:

@@ -1,0 +1,1 @@
+"""Traffic lights: a domain for PRISM."""
