@@ -104,7 +104,8 @@ class _Fields:
             return False
         try:
             msgspec.convert(values, self._unchecked)
-        except msgspec.ValidationError:
+        # Where a mapping may stand, msgspec looks for the keys of any object that it does not know.
+        except (msgspec.ValidationError, AttributeError):
             return False
         return all(_are_items(values[index], classes) for index, classes in self._items)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from prism.checked import field_types
 from prism.config import Config
-from prism.config.attributes import PLACE, Value
+from prism.config.attributes import PLACE, TRAITS, Value
 from prism.config.model import ColumnsConfig, PopulationConfig
 from prism.domain import Domain
 from prism.social.attributes import described, drawn_attributes
@@ -56,12 +56,13 @@ def lines_of_people(config: PopulationConfig, personas: Sequence[Persona]) -> It
         yield f"{PLACE}.{name}: {declaration.expected}; {len(values):,} people: {described(values)}"
     for name in field_types(ColumnsConfig):
         if getattr(config.columns, name) is not None:
-            given: list[Value] = [getattr(persona, name) for persona in personas]
+            given: list[Value] = [getattr(persona.traits if name in TRAITS else persona, name) for persona in personas]
             yield f"population.columns.{name}: {len(given):,} people: {described(given)}"
 
 
 def _given_line(name: str, column: str, profiles: Sequence[Profile]) -> str:
     given: list[Value] = [profile.given[name] for profile in profiles if name in profile.given]
     blank = len(profiles) - len(given)
-    others = f"; {blank:,} without a value: drawn" if blank else ""
+    instead = "0" if name in TRAITS else "drawn"
+    others = f"; {blank:,} without a value: {instead}" if blank else ""
     return f"population.columns.{name}: column {column} of {len(profiles):,} profiles: {described(given)}{others}"

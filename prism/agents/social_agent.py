@@ -12,7 +12,8 @@ from prism.agents.stateful import StatefulAgent, whole
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config.attributes import Value
 from prism.quoting import shown
-from prism.rng import Draw, pick, uniform
+from prism.rng import Draw, uniform
+from prism.social.intentions import DEFAULT_INTENTIONS, Intentions
 from prism.social.persona import Persona
 from prism.social.post import PostView
 from prism.statechart import AgentState
@@ -20,13 +21,8 @@ from prism.statechart import AgentState
 RELEVANCE_WEIGHTS: Final = {"topic_match": 0.2, "followed": 0.05, "popularity": 0.15, "appeal": 0.6}
 """The weight of each part of a view in its relevance; they add up to 1. Uncalibrated."""
 
-INTENTIONS: Final = (("like", 0.65), ("reshare", 0.2), ("reply", 0.15))
-"""The actions of a convinced person, and their probabilities. Uncalibrated."""
-
 _COMPOSING: Final = AgentState.COMPOSING
 _TOPIC, _FOLLOWED, _POPULARITY, _APPEAL = RELEVANCE_WEIGHTS.values()
-_ACTIONS: Final = tuple(name for name, _ in INTENTIONS)
-_ACTION_WEIGHTS: Final = tuple(weight for _, weight in INTENTIONS)
 ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
 
 
@@ -41,13 +37,14 @@ class SocialAgent(StatefulAgent[AgentState]):
         pending_action: the action of a composing person once the text is done: like, reply or reshare.
         seed: the run's seed.
         told: the attributes that a model is told, each with the name that it is told; none: all, by their own names.
+        intentions: the actions of a convinced person.
 
     Raises:
         TypeError: the state is not an AgentState, or another value is of a wrong class.
         ValueError: a threshold or count is not a number, or is out of its range.
     """
 
-    __slots__ = ("_timeout_threshold", "pending_action", "persona", "seed", "told")
+    __slots__ = ("_timeout_threshold", "intentions", "pending_action", "persona", "seed", "told")
 
     states: ClassVar[type[AgentState]] = AgentState
 
@@ -61,6 +58,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         pending_action: str | None = None,
         seed: int = 0,
         told: Mapping[str, str] | None = None,
+        intentions: Intentions = DEFAULT_INTENTIONS,
         state: AgentState = AgentState.IDLE,
         tick: int = 0,
         ticks_in_state: int = 0,
@@ -84,6 +82,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         self.pending_action = pending_action
         self.seed = whole("seed", seed, least=None)
         self.told = told
+        self.intentions = intentions
 
     @property
     def timeout_threshold(self) -> int:
@@ -113,6 +112,31 @@ class SocialAgent(StatefulAgent[AgentState]):
     def attributes(self) -> Mapping[str, Value]:
         """The person's own attributes by name, in the order of the configuration."""
         return MappingProxyType(self.persona.attributes)
+
+    @property
+    def openness(self) -> float:
+        """Openness to experience: conventional to curious, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.openness
+
+    @property
+    def conscientiousness(self) -> float:
+        """Conscientiousness: spontaneous to orderly, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.conscientiousness
+
+    @property
+    def extraversion(self) -> float:
+        """Extraversion: reserved to outgoing, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.extraversion
+
+    @property
+    def agreeableness(self) -> float:
+        """Agreeableness: blunt to warm, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.agreeableness
+
+    @property
+    def neuroticism(self) -> float:
+        """Neuroticism: calm to anxious, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.neuroticism
 
     @property
     def facts(self) -> Mapping[str, Value]:
@@ -146,10 +170,9 @@ class SocialAgent(StatefulAgent[AgentState]):
         return self.relevance(view) >= self.persona.engagement_threshold
 
     def intend(self) -> None:
-        """Draw the action that a convinced person takes on a post."""
-        self.pending_action = _ACTIONS[
-            pick(_ACTION_WEIGHTS, uniform(self.seed, self.agent_id, self._tick, Draw.INTENTION))
-        ]
+        """Draw the action that a convinced person takes on a post, by the person's traits."""
+        unit = uniform(self.seed, self.agent_id, self._tick, Draw.INTENTION)
+        self.pending_action = self.intentions.drawn(self.persona.traits, unit)
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
         """Return the post's id."""

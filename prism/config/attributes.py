@@ -5,7 +5,8 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Final, Literal
+from numbers import Real
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -19,7 +20,9 @@ from prism.expectations import found
 NUMBER_MAX: Final = 10**15
 """The largest number in an attribute, and without its sign the smallest: each int up to it is a float, too."""
 PLACE: Final = "population.attributes"
+WEIGHTS: Final = "oracle.choice.attributes"
 NAME_LENGTH_MAX: Final = 60
+WEIGHT_MAX: Final = 100.0
 
 TRAITS: Final = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
 """The five traits of personality, which every person has."""
@@ -225,6 +228,32 @@ def attributes_of(given: object) -> dict[str, AttributeConfig]:
     if not isinstance(given, Mapping):
         raise _refused("", f"expected a mapping of names to declarations, got {found(given)}")
     return {_name(name): _declaration(str(name), value) for name, value in given.items()}
+
+
+def weights_of(given: object) -> dict[str, float | dict[str, float]]:
+    """Return the weights of attributes in a mapping: a number, or for a text a number for each of its values.
+
+    Raises:
+        SettingError: one of them is no weight; its key begins with the attribute's name.
+    """
+    if not isinstance(given, Mapping):
+        raise _refused("", f"expected a mapping of names to weights, got {found(given)}")
+    weights: dict[str, float | dict[str, float]] = {}
+    for name, weight in given.items():
+        if isinstance(weight, Mapping):
+            place = join("", str(name))
+            weights[str(name)] = {
+                str(value): _weight(inner, join(place, str(value))) for value, inner in weight.items()
+            }
+        else:
+            weights[str(name)] = _weight(weight, join("", str(name)))
+    return weights
+
+
+def _weight(value: Any, place: str) -> float:
+    if not isinstance(value, bool) and isinstance(value, Real) and abs(value) <= WEIGHT_MAX:  # type: ignore[operator]
+        return float(value)
+    raise _refused(place, f"expected float {-WEIGHT_MAX:g} to {WEIGHT_MAX:g}, got {found(value)}")
 
 
 def _name(name: object) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from itertools import chain
 
 import msgspec
 
 from prism.checked import field_types
 from prism.clock import SimulatedClock
-from prism.config.attributes import PLACE
+from prism.config.attributes import PLACE, TRAITS, WEIGHTS, AttributeConfig
 from prism.config.domain_settings import places_of
 from prism.config.graph_fit import find_misfit
 from prism.config.model import (
@@ -68,6 +69,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _graph_conflicts(population) if simulation.domain == "social" else (),
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
             _method_conflicts(simulation, llm),
+            _choice_conflicts(population, oracle),
             _oracle_conflicts(oracle, run),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
@@ -155,6 +157,34 @@ def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
                 problem="has no values: expected a profile file in population.profiles, or a way to draw them: "
                 f"{declaration.ways}",
             )
+
+
+def _choice_conflicts(population: PopulationConfig, oracle: OracleConfig) -> Iterator[Conflict]:
+    """Yield the weights of attributes that people do not have, or that are of another type."""
+    declared = population.attributes
+    for name, weight in oracle.choice.attributes.items():
+        key = f"{WEIGHTS}.{name}"
+        if name not in declared:
+            elsewhere = f"; did you mean oracle.choice.{name}?" if name in TRAITS else ""
+            close = get_close_matches(name, declared, n=1)
+            meant = elsewhere or (f"; did you mean {close[0]}?" if close else "")
+            there = ", ".join(declared) or "none"
+            problem = f"no such attribute{meant}; population.attributes has: {there}"
+            yield Conflict(keys=(key, PLACE), problem=problem)
+            continue
+        problem = _weight_problem(declared[name], weight)
+        if problem:
+            yield Conflict(keys=(key, f"{PLACE}.{name}"), problem=problem)
+
+
+def _weight_problem(declared: AttributeConfig, weight: float | dict[str, float]) -> str:
+    """Return the reason why a weight does not fit an attribute; empty if it does."""
+    if declared.type != "text":
+        return f"expected one weight for type {declared.type}, got a mapping" if isinstance(weight, dict) else ""
+    if not isinstance(weight, dict):
+        return f"expected a weight for each text, as in {{north: 0.2}}, got {weight:g}"
+    unknown = next((value for value in weight if declared.values and value not in declared.values), None)
+    return "" if unknown is None else f"expected weights of {', '.join(declared.values)}, got {unknown!r}"
 
 
 def _graph_conflicts(population: PopulationConfig) -> Iterator[Conflict]:

@@ -1,12 +1,9 @@
 """The loader: settings from several places become one checked `Config`.
 
 The order is: defaults, then YAML, then the environment, then `--set`. A later value replaces a setting as a whole,
-lists included; only an attribute of people can be set alone, and the others stay. A replaced value is not checked, but
-an unknown key is an error anywhere. Each value remembers where it was set, so that an error can name the place. An
-empty section (`population:`) keeps its defaults, as in a file whose keys are all commented out.
-
-The settings of a domain of its own, below `domain`, are any as long as their type is not known: a pure function cannot
-ask the domain's module. `actors.read_config` asks it, and loads once more with the type.
+lists included; only an attribute of people, or its weight, can be set alone, and the others stay. A replaced value is
+not checked, but an unknown key is an error anywhere. Each value remembers where it was set, so that an error can name
+the place. An empty section (`population:`) keeps its defaults, as in a file whose keys are all commented out.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from typing import Any
 import msgspec
 
 from prism.checked import field_types
-from prism.config.attributes import PLACE
+from prism.config.attributes import PLACE, WEIGHTS
 from prism.config.config import Config
 from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_value, without_lines
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
@@ -30,7 +27,7 @@ from prism.expectations import found
 ENVIRONMENT_PREFIX = "PRISM_"
 OVERRIDE_SOURCE = "--set"
 MAPPING_SOURCE = "overrides"
-DECLARATIONS = (PLACE, DOMAIN)
+DECLARATIONS = (PLACE, WEIGHTS, DOMAIN)
 """Settings whose keys the user names. One of them can be set alone, and the others stay."""
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 

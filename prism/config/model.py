@@ -6,13 +6,15 @@ rates, inflation, growth and unemployment are in percent; a point is a percentag
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from prism.config.attributes import PLACE, AttributeConfig, attributes_of
+from prism.config.attributes import PLACE, TRAITS, AttributeConfig, attributes_of, weights_of
+from prism.config.document import join
 from prism.config.requests import REQUEST_SETTINGS, as_texts, refusal_of, untaken
 from prism.config.section import Section
 from prism.errors import SettingError
@@ -105,14 +107,58 @@ class ColumnsConfig(Section, frozen=True, kw_only=True):
         Column, Meta(description="relevance from which posts are acted on, at least the engagement threshold")
     ] = None
     activity: Annotated[Column, Meta(description="probability that the person is online in a round, 0 to 1")] = None
+    openness: Annotated[Column, Meta(description="trait from -1, conventional, to 1, curious; a blank is 0")] = None
+    conscientiousness: Annotated[
+        Column, Meta(description="trait from -1, spontaneous, to 1, orderly; a blank is 0")
+    ] = None
+    extraversion: Annotated[Column, Meta(description="trait from -1, reserved, to 1, outgoing; a blank is 0")] = None
+    agreeableness: Annotated[Column, Meta(description="trait from -1, blunt, to 1, warm; a blank is 0")] = None
+    neuroticism: Annotated[Column, Meta(description="trait from -1, calm, to 1, anxious; a blank is 0")] = None
 
     @classmethod
-    def holding(cls, name: str) -> AttributeConfig:  # noqa: ARG003  # all have one range
+    def holding(cls, name: str) -> AttributeConfig:
         """Return the type and range of the values in one of these columns."""
-        return _SHARE_COLUMN
+        return _TRAIT if name in TRAITS else _SHARE
 
 
-_SHARE_COLUMN = AttributeConfig(type="float", min=0.0, max=1.0)
+_SHARE = AttributeConfig(type="float", min=0.0, max=1.0)
+_TRAIT = AttributeConfig(type="float", min=-1.0, max=1.0)
+
+ACTIONS = ("like", "reshare", "reply")
+Weight = Annotated[float, Meta(ge=-100.0, le=100.0)]
+ByAction = dict[Literal["like", "reshare", "reply"], Weight]
+
+
+class IntentionsConfig(Section, frozen=True, kw_only=True):
+    """The traits in what a convinced person does: each raises the log of an action's weight. UNCALIBRATED."""
+
+    openness: Annotated[ByAction, Meta(description="weights of openness, by action")] = msgspec.field(
+        default_factory=dict
+    )
+    conscientiousness: Annotated[ByAction, Meta(description="weights of conscientiousness, by action")] = msgspec.field(
+        default_factory=dict
+    )
+    extraversion: Annotated[ByAction, Meta(description="weights of extraversion, by action")] = msgspec.field(
+        default_factory=dict
+    )
+    agreeableness: Annotated[ByAction, Meta(description="weights of agreeableness, by action")] = msgspec.field(
+        default_factory=dict
+    )
+    neuroticism: Annotated[ByAction, Meta(description="weights of neuroticism, by action")] = msgspec.field(
+        default_factory=dict
+    )
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        unknown = next((key for key in value if key not in ACTIONS), None) if isinstance(value, Mapping) else None
+        if unknown is not None:
+            raise cls.refused(join(name, str(unknown)), f"expected one of the actions: {', '.join(ACTIONS)}")
+        return super().taken(name, value)
 
 
 class PopulationConfig(Section, frozen=True, kw_only=True):
@@ -150,6 +196,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         ),
     ] = msgspec.field(default_factory=dict)
     columns: ColumnsConfig = ColumnsConfig()
+    intentions: IntentionsConfig = IntentionsConfig()
     activity: ActivityConfig = ActivityConfig()
     graph: GraphConfig = GraphConfig()
 
@@ -236,6 +283,33 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
         float,
         Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen; it lowers the utility"),
     ] = 0.6
+    openness: Annotated[Weight, Meta(description="weight of the person's openness")] = 0.0
+    conscientiousness: Annotated[Weight, Meta(description="weight of the person's conscientiousness")] = 0.0
+    extraversion: Annotated[Weight, Meta(description="weight of the person's extraversion")] = 0.0
+    agreeableness: Annotated[Weight, Meta(description="weight of the person's agreeableness")] = 0.0
+    neuroticism: Annotated[Weight, Meta(description="weight of the person's neuroticism")] = 0.0
+    attributes: Annotated[
+        dict[str, Weight | dict[str, Weight]],
+        Meta(description="weights of people's own attributes; of a text one for each value: {region: {north: 0.2}}"),
+    ] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.taken("attributes", self.attributes)
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        if name != "attributes":
+            return super().taken(name, value)
+        try:
+            return weights_of(value)
+        except SettingError as error:
+            raise cls.refused(f"attributes.{error.key}".rstrip("."), error.problem) from None
 
 
 class OracleConfig(Section, frozen=True, kw_only=True):

@@ -6,6 +6,9 @@ with V_scrolling = 0 as the reference and, for an option that engages,
 
     V_j = b_j + b_topic * topic_match + b_tie * followed + b_activity * activity
               + b_popularity * popularity (liking and resharing only) - b_fatigue * fatigue
+              + sum over traits and own attributes of b_k * x_k
+
+where x_k is a number, 1 or 0 of a bool, and for a text b_k is the weight of its value, 0 if it has none.
 
 Source: McFadden, "Conditional logit analysis of qualitative choice behavior" (1974). The form is McFadden's; the
 coefficients are configuration, plausible and UNCALIBRATED.
@@ -19,7 +22,9 @@ from typing import Any
 
 from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig
+from prism.config.attributes import TRAITS
 from prism.rng import Draw, pick, uniform
+from prism.social.persona import Persona
 from prism.social.post import PostView
 from prism.statechart import AgentState, Oracle
 
@@ -38,6 +43,8 @@ class ChoiceOracle(Oracle[AgentState]):
     def __init__(self, coefficients: ChoiceConfig, seed: int) -> None:
         self._coefficients = coefficients
         self._seed = seed
+        self._traits = tuple((name, getattr(coefficients, name)) for name in TRAITS if getattr(coefficients, name))
+        self._attributes = tuple(coefficients.attributes.items())
 
     async def ask(
         self,
@@ -80,4 +87,18 @@ class ChoiceOracle(Oracle[AgentState]):
             + b.activity * agent.persona.activity
             + spread
             - b.fatigue * view.fatigue
+            + self._own(agent.persona)
         )
+
+    def _own(self, persona: Persona) -> float:
+        """Return the part of V that the person's traits and own attributes have in every option that engages."""
+        total = 0.0
+        for name, weight in self._traits:
+            total += weight * getattr(persona.traits, name)
+        for name, by_value in self._attributes:
+            value = persona.attributes[name]
+            if isinstance(by_value, float):
+                total += by_value * float(value)
+            else:
+                total += by_value.get(str(value), 0.0)
+        return total

@@ -12,6 +12,7 @@ from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_CHART
 from prism.social.choice import ChoiceOracle
+from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
 from prism.social.world import SocialWorld
@@ -44,6 +45,7 @@ class SocialDomain:
         self._told = {
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
         }
+        self._intentions = Intentions(config.population.intentions)
         self._clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
         depth = config.statechart.max_history_depth
         self._history_depth = (HISTORY_DEPTH if self.size <= HISTORY_MAX_POPULATION else 0) if depth is None else depth
@@ -75,6 +77,7 @@ class SocialDomain:
             pending_action=self.world.pending.get(agent_id),
             seed=self.config.simulation.seed,
             told=self._told,
+            intentions=self._intentions,
             state=state,
             tick=tick,
             max_history_depth=self._history_depth,

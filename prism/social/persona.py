@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import combinations, product
 from typing import Annotated
 
 import msgspec
@@ -18,6 +17,7 @@ from prism.checked import Checked
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integer, normal, pick, uniform
 from prism.social.attributes import NO_ATTRIBUTES, Attributes, drawn_attributes
+from prism.social.traits import NEUTRAL, TRAITS_OF, Traits
 
 ACTIVITY_MIN = 0.01
 """The least activity: even the least active person comes online about once in a hundred rounds."""
@@ -36,17 +36,7 @@ _LAST_NAMES = (
     "Silva", "Singh", "Tanaka", "Urban", "Vargas", "Weber", "Yilmaz", "Zhang",
 )
 # fmt: on
-_TRAITS = (
-    ("conventional", "curious"),
-    ("spontaneous", "orderly"),
-    ("reserved", "outgoing"),
-    ("blunt", "warm"),
-    ("calm", "anxious"),
-)
-_PERSONALITIES = tuple(
-    f"{first}, {second} and {third}" for traits in combinations(_TRAITS, 3) for first, second, third in product(*traits)
-)
-
+_PERSONALITIES = tuple(TRAITS_OF)
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
@@ -69,6 +59,7 @@ class Persona(Checked, frozen=True, kw_only=True):
     low_threshold: Share = 0.45
     high_threshold: Share = 0.55
     activity: Share = 0.35
+    traits: Traits = NEUTRAL
     attributes: Attributes = msgspec.field(default_factory=lambda: NO_ATTRIBUTES)
 
     def __hash__(self) -> int:
@@ -117,6 +108,7 @@ def make_persona(
       configured mean; the clip at 1 lowers it a little if mean and sigma are large.
     - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
       above it, clipped in the same way.
+    - traits: those that the words of a synthetic personality say; of another personality all 0.
     - attributes: `prism.social.attributes.draw_attribute`.
     """
     sigma = config.activity.sigma
@@ -129,6 +121,7 @@ def make_persona(
         engagement_threshold=threshold,
         **band_around(threshold, config),
         activity=min(max(activity, ACTIVITY_MIN), 1.0),
+        traits=TRAITS_OF.get(personality, NEUTRAL),
         attributes=drawn_attributes(agent, seed, config.attributes),
     )
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from prism.checked import Checked
-from prism.config.attributes import Value
+from prism.config.attributes import TRAITS, Value
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import Draw, integer
@@ -117,7 +117,10 @@ def personas_from_profiles(
 
 def _profiled(persona: Persona, profile: Profile, config: PopulationConfig) -> Persona:
     """Return the persona with what the columns of the file give: the rest stays as the seed has it."""
-    given = dict(profile.given)
+    traits = {name: value for name, value in profile.given.items() if name in TRAITS}
+    given: dict[str, Any] = {name: value for name, value in profile.given.items() if name not in TRAITS}
+    if traits:
+        given["traits"] = msgspec.structs.replace(persona.traits, **traits)
     if "engagement_threshold" in given:
         given = {**band_around(given["engagement_threshold"], config), **given}
     attributes = persona.attributes

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.agents import SocialAgent
-from prism.agents.social_agent import INTENTIONS, RELEVANCE_WEIGHTS
+from prism.agents.social_agent import RELEVANCE_WEIGHTS
+from prism.social.intentions import INTENTIONS
 from prism.statechart import AgentState
 from tests.social.people import person, persona, relevant, view
 

@@ -154,7 +154,7 @@ def test_settings_that_cannot_hold_together_are_refused(text: str, message: str)
 
 POPULATION = (
     "size, profiles, topics, interests_per_person, engagement_threshold, threshold_spread, ambiguity, "
-    "posts_per_session, attributes, columns, activity, graph"
+    "posts_per_session, attributes, columns, intentions, activity, graph"
 )
 
 KEYS = {

@@ -48,7 +48,7 @@ def test_validate_prints_what_the_page_shows(
 
 
 def test_a_model_is_told_what_the_page_shows() -> None:
-    config = load_config(YAML[2], overrides=["population.size=12"])
+    config = load_config(YAML[-1], overrides=["population.size=12"])
     domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
     told = domain.agent(0).facts
     prompt = build_oracle_prompt(

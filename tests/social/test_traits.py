@@ -1,0 +1,167 @@
+"""The five traits: what the words of a personality say, and what they do to choices and intentions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.agents.social_agent import SocialAgent
+from prism.config import ChoiceConfig, Config, IntentionsConfig, PopulationConfig, load_config
+from prism.config.attributes import TRAITS
+from prism.errors import InputError
+from prism.social.choice import ChoiceOracle
+from prism.social.domain import SocialDomain
+from prism.social.intentions import INTENTIONS, Intentions
+from prism.social.persona import synthetic_personas
+from prism.social.population import build_population
+from prism.social.profiles import parse_profiles, personas_from_profiles
+from prism.social.traits import NEUTRAL, TRAITS_OF, Traits
+from prism.statechart import AgentState
+from tests.config.refusals import refusal
+from tests.social.people import persona, view
+
+WORDS = {
+    "openness": ("conventional", "curious"),
+    "conscientiousness": ("spontaneous", "orderly"),
+    "extraversion": ("reserved", "outgoing"),
+    "agreeableness": ("blunt", "warm"),
+    "neuroticism": ("calm", "anxious"),
+}
+INTENT = "population.intentions"
+LIKE, SCROLLING = AgentState.ENGAGING_LIKE, AgentState.SCROLLING
+TRAIT = st.floats(-1.0, 1.0)
+ANY_TRAITS = st.builds(Traits, **dict.fromkeys(TRAITS, TRAIT))
+
+
+def test_the_traits_of_synthetic_people_are_what_their_words_say() -> None:
+    people = synthetic_personas(300, 7, PopulationConfig())
+    for person in people:
+        for trait, (low, high) in WORDS.items():
+            said = {low: -1.0, high: 1.0}
+            words = [word for word in said if word in person.personality.replace(",", "").split()]
+            assert getattr(person.traits, trait) == (said[words[0]] if words else 0.0)
+    assert len({person.personality for person in people}) > 60
+
+
+def test_the_traits_of_all_personalities_are_balanced_and_each_has_three_words() -> None:
+    assert len(TRAITS_OF) == 80
+    for trait in TRAITS:
+        assert sum(getattr(traits, trait) for traits in TRAITS_OF.values()) == 0.0
+    assert all(sum(abs(getattr(traits, trait)) for trait in TRAITS) == 3.0 for traits in TRAITS_OF.values())
+
+
+def test_people_with_one_personality_share_their_traits() -> None:
+    people = synthetic_personas(400, 7, PopulationConfig())
+    by_words: dict[str, Traits] = {}
+    assert all(by_words.setdefault(person.personality, person.traits) is person.traits for person in people)
+
+
+def test_an_agent_has_its_traits_as_it_has_its_attributes() -> None:
+    agent = SocialAgent(persona=persona(traits=Traits(openness=0.5, neuroticism=-1)))
+    assert [getattr(agent, trait) for trait in TRAITS] == [0.5, 0.0, 0.0, 0.0, -1.0]
+
+
+@pytest.mark.parametrize("value", [1.5, -1.01, math.nan, "high", True])
+def test_a_trait_out_of_range_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"^openness: expected float -1 to 1, got "):
+        Traits(openness=value)
+
+
+def test_traits_come_from_columns_and_a_blank_one_is_0() -> None:
+    config = PopulationConfig(columns={"openness": "O", "extraversion": "E"})  # type: ignore[arg-type]
+    table = b"user_id,name,following_agentid_list,user_char,O,E\n1,Ada,[],,0.5,-1\n2,Bo,[],,,1\n"
+    ada, bo = personas_from_profiles(parse_profiles(table, "p.csv", config), 2, 7, config)
+    assert ada.traits == Traits(openness=0.5, extraversion=-1.0)
+    assert bo.traits == Traits(extraversion=1.0)
+    assert personas_from_profiles(parse_profiles(table, "p.csv"), 2, 7, PopulationConfig())[0].traits == NEUTRAL
+    with pytest.raises(InputError, match=r"^p\.csv:2: O: expected float -1 to 1, got '5'$"):
+        parse_profiles(table.replace(b"0.5", b"5"), "p.csv", config)
+
+
+@given(ANY_TRAITS, st.dictionaries(st.sampled_from(TRAITS), st.floats(-3, 3)))
+def test_a_trait_counts_in_every_option_that_engages_by_its_weight(traits: Traits, weights: dict[str, float]) -> None:
+    post = view(topic_match=0.5)
+    flat = dict.fromkeys(TRAITS, 0.0)
+    agent, plain = SocialAgent(persona=persona(traits=traits)), SocialAgent(persona=persona())
+    oracle = ChoiceOracle(ChoiceConfig(**{**flat, **weights}), 0)  # type: ignore[arg-type]
+    expected = math.fsum(weight * getattr(traits, trait) for trait, weight in weights.items())
+    for option in (LIKE, AgentState.ENGAGING_RESHARE, AgentState.COMPOSING, AgentState.ENGAGING_REPLY):
+        gained = oracle.utility(agent, option, post) - oracle.utility(plain, option, post)
+        assert gained == pytest.approx(expected, abs=1e-9)
+    assert oracle.utility(agent, SCROLLING, post) == 0.0
+
+
+def test_a_trait_makes_engaging_likelier_if_its_weight_is_above_0() -> None:
+    post = view(topic_match=0.5)
+    oracle = ChoiceOracle(ChoiceConfig(extraversion=0.5), 0)
+    shares = [
+        oracle.probabilities(SocialAgent(persona=persona(traits=Traits(extraversion=trait))), [SCROLLING, LIKE], post)[
+            1
+        ]
+        for trait in (-1.0, 0.0, 1.0)
+    ]
+    assert shares == sorted(set(shares))
+
+
+@given(ANY_TRAITS)
+def test_intentions_without_coefficients_are_those_of_everyone(traits: Traits) -> None:
+    none: Any = {trait: {} for trait in TRAITS}
+    assert Intentions(IntentionsConfig(**none)).weights(traits) == [weight for _, weight in INTENTIONS]
+
+
+@given(ANY_TRAITS, st.floats(-2, 2), st.sampled_from(TRAITS), st.sampled_from(["like", "reshare", "reply"]))
+def test_a_coefficient_raises_the_log_of_one_weight(traits: Traits, weight: float, trait: str, action: str) -> None:
+    settings: Any = {**{other: {} for other in TRAITS}, trait: {action: weight}}
+    weights = dict(zip(dict(INTENTIONS), Intentions(IntentionsConfig(**settings)).weights(traits), strict=True))
+    for name, base in INTENTIONS:
+        gained = weight * getattr(traits, trait) if name == action else 0.0
+        assert math.log(weights[name] / base) == pytest.approx(gained, abs=1e-9)
+
+
+def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:
+    config = Config(population={"intentions": {"extraversion": {"reply": 2.0}}, "size": 20})  # type: ignore[arg-type]
+    domain = SocialDomain(config, build_population(config.population, 1))
+    counts: dict[float, Counter[str | None]] = {-1.0: Counter(), 1.0: Counter()}
+    for trait, counted in counts.items():
+        for tick in range(2000):
+            agent = domain.agent(0)
+            agent.persona = persona(traits=Traits(extraversion=trait))
+            agent.tick = tick
+            agent.intend()
+            counted[agent.pending_action] += 1
+    low, high = counts[-1.0]["reply"] / 2000, counts[1.0]["reply"] / 2000
+    reply, others = 0.15, 0.85
+    assert low == pytest.approx(reply * math.exp(-2) / (reply * math.exp(-2) + others), abs=0.02)
+    assert high == pytest.approx(reply * math.exp(2) / (reply * math.exp(2) + others), abs=0.045)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "population: {intentions: {openness: {share: 1}}}",
+            "population.intentions.openness.share: expected one of the actions: like, reshare, reply",
+        ),
+        (
+            "population: {intentions: {openness: 1}}",
+            f"{INTENT}.openness: expected mapping of one of: like, reply, reshare to float -100 to 100, got 1",
+        ),
+        (
+            "population: {intentions: {open: {like: 1}}}",
+            "population.intentions.open: unknown key; did you mean population.intentions.openness?",
+        ),
+        ("oracle: {choice: {openness: 101}}", "oracle.choice.openness: expected float -100 to 100, got 101"),
+    ],
+)
+def test_a_coefficient_that_cannot_be_is_refused(text: str, message: str) -> None:
+    assert refusal(text) == f"c.yaml:1: {message}"
+
+
+def test_coefficients_of_intentions_survive_a_round_trip() -> None:
+    config = load_config("population: {intentions: {openness: {like: 1, reply: -0.5}}}")
+    assert config.population.intentions.openness == {"like": 1.0, "reply": -0.5}
