@@ -20,8 +20,9 @@ from rich.table import Table
 
 from actors.cli.forecast import rows as forecast_rows
 from actors.factory.config_file import read_config, read_settings
+from actors.factory.domains import is_own
 from actors.factory.oracle_backends import make_model
-from actors.runs.forecast import forecast
+from actors.runs.forecast import Asked, first_question, forecast
 from prism.agents import SocialAgent
 from prism.agents.turn import Question, turn
 from prism.config import Config
@@ -31,7 +32,7 @@ from prism.economy.nation import Proposed
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape
 from prism.social.choice import ChoiceOracle
-from prism.statechart import AgentState
+from prism.statechart import AgentState, Answer
 
 PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama", "rich", "structlog", "xxhash")
 
@@ -49,7 +50,8 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     """Show what is installed, what this machine has, and whether the oracle answers.
 
     With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes.
-    That of an economy is asked for one policy too, as in a run, and what it proposes is shown. With oracle.tape=replay
+    That of an economy is asked for one policy too, as in a run, and what it proposes is shown; that of a domain of your
+    own, the first question of the run. With oracle.tape=replay
     it is the tape: what is on it, and who was recorded. Exit code 5 means that it does not answer. For a model, the
     calls, tokens, dollars and hours of the configured run are foretold from a rehearsal without it.
     """
@@ -80,12 +82,15 @@ def _oracle(settings: Config) -> Table:
 
 def _rows(settings: Config) -> list[tuple[str, str]]:
     is_economy = settings.simulation.domain == "economy"
+    if settings.oracle.backend == "choice" and is_own(settings):
+        return [("oracle choice", _embedded_answer(first_question(settings)))]
     if settings.oracle.backend == "choice":
         answer, latency_s = anyio.run(_propose_embedded if is_economy else _choose_embedded, settings)
         return [("oracle choice", f"embedded, no server; answered {answer!r} in {latency_s * 1e6:.0f} us")]
     if settings.oracle.tape == "replay":
         return _check_tape(settings)
-    health, proposed = anyio.run(_check_model, settings)
+    asked = first_question(settings) if is_own(settings) else None
+    health, proposed, decided = anyio.run(_check_model, settings, asked)
     rows = [
         ("oracle", f"{health.server} at {settings.llm.places}"),
         ("model", health.model),
@@ -97,6 +102,8 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         again = ", at the second attempt" if proposed.chain.retry_count else ""
         rows.append(("policy", f"answered {proposed.decision.action!r}"))
         rows.append(("policy latency", f"{proposed.chain.duration_ms / 1000:.3f} s{again}"))
+    elif decided is not None:
+        rows.append(("question", f"answered {str(decided.state)!r}"))
     elif health.note:  # about the choices of people; a policy has none
         rows.append(("note", health.note))
     latency_s = health.latency_s if proposed is None else proposed.chain.duration_ms / 1000
@@ -110,6 +117,13 @@ def _capability_rows(health: Health) -> list[tuple[str, str]]:
         for name, words in health.capabilities.items()
     ]
     return [*rows, ("negotiation", f"{health.requests} requests")] if rows else []
+
+
+def _embedded_answer(asked: Asked | None) -> str:
+    """Return what a domain's embedded oracle does with the first question of a run, in words."""
+    if asked is None:
+        return "embedded, no server; not asked, because the beginning of the run has no question"
+    return f"embedded, no server; answered {str(asked.answer.state)!r} in {asked.latency_s * 1e6:.0f} us"
 
 
 async def _choose_embedded(settings: Config) -> tuple[str, float]:
@@ -127,19 +141,25 @@ async def _propose_embedded(settings: Config) -> tuple[str, float]:
     return proposed.decision.action, latency_s
 
 
-async def _check_model(settings: Config) -> tuple[Health, Proposed | None]:
-    """Return the health of the server, and in an economy the policy that the model proposes."""
+async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, Proposed | None, Answer | None]:
+    """Return the health of the server, in an economy the policy that the model proposes, and its answer to a question.
+
+    Args:
+        asked: the first question of a run in a domain of its own; None if there is none.
+    """
     async with aclosing(make_model(settings)) as model:
         health = await model.check()
-        if settings.simulation.domain != "economy":
-            return health, None
         try:
             with _prism_logs_off():
-                return health, (await _propose(settings, model))[0]
+                if settings.simulation.domain == "economy":
+                    return health, (await _propose(settings, model))[0], None
+                answer = None if asked is None else await asked.put_to(asked.domain.oracle(model))
+                return health, None, answer
         except LLMFailureException as error:
+            whose = "an economy's question" if asked is None else "the first question of the run"
             raise OracleUnavailableError(
-                f"{health.server} at {settings.llm.places} is there, but {health.model} gives no usable answer to an "
-                f"economy's question: {error.reason}: {error.detail}; a run would end there"
+                f"{health.server} at {settings.llm.places} is there, but {health.model} gives no usable answer to "
+                f"{whose}: {error.reason}: {error.detail}; a run would end there"
             ) from error
 
 

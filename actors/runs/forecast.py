@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import anyio
@@ -20,6 +21,7 @@ from actors.metrics.observation import UNOBSERVED
 from actors.runs.execute import Host
 from actors.runs.in_memory import execute_in_memory
 from prism.config import Config, OracleConfig
+from prism.domain import Domain
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity
 from prism.llm.context_window import most_tokens
 from prism.llm.spending import Spent, cost_usd
@@ -177,8 +179,7 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     domain = build_domain(rehearsed).domain
     model = MeasuringModel(config.llm.num_predict)
     oracle = RehearsedOracle(domain.oracle(), domain.oracle(model))
-    host = Host(oracle=oracle, stop_signal=_Unstopped)
-    anyio.run(execute_in_memory, rehearsed, domain, host, UNOBSERVED)
+    _rehearse(rehearsed, domain, oracle)
     scale = (check_domain(config).size or domain.size) / domain.size
     length, ticks = config.simulation.length, rehearsed.simulation.length
     calls = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
@@ -197,6 +198,82 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
         agents=domain.size,
         ticks=ticks,
     )
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of a rehearsal, as its oracle was asked, and the embedded answer.
+
+    Args:
+        domain: the rehearsed domain.
+        latency_s: the seconds that the embedded oracle took.
+    """
+
+    domain: Domain
+    agent: Any
+    state: Any
+    trigger: str
+    options: Sequence[Any]
+    context: Any
+    answer: Answer
+    latency_s: float
+
+    async def put_to(self, oracle: Oracle[Any]) -> Answer:
+        """Return another oracle's answer to it."""
+        return await oracle.answer(self.agent, self.state, self.trigger, self.options, self.context)
+
+
+class _FirstAsked(Oracle[Any]):
+    """The embedded oracle of a domain, which notes the first question."""
+
+    waits = False
+
+    def __init__(self, domain: Domain) -> None:
+        self.first: Asked | None = None
+        self._domain, self._embedded = domain, domain.oracle()
+        self.falls_back = self._embedded.falls_back
+
+    async def ask(
+        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
+    ) -> Any:
+        """Return the embedded oracle's option."""
+        return type(current_state)((await self.answer(agent, current_state, trigger, options, context)).state)
+
+    async def answer(
+        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
+    ) -> Answer:
+        """Return the embedded oracle's answer."""
+        begun = perf_counter()
+        answer = await self._embedded.answer(agent, current_state, trigger, options, context)
+        if self.first is None:
+            self.first = Asked(
+                domain=self._domain,
+                agent=agent,
+                state=current_state,
+                trigger=trigger,
+                options=options,
+                context=context,
+                answer=answer,
+                latency_s=perf_counter() - begun,
+            )
+        return answer
+
+
+def first_question(config: Config) -> Asked | None:
+    """Return the first question of a run to its oracle; None if the beginning of the run has none.
+
+    Raises:
+        PrismError: the run cannot be built, or not be rehearsed.
+    """
+    rehearsed = _rehearsal_of(config)
+    domain = build_domain(rehearsed).domain
+    oracle = _FirstAsked(domain)
+    _rehearse(rehearsed, domain, oracle)
+    return oracle.first
+
+
+def _rehearse(config: Config, domain: Domain, oracle: Oracle[Any]) -> None:
+    host = Host(oracle=oracle, stop_signal=_Unstopped)
+    anyio.run(execute_in_memory, config, domain, host, UNOBSERVED)
 
 
 def _rehearsal_of(config: Config) -> Config:

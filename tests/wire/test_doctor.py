@@ -10,6 +10,7 @@ import yaml
 
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
+from tests.own_domains import path_restored, write_study
 from tests.wire.support import FALLS_BACK
 
 pytestmark = pytest.mark.network
@@ -111,6 +112,46 @@ def test_a_policy_that_cannot_be_read_is_one_line_and_exit_code_5(prism: Prism, 
     assert ended.err.startswith(f"{there}question: invalid_response: ")
     assert ended.err.endswith("; a run would end there\n")
     assert len(ended.err.splitlines()) == 1
+
+
+MODEL = """\
+from prism.llm import ChatRequest, Message
+from prism.statechart import Oracle
+from tests.domains import GreenWave, TrafficDomain
+
+
+class Asks(Oracle):
+    def __init__(self, model):
+        self.model = model
+
+    async def ask(self, agent, current_state, trigger, options, context=None):
+        names = [str(option) for option in options]
+        asked = Message(role="user", content=f"The light is {current_state}; which of {names}?")
+        schema = {"type": "object", "properties": {"state": {"enum": names}}, "required": ["state"]}
+        await self.model.complete(ChatRequest(messages=(asked,), schema=schema))
+        return options[0]
+
+
+class Own(TrafficDomain):
+    def oracle(self, model=None):
+        return GreenWave() if model is None else Asks(model)
+
+
+def build():
+    return Own()
+"""
+
+
+def test_a_domain_of_one_s_own_asks_its_first_question(prism: Prism, tmp_path: Path) -> None:
+    study = write_study(tmp_path / "study", MODEL)
+    with ModelServer() as server, path_restored():
+        study.write_config(f"oracle: {{backend: ollama}}\nllm: {{host: '{server.url}', systemone: 'off'}}\n")
+        ended = prism("doctor", str(study.config))
+        asked = [str(call.body) for call in server.calls]
+    assert (ended.code, ended.err) == (0, "")
+    assert rows(ended.out)["question"] == "answered 'red'"
+    assert "calls" in rows(ended.out)
+    assert sum("The light is amber; which of " in body for body in asked) == 1
 
 
 def test_an_input_file_that_is_not_there_is_refused_with_its_setting(prism: Prism, tmp_path: Path) -> None:

@@ -83,6 +83,12 @@ def test_a_configuration_says_what_is_run_and_what_its_model_would_cost(study: S
     assert "calls: " in said
 
 
+def test_the_doctor_asks_the_oracle_the_first_question_of_the_run(study: Study, own: Prism) -> None:
+    assert "embedded, no server; answered 'green' in " in good(own("doctor", str(study.config)))
+    one_tick = good(own("doctor", str(study.config), "--set", "simulation.ticks=1"))
+    assert "embedded, no server; not asked, because" in one_tick
+
+
 def test_the_settings_of_a_run_are_all_in_its_configuration(begun: Study, own: Prism) -> None:
     kept = Path("run", "config.yaml").read_text()
     assert "domain:\n  lights: 3\n" in kept

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from actors.runs import code
-from actors.runs.code import READ_BY_MODELS, canonical, code_sha256, source_sha256, tree_sha256
+from actors.runs.code import (
+    READ_BY_MODELS,
+    canonical,
+    code_sha256,
+    own_code_sha256,
+    source_sha256,
+    tree_sha256,
+)
 
 PLAIN = """
 def total(values):
@@ -165,3 +172,30 @@ def test_both_packages_are_hashed_and_what_only_shows_a_run_is_not() -> None:
     assert {"prism/rng.py", "prism/social/feed.py", "actors/runtime/engine.py", "actors/core/frames.py"} <= names
     assert not any(name.startswith(("actors/cli/", "actors/metrics/")) for name in names)
     assert len(source_sha256()) == 64
+
+
+def own(*places: Path) -> str:
+    return own_code_sha256.__wrapped__(places)  # a process asks once
+
+
+def test_the_code_of_a_domain_is_its_module_or_all_of_its_package(tmp_path: Path) -> None:
+    package, module = tmp_path / "study", tmp_path / "alone.py"
+    (package / "inner").mkdir(parents=True)
+    (package / "inner" / "rules.py").write_text("LIMIT = 3\n")
+    module.write_text("LIMIT = 3\n")
+    before, alone = own(package), own(module)
+    assert len({before, alone, own()}) == 3
+    assert own() == ""
+    (package / "inner" / "rules.py").write_text('"""Rules."""\n\nLIMIT = 3  # three\n')
+    (package / "data.csv").write_text("1,2\n")
+    assert own(package) == before
+    (package / "inner" / "rules.py").write_text("LIMIT = 4\n")
+    assert own(package) != before
+    assert own(module) == alone
+
+
+def test_a_file_of_a_domain_that_is_no_python_counts_by_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "template.py").write_text("{{ name }} = {{\n")
+    before = own(tmp_path)
+    (tmp_path / "template.py").write_text("{{ name }} = {{{\n")
+    assert own(tmp_path) != before
