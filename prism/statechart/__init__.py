@@ -1,5 +1,6 @@
 """Flat Harel statecharts: states, rows, choices, and the oracle that decides a choice."""
 
+from prism.statechart.lint import Finding, FindingKind, lint, rendered
 from prism.statechart.oracle import (
     ATTEMPT,
     Answer,
@@ -28,6 +29,8 @@ __all__ = [
     "Asker",
     "ChatClient",
     "Choice",
+    "Finding",
+    "FindingKind",
     "Guard",
     "GuardErrors",
     "Oracle",
@@ -39,8 +42,10 @@ __all__ = [
     "agents_in_state",
     "build_oracle_prompt",
     "format_context",
+    "lint",
     "most_passive",
     "options_schema",
     "parse_oracle_response",
+    "rendered",
     "state_distribution",
 ]

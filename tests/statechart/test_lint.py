@@ -1,0 +1,339 @@
+"""Faults of charts: each kind by an example, and all of them against charts whose every value is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.agents import StatefulAgent
+from prism.expressions import Expression, Field, closure, parse
+from prism.expressions.closures import Reader
+from prism.social.chart import SOCIAL_CHART
+from prism.statechart import Choice, Finding, FindingKind, Statechart, Transition, lint, rendered
+from tests.expressions.grid import GRID, conditions, every_value
+
+
+class Light(StrEnum):
+    """The states of the examples."""
+
+    RED = "red"
+    GREEN = "green"
+    AMBER = "amber"
+    BROKEN = "broken"
+
+
+RED, GREEN, AMBER, BROKEN = Light
+Row = Transition[Light]
+FIELDS = {
+    "energy": Field(name="energy", kind="float", low=0, high=1),
+    "low": Field(name="low", kind="float", low=0, high=1),
+    "high": Field(name="high", kind="float", low=0, high=1),
+    "relevance": Field(name="relevance", kind="float", low=0, high=1),
+    "steps": Field(name="steps", kind="int", low=0, high=9),
+    "city": Field(name="city", kind="text", values=("rome", "oslo")),
+}
+
+
+class Lamp(StatefulAgent[Light]):
+    """An agent in a state."""
+
+    def __init__(self, state: Light) -> None:
+        super().__init__(1, state)
+
+
+def from_context(name: str) -> Reader:
+    return lambda _, context: context[name]
+
+
+def guard_of(expression: Expression) -> Reader:
+    return closure(expression, {name: from_context(name) for name in expression.fields})
+
+
+def row(
+    trigger: str, source: Light, target: Light | None, when: str = "", *, oracle: bool | None = None, label: str = ""
+) -> Row:
+    guard = guard_of(parse(when, FIELDS)) if when else None
+    return Transition(trigger, source, target, guard, oracle=oracle, label=label)
+
+
+def chart_of(*rows: Row, states: tuple[Light, ...] = (RED, GREEN)) -> Statechart[Light]:
+    return Statechart(states, rows, RED)
+
+
+BACK = row("back", GREEN, RED)
+
+
+def found_in(*rows: Row, states: tuple[Light, ...] = (RED, GREEN), **settings: Any) -> list[str]:
+    """The findings of a chart, one line each."""
+    return rendered(lint(chart_of(*rows, states=states), **settings)).splitlines()
+
+
+def test_a_chart_without_faults_has_no_findings() -> None:
+    rows = (row("go", RED, GREEN, "energy > 0.2"), row("go", RED, RED, "energy <= 0.2"), BACK)
+    assert lint(chart_of(*rows)) == []
+    assert rendered([]) == ""
+
+
+def test_a_state_that_no_row_leads_to() -> None:
+    rows = (row("go", RED, GREEN), BACK, row("go", AMBER, RED))
+    assert found_in(*rows, states=(RED, GREEN, AMBER)) == ["amber: unreachable: no row leads from red to amber"]
+
+
+def test_a_state_is_unreachable_behind_a_row_that_is_never_enabled() -> None:
+    found = found_in(row("go", RED, GREEN, "energy > 1"), row("stay", RED, RED), BACK)
+    assert found[0] == "red: trap: no row leads from red to another state"
+    assert "red, go: shadowed: the guard of the row to green (where energy > 1) is never true" in found
+    assert found[-1] == "green: unreachable: no row leads from red to green"
+
+
+def test_a_state_that_is_never_left() -> None:
+    rows = (row("go", RED, GREEN), BACK, row("break", RED, BROKEN), row("repair", BROKEN, BROKEN))
+    assert found_in(*rows, states=(RED, GREEN, BROKEN)) == ["broken: trap: no row leads from broken to another state"]
+
+
+def test_states_that_lead_only_to_one_another() -> None:
+    rows = (row("go", RED, GREEN), row("go", GREEN, AMBER), row("go", AMBER, GREEN))
+    assert found_in(*rows, states=(RED, GREEN, AMBER)) == ["green: trap: no row leads out of green, amber"]
+
+
+def test_a_chart_of_one_state_is_no_trap() -> None:
+    assert found_in(states=(RED,)) == []
+
+
+def test_a_row_that_the_ones_before_it_cover_together() -> None:
+    rows = (
+        row("go", RED, GREEN, "energy < 0.5", oracle=False),
+        row("go", RED, GREEN, "energy > 0.4", oracle=False),
+        row("go", RED, RED, "0.1 < energy < 0.9", oracle=False, label="wait"),
+        BACK,
+    )
+    assert found_in(*rows) == ["red, go: shadowed: 'wait' never wins: wherever it is enabled, a row before it is"]
+
+
+def test_an_else_that_is_never_enabled() -> None:
+    rows = (row("go", RED, GREEN, "energy < 0.5"), row("go", RED, RED, "energy >= 0.5"), row("go", RED, RED), BACK)
+    assert found_in(*rows) == [
+        "red, go: shadowed: the row to red (the else) never wins: wherever it is enabled, a row before it is"
+    ]
+
+
+def test_a_gap_is_shown_by_values() -> None:
+    (found,) = lint(chart_of(row("go", RED, GREEN, "energy < 0.5 or city == 'oslo'"), BACK))
+    assert found == Finding(
+        kind=FindingKind.GAP,
+        state="red",
+        trigger="go",
+        rows=("red --go--> green",),
+        message='no row is enabled where energy = 0.5, city = "rome"',
+        witness={"energy": 0.5, "city": "rome"},
+    )
+    assert str(found) == 'red, go: gap: no row is enabled where energy = 0.5, city = "rome"'
+
+
+def test_an_overlap_is_shown_by_values() -> None:
+    rows = (row("go", RED, GREEN, "steps <= 3", label="few"), row("go", RED, RED, "steps >= 3"), BACK)
+    assert found_in(*rows) == [
+        "red, go: overlap: 'few' and the row to red (where steps >= 3) are both enabled where steps = 3"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [({"oracle": True}, {"oracle": True}), ({"oracle": False}, {}), ({}, {"oracle": False}), ({}, {"target": GREEN})],
+)
+def test_no_overlap_where_both_are_for_the_oracle_or_order_decides_or_both_do_the_same(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    rows = (
+        row("go", RED, GREEN, "steps <= 3", **first),
+        row("go", RED, second.pop("target", RED), "steps >= 3", **second),
+        BACK,
+    )
+    assert found_in(*rows) == []
+
+
+def test_what_cannot_be_by_the_relations_of_fields_is_no_fault() -> None:
+    rows = (
+        row("decides", RED, GREEN, "relevance <= low", label="no"),
+        row("decides", RED, AMBER, "relevance >= high", label="yes"),
+        row("decides", RED, GREEN, "low < relevance < high", oracle=True),
+        row("decides", RED, AMBER, "low < relevance < high", oracle=True),
+        BACK,
+        row("back", AMBER, RED),
+    )
+
+    def found_with(*assumed: str) -> list[str]:
+        return found_in(*rows, states=(RED, GREEN, AMBER), assume=[parse(text, FIELDS) for text in assumed])
+
+    edge = "red, decides: overlap: 'no' and 'yes' are both enabled where relevance = 0.5, low = 0.5, high = 0.5"
+    assert found_with() == found_with("low <= high", "high <= energy", "0 < steps") == [edge]
+    assert found_with("low < high") == []
+    assert found_with("low < energy", "energy < high", "0 < steps") == []
+
+
+def test_an_oracle_row_with_one_option() -> None:
+    rows = (row("go", RED, GREEN, "energy < 0.5", oracle=True), row("go", RED, RED, "energy >= 0.5"), BACK)
+    assert found_in(*rows) == [
+        "red, go: no_choice: the row to green (where energy < 0.5) asks the oracle, which can only choose green"
+    ]
+    lone = (row("go", RED, GREEN, "energy < 0.5"), row("go", RED, None, "energy >= 0.5"), BACK)
+    (found,) = found_in(*lone)
+    assert found.startswith("red, go: no_choice: the row to what the oracle decides (where energy >= 0.5) asks")
+    assert found.endswith("asks the oracle, which can only choose green")
+
+
+def test_an_oracle_row_that_leads_only_into_traps() -> None:
+    rows = (row("go", RED, GREEN, "energy < 0.5", oracle=True), row("go", RED, AMBER, "energy < 0.6", oracle=True))
+    found = [line for line in found_in(*rows, states=(RED, GREEN, AMBER)) if "no_choice" in line]
+    assert len(found) == 2
+    assert all(line.endswith("asks the oracle, and no state that it can choose is ever left again") for line in found)
+
+
+def test_a_delay_whose_trigger_does_nothing() -> None:
+    rows = (row("go", RED, GREEN), BACK, row("timeout", GREEN, RED, "energy > 1"))
+    found = found_in(*rows, delays={RED: "timeout", GREEN: "timeout"})
+    assert "red, timeout: delay: the delay ends with timeout, which has no row in red" in found
+    assert "green, timeout: delay: the delay ends with timeout, which has no row that can be enabled in green" in found
+    assert found_in(row("go", RED, GREEN), BACK, delays={RED: "go", GREEN: "back"}) == []
+
+
+def test_what_the_search_cannot_decide_is_said() -> None:
+    hard = "(low + high) * energy < low * energy + high * energy - 1e-9"
+    hard_row = row("go", RED, GREEN, hard, label="hard")
+    assert found_in(hard_row, row("go", RED, RED, "energy < 2", label="always"), BACK, boxes=20) == [
+        "red, go: undecided: not decided within 20 boxes: whether 'hard' and 'always' are ever both enabled"
+    ]
+    shadowed = row("go", RED, RED, hard.replace("1e-9", "1e-8"), oracle=False, label="harder")
+    assert found_in(hard_row, shadowed, row("go", RED, RED), BACK, boxes=20) == [
+        "red, go: undecided: not decided within 20 boxes: whether 'harder' ever wins"
+    ]
+    assert found_in(row("go", RED, GREEN, f"not ({hard})", label="soft"), BACK, boxes=20) == [
+        "red, go: undecided: not decided within 20 boxes: whether a row is enabled for all values"
+    ]
+
+
+def test_nothing_is_said_that_depends_on_a_guard_that_is_another_function() -> None:
+    def any_guard(_agent: Any, _context: Any) -> bool:
+        return True
+
+    rows = (Transition("go", RED, GREEN, any_guard), Transition("go", RED, RED, any_guard), BACK)
+    assert found_in(*rows) == []
+    assert found_in(Transition("go", RED, GREEN, any_guard), row("go", RED, RED, "energy > 0"), BACK) == []
+
+
+def test_findings_are_in_the_order_of_states_triggers_and_kinds() -> None:
+    rows = (
+        row("go", RED, GREEN, "energy < 0.5"),
+        row("go", RED, RED, "energy < 0.4"),
+        BACK,
+        row("go", GREEN, RED, "steps > 3"),
+    )
+    found = lint(chart_of(*rows, states=(AMBER, GREEN, RED)))
+    assert [(each.state, each.kind.value) for each in found] == [
+        ("red", "shadowed"),
+        ("red", "gap"),
+        ("red", "overlap"),
+        ("green", "gap"),
+        ("amber", "unreachable"),
+    ]
+
+
+def test_the_shipped_chart_has_no_faults_that_its_states_show() -> None:
+    assert lint(SOCIAL_CHART) == []
+
+
+marks = st.sampled_from([None, None, True, False])
+targets = st.sampled_from([GREEN, AMBER, BROKEN, None])
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> list[Row]:
+    """Rows of one state and trigger with random guards, so that list order, marks and an else all occur."""
+    expressions = draw(st.lists(conditions, min_size=1, max_size=3))
+    rows = []
+    for expression in expressions:
+        target = draw(targets)
+        mark = draw(marks)
+        guard = guard_of(expression)
+        rows.append(Transition("go", RED, target, guard, oracle=True if target is None and mark is False else mark))
+    if draw(st.booleans()):
+        rows.append(Transition("go", RED, draw(st.sampled_from([GREEN, AMBER])), oracle=draw(marks)))
+    return rows if any(each.target for each in rows) else [*rows[:-1], Transition("go", RED, GREEN)]
+
+
+def tried(chart: Statechart[Light]) -> dict[str, Any]:
+    """All that happens for all values: which rows are enabled together, which win, and what the oracle can choose."""
+    enabled: set[tuple[int, ...]] = set()
+    options: dict[int, set[Light]] = {}
+    rows = chart.transitions
+    lamp = Lamp(RED)
+    for values in every_value(tuple(GRID)):
+        candidates = chart.candidates(lamp, "go", values)
+        places = tuple(next(at for at, each in enumerate(rows) if each is one) for one in candidates)
+        enabled.add(places)
+        selected = chart.select(lamp, "go", values)
+        chosen = selected.targets if isinstance(selected, Choice) else ()
+        for place in places:
+            options.setdefault(place, set()).update(chosen)
+    return {"enabled": enabled, "options": options}
+
+
+@given(groups())
+def test_findings_are_what_trying_all_values_finds(rows: list[Row]) -> None:
+    chart = Statechart(Light, rows, RED)
+    facts = tried(chart)
+    enabled: set[tuple[int, ...]] = facts["enabled"]
+    places = {id(each): place for place, each in enumerate(rows)}
+    found = lint(chart, boxes=20_000)
+    by_kind: dict[FindingKind, list[Finding]] = {}
+    for finding in found:
+        by_kind.setdefault(finding.kind, []).append(finding)
+    assert FindingKind.UNDECIDED not in by_kind
+
+    has_gap = rows[-1].guard is not None and () in enabled
+    assert (FindingKind.GAP in by_kind) == has_gap
+    for finding in by_kind.get(FindingKind.GAP, []):
+        assert chart.candidates(Lamp(RED), "go", whole(finding.witness)) == ()
+
+    overlaps = sum(
+        any(first in each and second in each for each in enabled)
+        for first in range(len(rows))
+        for second in range(first + 1, len(rows))
+        if not is_meant(rows[first], rows[second])
+    )
+    assert len(by_kind.get(FindingKind.OVERLAP, [])) == overlaps
+    for finding in by_kind.get(FindingKind.OVERLAP, []):
+        assert len(chart.candidates(Lamp(RED), "go", whole(finding.witness))) >= 2
+
+    shadowed = [each for each in rows if is_shadowed(each, places[id(each)], enabled)]
+    assert len(by_kind.get(FindingKind.SHADOWED, [])) == len(shadowed)
+
+    lone = [
+        place
+        for place, options in facts["options"].items()
+        if (rows[place].oracle is True or rows[place].target is None) and len(options) < 2
+    ]
+    told = [each for each in by_kind.get(FindingKind.NO_CHOICE, []) if "can only choose" in each.message]
+    assert len(told) == len(lone)
+
+
+def whole(witness: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Values of all fields: those of a witness, and any for the others."""
+    assert witness is not None
+    return {**next(every_value(tuple(GRID))), **witness}
+
+
+def is_meant(first: Row, second: Row) -> bool:
+    both_ask = all(each.oracle is True or each.target is None for each in (first, second))
+    return both_ask or False in (first.oracle, second.oracle) or first.target == second.target
+
+
+def is_shadowed(each: Row, place: int, enabled: set[tuple[int, ...]]) -> bool:
+    if each.guard is not None and (each.oracle is True or each.target is None):
+        return not any(place in places for places in enabled)
+    return not any(places[:1] == (place,) for places in enabled)
