@@ -606,8 +606,15 @@ def _middle(low: float, high: float) -> float:
     return low + (high - low) / 2
 
 
+_WIDE: Final = 100.0
+"""The width from which an interval is too wide for its middle to be a number that people meet."""
+
+
 def _pleasant(low: float, high: float, *, is_whole: bool) -> float:
     """Return a number within an interval that is short to write, and not at its ends if possible."""
+    powers = (sign * 10.0**power for sign in (1, -1) for power in range(16))
+    if high - low > _WIDE and (small := next((power for power in powers if low < power < high), None)) is not None:
+        return small
     middle = _middle(low, high)
     for digits in range(16):
         rounded = round(middle, digits)

@@ -194,14 +194,23 @@ class _Linting(Generic[S]):
 
     def findings(self) -> list[Finding]:
         found: list[Finding] = []
+        inherited: dict[tuple[str, str, str], list[S]] = {}
         for state in self._states:
             found += self._of_state(state)
-            for trigger, group in self._groups[state].items():
-                of_group = [*self._shadowed(group), *self._gaps(group), *self._overlaps(group), *self._choices(group)]
-                order = list(FindingKind)
-                found += sorted(of_group, key=lambda finding: order.index(finding.kind))
-                assert all(each.trigger == trigger for each in of_group)  # noqa: S101  # rows of this group only
-        return found
+            for group in self._groups[state].values():
+                is_inherited = all(_level(row) for row in group.rows)
+                for finding in self._of_group(group):
+                    key = (finding.kind, finding.trigger, finding.message)
+                    if not is_inherited or key not in inherited:
+                        found.append(finding)
+                    if is_inherited:
+                        inherited.setdefault(key, []).append(state)
+        return [_with_states(finding, inherited) for finding in found]
+
+    def _of_group(self, group: _Group[S]) -> list[Finding]:
+        found = [*self._shadowed(group), *self._gaps(group), *self._overlaps(group), *self._choices(group)]
+        order = list(FindingKind)
+        return sorted(found, key=lambda finding: order.index(finding.kind))
 
     # States
 
@@ -320,6 +329,14 @@ def _finding(
     names = tuple(row.name for row in rows)
     first = rows[0]
     return Finding(kind=kind, state=first.source, trigger=first.trigger, rows=names, message=message, witness=witness)
+
+
+def _with_states(finding: Finding, inherited: Mapping[tuple[str, str, str], Sequence[str]]) -> Finding:
+    """Return a finding about rows of an outer state, which is the same in several inner states, with their names."""
+    first, *others = inherited.get((finding.kind, finding.trigger, finding.message), [finding.state])
+    if first != finding.state or not others:
+        return finding
+    return msgspec.structs.replace(finding, message=f"{finding.message} (also in {', '.join(others)})")
 
 
 def _level(row: Transition[Any]) -> int:

@@ -73,6 +73,8 @@ def test_what_is_impossible_is_proved(holds: str, fails: str) -> None:
         ("low < relevance < high", "", {"low": 0.5, "relevance": 0.8, "high": 0.9}),
         ("relevance > 0.3", "relevance > 0.31", None),
         ("x > 1e300", "", None),
+        ("x > 7", "", {"x": 10.0}),
+        ("x < -7", "", {"x": -10.0}),
         ("0 < x < 1e-300", "", None),
         ("low < middle; middle < high; high < relevance", "", None),
         ("low * middle == 0.25; low > 0.4", "", {"low": 0.5, "middle": 0.5}),

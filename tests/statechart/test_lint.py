@@ -247,6 +247,34 @@ def test_the_shipped_chart_has_no_faults_that_its_states_show() -> None:
     assert lint(SOCIAL_CHART) == []
 
 
+class Nested(Transition[Light], frozen=True):
+    """A row of an outer state, as it stands in an inner one."""
+
+    level: int = 0
+
+
+def outer(source: Light, target: Light, when: str = "") -> Row:
+    return Nested("go", source, target, guard_of(parse(when, FIELDS)) if when else None, level=1)
+
+
+def test_a_row_of_an_outer_state_holds_back_and_neither_overlaps_nor_is_shadowed() -> None:
+    inner = row("go", RED, GREEN, "energy < 0.5")
+    assert found_in(inner, outer(RED, RED, "energy < 0.4"), outer(RED, GREEN, "energy >= 0.5"), BACK) == []
+    assert found_in(inner, row("go", RED, RED, "energy >= 0.5"), outer(RED, RED), BACK) == []
+
+
+def test_rows_of_one_outer_state_overlap_only_where_no_inner_row_is_enabled() -> None:
+    overlapping = (outer(RED, GREEN, "energy < 0.6"), outer(RED, RED, "energy > 0.2"))
+    hidden = row("go", RED, GREEN, "0.2 < energy < 0.6")
+    assert [each.kind for each in lint(chart_of(*overlapping, BACK))] == ["overlap"]
+    assert lint(chart_of(hidden, *overlapping, BACK)) == []
+
+
+def test_a_fault_of_an_outer_state_is_told_once() -> None:
+    rows = (outer(RED, GREEN, "energy < 0.6"), outer(GREEN, GREEN, "energy < 0.6"), BACK)
+    assert found_in(*rows) == ["red, go: gap: no row is enabled where energy = 0.6 (also in green)"]
+
+
 marks = st.sampled_from([None, None, True, False])
 targets = st.sampled_from([GREEN, AMBER, BROKEN, None])
 
