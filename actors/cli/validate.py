@@ -9,8 +9,7 @@ import click
 
 from actors.cli.building import build_with_progress
 from actors.cli.options import choose_config, with_settings
-from actors.factory.attributes import lines_of_domain
-from actors.factory.checks import Checked, check_domain
+from actors.factory.checks import Checked, check_domain, lines_of_domain
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
 from actors.metrics.observation import check_tracing

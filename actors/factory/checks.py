@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from actors.factory.attributes import lines_of_columns
 from actors.factory.domains import build_domain
 from actors.factory.input_files import check_graph_format, fitting_memory, parse_graph, read_if_small
 from prism.config import Config
 from prism.config.model import PopulationConfig
+from prism.domain import Domain
+from prism.social.attribute_lines import lines_of_columns, lines_of_people
 from prism.social.graph import FollowGraph
 from prism.social.population import graph_of
 from prism.social.profiles import Profile, check_profile_format, parse_profiles
@@ -46,6 +47,15 @@ def check_domain(config: Config) -> Checked:
     return _check_population(config.population, config.simulation.seed)
 
 
+def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
+    """Return what the people of a built domain are, a line for each attribute; none for a domain without people."""
+    from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
+
+    if not isinstance(domain, SocialDomain):
+        return ()
+    return tuple(lines_of_people(config.population, domain.population.personas))
+
+
 def _check_population(config: PopulationConfig, seed: int) -> Checked:
     """Check in the order in which a population is built, so that both find the same mistake first."""
     inputs: dict[str, str | None] = {}
@@ -57,7 +67,6 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
             check_profile_format(config.profiles)
             profiles = None if source is None else parse_profiles(source.data, source.name, config)
         inputs[config.profiles] = None if source is None else source.sha256
-    people = tuple(lines_of_columns(config, profiles, seed))
     if config.graph.path is not None:
         with fitting_memory(config.graph.path):
             source = read_if_small(config.graph.path)
@@ -66,6 +75,7 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
         inputs[config.graph.path] = None if source is None else source.sha256
     elif config.graph.kind == "profiles":
         graph = None if profiles is None else graph_of(profiles)
-    else:
-        return Checked(config.size, inputs, "the people and who follows whom", people)
-    return Checked(None if graph is None else graph.size, inputs, "the people", people)
+    is_generated = config.graph.path is None and config.graph.kind != "profiles"
+    size = config.size if is_generated else None if graph is None else graph.size
+    people = tuple(lines_of_columns(config, profiles, seed, size))
+    return Checked(size, inputs, "the people and who follows whom" if is_generated else "the people", people)

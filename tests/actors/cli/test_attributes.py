@@ -50,6 +50,12 @@ def test_validate_shows_what_was_read_and_what_is_drawn(prism: Prism) -> None:
     ]
 
 
+def test_validate_draws_for_as_many_people_as_a_graph_file_has(prism: Prism) -> None:
+    Path("ties.txt").write_text("1 2\n2 3\n")
+    ended = prism("validate", "study.yaml", "--set", "population.graph.path=ties.txt")
+    assert f"{HEAD}.verified: true or false, drawn; the first 3 people: " in ended.out
+
+
 def test_validate_with_build_shows_the_people_that_were_made(prism: Prism) -> None:
     ended = prism("validate", "study.yaml", "--build")
     assert f"{HEAD}.ideology: float -1 to 1; 60 people: mean " in ended.out

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from prism.checked import field_types
-from prism.config import Config
 from prism.config.attributes import PLACE, TRAITS, Value
 from prism.config.model import ColumnsConfig, PopulationConfig
-from prism.domain import Domain
 from prism.social.attributes import described, drawn_attributes
 from prism.social.persona import Persona
 from prism.social.profiles import Profile
@@ -17,14 +15,17 @@ DRAWN_SHOWN = 1000
 """People for whom drawn attributes are shown without building: they take some milliseconds."""
 
 
-def lines_of_columns(config: PopulationConfig, profiles: Sequence[Profile] | None, seed: int) -> Iterator[str]:
+def lines_of_columns(
+    config: PopulationConfig, profiles: Sequence[Profile] | None, seed: int, size: int | None
+) -> Iterator[str]:
     """Yield a line for each attribute, and for each threshold and so on that has a column.
 
     Args:
         profiles: the profiles of the file; None if there is none, or if it was not read.
+        size: the number of people; None if a large file decides it.
     """
     unread = config.profiles is not None and profiles is None
-    drawn = [drawn_attributes(agent, seed, config.attributes) for agent in range(min(config.size, DRAWN_SHOWN))]
+    drawn = [drawn_attributes(agent, seed, config.attributes) for agent in range(min(size or DRAWN_SHOWN, DRAWN_SHOWN))]
     for name, declaration in config.attributes.items():
         head = f"{PLACE}.{name}: {declaration.expected}"
         if profiles and name in profiles[0].attributes:
@@ -39,14 +40,6 @@ def lines_of_columns(config: PopulationConfig, profiles: Sequence[Profile] | Non
         column = getattr(config.columns, name)
         if column is not None and profiles:
             yield _given_line(name, column, profiles)
-
-
-def lines_of_domain(config: Config, domain: Domain) -> Iterator[str]:
-    """Yield the lines of `lines_of_people` for a built domain that has people."""
-    from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains
-
-    if isinstance(domain, SocialDomain):
-        yield from lines_of_people(config.population, domain.population.personas)
 
 
 def lines_of_people(config: PopulationConfig, personas: Sequence[Persona]) -> Iterator[str]:
