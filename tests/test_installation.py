@@ -15,7 +15,7 @@ from actors.core.errors import JournalError
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 
-DEFAULT, ECONOMY = "2019a7be3e8eefbcd2f7bd2e5e476c24", "205753ce63f679e5b759ea0f0d089f74"
+DEFAULT, ECONOMY = "d592cf088e50f1f3b13866e7d81e0ffb", "205753ce63f679e5b759ea0f0d089f74"
 """Digests of the shipped configurations."""
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")

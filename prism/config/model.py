@@ -133,19 +133,19 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
     """The traits in what a convinced person does: each raises the log of an action's weight. UNCALIBRATED."""
 
     openness: Annotated[ByAction, Meta(description="weights of openness, by action")] = msgspec.field(
-        default_factory=dict
+        default_factory=lambda: {"reshare": 0.2}
     )
     conscientiousness: Annotated[ByAction, Meta(description="weights of conscientiousness, by action")] = msgspec.field(
-        default_factory=dict
+        default_factory=lambda: {"reshare": -0.2}
     )
     extraversion: Annotated[ByAction, Meta(description="weights of extraversion, by action")] = msgspec.field(
-        default_factory=dict
+        default_factory=lambda: {"reply": 0.3}
     )
     agreeableness: Annotated[ByAction, Meta(description="weights of agreeableness, by action")] = msgspec.field(
-        default_factory=dict
+        default_factory=lambda: {"like": 0.2}
     )
     neuroticism: Annotated[ByAction, Meta(description="weights of neuroticism, by action")] = msgspec.field(
-        default_factory=dict
+        default_factory=lambda: {"reply": -0.2}
     )
 
     @classmethod
@@ -283,11 +283,11 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
         float,
         Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen; it lowers the utility"),
     ] = 0.6
-    openness: Annotated[Weight, Meta(description="weight of the person's openness")] = 0.0
-    conscientiousness: Annotated[Weight, Meta(description="weight of the person's conscientiousness")] = 0.0
-    extraversion: Annotated[Weight, Meta(description="weight of the person's extraversion")] = 0.0
-    agreeableness: Annotated[Weight, Meta(description="weight of the person's agreeableness")] = 0.0
-    neuroticism: Annotated[Weight, Meta(description="weight of the person's neuroticism")] = 0.0
+    openness: Annotated[Weight, Meta(description="weight of the person's openness")] = 0.1
+    conscientiousness: Annotated[Weight, Meta(description="weight of the person's conscientiousness")] = -0.1
+    extraversion: Annotated[Weight, Meta(description="weight of the person's extraversion")] = 0.2
+    agreeableness: Annotated[Weight, Meta(description="weight of the person's agreeableness")] = 0.1
+    neuroticism: Annotated[Weight, Meta(description="weight of the person's neuroticism")] = -0.1
     attributes: Annotated[
         dict[str, Weight | dict[str, Weight]],
         Meta(description="weights of people's own attributes; of a text one for each value: {region: {north: 0.2}}"),

@@ -165,3 +165,29 @@ def test_a_coefficient_that_cannot_be_is_refused(text: str, message: str) -> Non
 def test_coefficients_of_intentions_survive_a_round_trip() -> None:
     config = load_config("population: {intentions: {openness: {like: 1, reply: -0.5}}}")
     assert config.population.intentions.openness == {"like": 1.0, "reply": -0.5}
+
+
+def test_by_default_each_trait_counts_in_choices_and_intentions_and_little() -> None:
+    choice, intentions = ChoiceConfig(), IntentionsConfig()
+    for trait in TRAITS:
+        weights = [getattr(choice, trait), *getattr(intentions, trait).values()]
+        assert len(weights) == 2
+        assert all(0.0 < abs(weight) <= 0.3 for weight in weights)
+
+
+def test_the_personalities_of_synthetic_people_change_a_run_only_by_their_weights() -> None:
+    flat: Any = {"oracle": {"choice": dict.fromkeys(TRAITS, 0.0)}, "population": {"size": 20}}
+    flat["population"]["intentions"] = {trait: {} for trait in TRAITS}
+    for config, differ in ((Config(**flat), False), (Config(), True)):
+        oracle = ChoiceOracle(config.oracle.choice, 0)
+        intentions = Intentions(config.population.intentions)
+        ends = [
+            Traits(
+                **dict.fromkeys(TRAITS, 0.0),
+            ),
+            Traits(openness=1, extraversion=1, agreeableness=1),
+        ]
+        post = view(topic_match=0.5)
+        utilities = {oracle.utility(SocialAgent(persona=persona(traits=traits)), LIKE, post) for traits in ends}
+        weights = {tuple(intentions.weights(traits)) for traits in ends}
+        assert (len(utilities) == 2) is (len(weights) == 2) is differ
