@@ -39,6 +39,10 @@ COMMANDS = {
     ),
     "run": Named("actors.cli.run:run", "Run the simulation that CONFIG describes."),
     "resume": Named("actors.cli.resume:resume", "Resume the run in the directory RUN where its files end."),
+    "chart": Named(
+        "actors.cli.chart:chart",
+        "Draw the chart of CONFIG, or of a run: as Mermaid text, for Graphviz, as an SVG picture, or as SCXML.",
+    ),
     "runs": Named(
         "actors.cli.runs:runs",
         "List the runs in DIR (default: runs), or the one run that DIR is; or show a question that one of them asked.",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain
 from actors.factory.input_files import check_graph_format, fitting_memory, parse_graph, read_if_small
 from prism.config import Config
@@ -44,7 +45,10 @@ def check_domain(config: Config) -> Checked:
     if config.simulation.domain != "social":  # a population may be large; the others are built at once
         built = build_domain(config)
         return Checked(built.domain.size, dict(built.inputs), "")
-    return _check_population(config.population, config.simulation.seed)
+    checked = _check_population(config.population, config.simulation.seed)
+    chart = load_chart(config)
+    check_choices(config, chart.behaviour)
+    return checked._replace(inputs={**checked.inputs, **chart.inputs})
 
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from actors.factory.charts import check_choices, load_chart
 from actors.factory.input_files import fitting_memory, load_population, read_input
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain
 from prism.config import Config
@@ -33,8 +34,10 @@ def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
     from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
 
     population, inputs = load_population(config.population, config.simulation.seed, on_step)
+    chart = load_chart(config)
+    check_choices(config, chart.behaviour)
     on_step("preparing the world")
-    return BuiltDomain(SocialDomain(config, population), inputs)
+    return BuiltDomain(SocialDomain(config, population, chart.behaviour), {**inputs, **chart.inputs}, chart.code)
 
 
 def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
@@ -92,12 +95,15 @@ def is_own(config: Config) -> bool:
 
 
 def code_of(config: Config) -> tuple[Path, ...]:
-    """Return the files and directories of a domain's own code, without building it.
+    """Return the files and directories of the code of one's own, of a domain or a chart, without building it.
 
     Raises:
         ConfigError: it cannot be imported.
+        InputError: the chart cannot be read.
     """
-    return find_own_domain(config.simulation).code.files if is_own(config) else ()
+    if is_own(config):
+        return find_own_domain(config.simulation).code.files
+    return load_chart(config).code if config.simulation.domain == "social" else ()
 
 
 def settled(config: Config) -> Config:

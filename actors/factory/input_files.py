@@ -145,6 +145,7 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
     return replace(
         config,
         population=replace(population, profiles=find(population.profiles), graph=graph),
+        statechart=replace(config.statechart, file=find(config.statechart.file)),
         economy=replace(config.economy, initial=replace(initial, path=find(initial.path))),
     )
 
@@ -156,7 +157,11 @@ def input_paths(config: Config) -> dict[str, str]:
     if config.simulation.domain == "economy":
         named = {"economy.initial.path": initial.path}
     elif config.simulation.domain == "social":
-        named = {"population.profiles": population.profiles, "population.graph.path": population.graph.path}
+        named = {
+            "population.profiles": population.profiles,
+            "population.graph.path": population.graph.path,
+            "statechart.file": config.statechart.file,
+        }
     return {key: name for key, name in named.items() if name is not None}
 
 

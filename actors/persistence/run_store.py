@@ -112,7 +112,9 @@ class RunStore(Record):
                 if self._batch or self._syncs:
                     await self._write_batch()
                 elif self._is_closing and not self._is_checkpointing:
-                    break
+                    await self._attempt(self._writer.sync_all)  # an answer may have come after the last checkpoint
+                    if not self._batch:
+                        break
                 else:
                     self._changed = anyio.Event()
                     await self._changed.wait()

@@ -12,9 +12,13 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 import prism
+from prism.config.document import read_document, without_lines
 
 ROOMS = ("core", "factory", "oracle", "runtime")
 """The rooms of `actors` that decide, with `prism`, what a tick is. The others keep it or show it."""
+
+CHART_SUFFIX = ".yaml"
+"""Charts decide a run, too."""
 
 READ_BY_MODELS = frozenset({"prism/models.py"})
 """Modules whose docstrings are data: they stand in the JSON schemas that a model reads."""
@@ -70,7 +74,12 @@ def tree_sha256(sources: Mapping[str, bytes]) -> str:
 
 
 def _tree_of(name: str, source: bytes) -> str:
-    """Return the syntax tree of a file as a text; the hash of one that is no Python, such as a template."""
+    """Return the syntax tree of a file as a text; the hash of one that is no Python, such as a template.
+
+    Of a chart it is what the YAML says.
+    """
+    if name.endswith(CHART_SUFFIX):
+        return ascii(without_lines(read_document(source.decode(), name)))
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -144,7 +153,8 @@ def _of_place(place: Path) -> Iterable[tuple[str, bytes]]:
 
 
 def _below(directory: Path, root: Path) -> Iterable[tuple[str, bytes]]:
-    return ((path.relative_to(root).as_posix(), path.read_bytes()) for path in sorted(directory.rglob("*.py")))
+    files = sorted(path for suffix in (".py", CHART_SUFFIX) for path in directory.rglob(f"*{suffix}"))
+    return ((path.relative_to(root).as_posix(), path.read_bytes()) for path in files)
 
 
 def _sha256_of(sources: Mapping[str, bytes]) -> str:

@@ -52,13 +52,13 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
     """
     disk = RealDisk(path)
     header, offset = read_header(disk)
-    ticks = _messages(disk, offset, tick)
+    ticks = messages_of(disk, offset, tick)
     messages = next(ticks, None)
     if messages is None:
         answer = next(_answers(disk, agent, tick), None)
         return None if answer is None else FoundQuestion(None, answer, None)
     for index, encoded in enumerate(messages):
-        question = _decoded(encoded)
+        question = decoded(encoded)
         if not isinstance(question, Question) or question.agent != agent:
             continue
         if question_id(header.seed, tick, agent, encoded) == wanted:
@@ -66,7 +66,7 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
     return None
 
 
-def _messages(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
+def messages_of(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
     """Yield the updates and questions of each tick from `first` on, as they were encoded, up to any damage."""
     for tick, (_, frame) in enumerate(read_frames(disk, JOURNAL, offset)):
         if isinstance(frame, Damage):
@@ -78,7 +78,12 @@ def _messages(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
                 raise JournalError(f"{JOURNAL}: tick {tick} cannot be read: {error}") from None
 
 
-def _decoded(message: bytes) -> _Message:
+def decoded(message: bytes) -> Update[Any] | Question[Any]:
+    """Return an update or a question of a journal.
+
+    Raises:
+        JournalError: it is neither.
+    """
     try:
         return _message.decode(message)
     except DECODE_ERRORS as error:
@@ -107,7 +112,7 @@ def _answer(disk: Disk, question: Question[Any]) -> LoggedAnswer | None:
 def _effect(question: Question[Any], ticks: Iterator[list[bytes]]) -> Update[Any] | None:
     """Return the first update of the question's agent that comes of a decision on its trigger."""
     for encoded in chain.from_iterable(ticks):
-        update = _decoded(encoded)
+        update = decoded(encoded)
         if not isinstance(update, Update) or (update.agent, update.trigger) != (question.agent, question.trigger):
             continue
         if update.source in DECIDED or update.reason == "stale":

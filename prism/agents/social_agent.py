@@ -21,7 +21,6 @@ from prism.statechart import AgentState
 RELEVANCE_WEIGHTS: Final = {"topic_match": 0.2, "followed": 0.05, "popularity": 0.15, "appeal": 0.6}
 """The weight of each part of a view in its relevance; they add up to 1. Uncalibrated."""
 
-_COMPOSING: Final = AgentState.COMPOSING
 _TOPIC, _FOLLOWED, _POPULARITY, _APPEAL = RELEVANCE_WEIGHTS.values()
 ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
 
@@ -179,8 +178,8 @@ class SocialAgent(StatefulAgent[AgentState]):
         return {"post_id": context.id} if isinstance(context, PostView) else super().remembered(context)
 
     def effect(self) -> str | None:
-        """Return the action of a person who has begun to compose."""
-        return self.pending_action if self._state is _COMPOSING else None
+        """Return the action that the person is about to take; None before the first intention."""
+        return self.pending_action
 
 
 def _with_threshold(persona: Persona, threshold: float) -> Persona:

@@ -244,8 +244,12 @@ class FeedConfig(Section, frozen=True, kw_only=True):
 
 
 class StatechartConfig(Section, frozen=True, kw_only=True):
-    """The timing of people's states, and the use of the oracle."""
+    """The chart, the timing of people's states, and the use of the oracle."""
 
+    file: Annotated[
+        str | None,
+        Meta(description="people's chart, a .yaml file: docs/charts.md; none is the default chart"),
+    ] = None
     default_timeout_ticks: Annotated[
         int, Meta(ge=1, description="ticks after which a scroller without posts rests and a stuck person recovers")
     ] = 5
@@ -291,6 +295,11 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
     attributes: Annotated[
         dict[str, Weight | dict[str, Weight]],
         Meta(description="weights of people's own attributes; of a text one for each value: {region: {north: 0.2}}"),
+    ] = msgspec.field(default_factory=dict)
+
+    states: Annotated[
+        dict[str, Annotated[float, Meta(ge=-100.0, le=100.0)]],
+        Meta(description="constant of states of your own chart, as `{doomscrolling: 0.5}`; others have 0"),
     ] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -35,12 +34,12 @@ from prism.statechart.oracle import (
     Answer,
     Asker,
     Oracle,
-    build_oracle_prompt,
-    facts_of,
+    StatechartOracle,
+    described,
     options_schema,
     parse_oracle_response,
 )
-from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
+from prism.statechart.states import AgentState, S
 
 _UNREADABLE = frozenset({"invalid_response", "not_an_option"})
 """The reasons of failures that leave an unreadable answer on a tape, under the name of the asker who got it."""
@@ -105,7 +104,7 @@ class ModelOracle(Oracle[S]):
         """Return the `asked_by` of the requests that a question leads to."""
 
 
-class SocialModelOracle(ModelOracle[AgentState]):
+class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
     """An oracle that decides ambiguous transitions of people by asking a model: for probabilities, else for a choice.
 
     At temperature 0 equal questions are one question. Above it, each agent in each tick draws its own answer, from a
@@ -116,10 +115,21 @@ class SocialModelOracle(ModelOracle[AgentState]):
         config: its settings: temperature and seed.
         seed: the run's seed, for draws from probabilities.
         deadline_s: a limit for each call that is shorter than the model's own.
+        descriptions: what the model reads of each state; by default, of the social states.
     """
 
-    def __init__(self, model: LanguageModel, config: LLMConfig, seed: int, *, deadline_s: float | None = None) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        config: LLMConfig,
+        seed: int,
+        *,
+        deadline_s: float | None = None,
+        descriptions: Mapping[Any, str] | None = None,
+    ) -> None:
         super().__init__(model)
+        if descriptions is not None:
+            self._descriptions = descriptions
         self._config = config
         self._seed = seed
         self._deadline_s = deadline_s
@@ -133,13 +143,15 @@ class SocialModelOracle(ModelOracle[AgentState]):
         """
         if self._config.temperature > 0.0 or self._draws is not False:
             return None
-        return _prompt(agent, agent.state, trigger, [AgentState(option) for option in options], context)
+        states: type[AgentState] = type(agent.state)
+        return self.prompt(agent, agent.state, trigger, [states(option) for option in options], context)
 
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> AgentState:
         """Return the chosen option. It raises as `answer`."""
-        return AgentState((await self.answer(agent, current_state, trigger, options, context)).state)
+        states: type[AgentState] = type(options[0])
+        return states((await self.answer(agent, current_state, trigger, options, context)).state)
 
     async def answer(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
@@ -151,17 +163,16 @@ class SocialModelOracle(ModelOracle[AgentState]):
             OracleResponseError: the answer names no option.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        # The text that is the same for all people comes first, as the system message, so that a server reads it once.
-        rules, _, situation = _prompt(agent, current_state, trigger, options, context).partition(UNTRUSTED)
+        prompt = self.prompt(agent, current_state, trigger, options, context)
         begun_s = perf_counter()
         try:
-            found = await self._model.choose(self._choice(agent, situation.strip(), options))
+            found = await self._model.choose(self._choice(agent, prompt, options))
             self._draws = isinstance(found, Distribution) and not self._is_certain(found)
             if isinstance(found, Distribution):
                 return self._drawn(agent, found, options)
             if isinstance(found, Undecided):
                 self.counters.count("invalid_response", found.latency_s, found.usage)
-            return Answer(await self._complete(agent, f"{rules}{UNTRUSTED}", situation.strip(), options))
+            return Answer(await self.chosen(agent, prompt, options))
         except LLMFailureException as error:
             self.counters.count(error.reason, error.latency_s, error.usage)
             raise
@@ -170,15 +181,19 @@ class SocialModelOracle(ModelOracle[AgentState]):
             self.counters.count("cancelled", perf_counter() - begun_s)
             raise
 
+    def parsed(self, text: str, options: Sequence[AgentState]) -> AgentState:
+        """Return the option named by the text, or by the last JSON object in it that names one."""
+        return read_answer(text, lambda candidate: parse_oracle_response(candidate, options), (OracleResponseError,))
+
     def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
         """Return the agent and the tick."""
         return _asked_by(agent)
 
-    def _choice(self, agent: Asker, situation: str, options: Sequence[AgentState]) -> ChoiceRequest:
+    def _choice(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> ChoiceRequest:
         return ChoiceRequest(
-            state=situation,
+            state=prompt.partition(UNTRUSTED)[2].strip(),
             instructions=f"Choose the person's next state. {UNTRUSTED}",
-            options={option.value: STATE_DESCRIPTIONS[option] for option in options},
+            options={option.value: described(option, self._descriptions) for option in options},
             deadline_s=self._deadline_s,
             asked_by=_asked_by(agent),
         )
@@ -194,10 +209,15 @@ class SocialModelOracle(ModelOracle[AgentState]):
         drawn = pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))
         return Answer(options[drawn], method=found.method)
 
-    async def _complete(self, agent: Asker, rules: str, situation: str, options: Sequence[AgentState]) -> AgentState:
-        """Return the option that the model names."""
+    async def chosen(self, agent: Any, prompt: str, options: Sequence[AgentState]) -> AgentState:
+        """Return the option that the model names in answer to this prompt."""
+        # The text that is the same for all people comes first, as the system message, so that a server reads it once.
+        rules, _, situation = prompt.partition(UNTRUSTED)
         request = ChatRequest(
-            messages=(Message(role="system", content=rules), Message(role="user", content=situation)),
+            messages=(
+                Message(role="system", content=f"{rules}{UNTRUSTED}"),
+                Message(role="user", content=situation.strip()),
+            ),
             schema=options_schema(options),
             seed=self._request_seed(agent),
             sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
@@ -207,7 +227,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
         )
         said = await self._model.complete(request)
         try:
-            chosen = _parse(said.text, options)
+            chosen = self.parsed(said.text, options)
         except OracleResponseError:
             self.counters.count("invalid_response", said.latency_s, said.usage)
             raise
@@ -220,33 +240,5 @@ class SocialModelOracle(ModelOracle[AgentState]):
         return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED)
 
 
-def _prompt(agent: Asker, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any) -> str:
-    """Return the prompt, with the profile in quotes as all text that people wrote."""
-    return build_oracle_prompt(
-        _quoted(agent.name),
-        [_quoted(interest) for interest in agent.interests],
-        _quoted(agent.personality),
-        current_state,
-        trigger,
-        options,
-        context,
-        facts=facts_of(agent),
-    )
-
-
-def _quoted(text: str) -> str:
-    """Return the text as a JSON string; the prompt itself escapes the line ends that JSON allows."""
-    return json.dumps(text, ensure_ascii=False)
-
-
 def _asked_by(agent: Asker) -> str:
     return f"agent {agent.agent_id} in tick {agent.tick}"
-
-
-def _parse(text: str, options: Sequence[AgentState]) -> AgentState:
-    """Return the option named by the text, or by the last JSON object in it that names one.
-
-    Raises:
-        OracleResponseError: none does.
-    """
-    return read_answer(text, lambda candidate: parse_oracle_response(candidate, options), (OracleResponseError,))

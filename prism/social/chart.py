@@ -1,97 +1,86 @@
-"""The default statechart of a person on a social feed."""
+"""The default statechart of a person on a social feed. It is the file social.yaml beside this module."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, Final
 
-from prism.agents.social_agent import SocialAgent
-from prism.social.post import PostView
-from prism.statechart import AgentState, Statechart, Transition
+from prism.errors import ConfigError, StatechartError
+from prism.social.vocabulary import Role, social_vocabulary
+from prism.statechart.behaviour import Behaviour, Vocabulary
+from prism.statechart.chart_file import read_chart
+from prism.statechart.definition import ChartDefinition
+from prism.statechart.flatten import flatten
+from prism.statechart.statechart import Statechart
+from prism.statechart.states import AgentState
 
-IDLE, SCROLLING, EVALUATING, COMPOSING = (
-    AgentState.IDLE,
-    AgentState.SCROLLING,
-    AgentState.EVALUATING,
-    AgentState.COMPOSING,
-)
-LIKE, REPLY, RESHARE, RESTING = (
-    AgentState.ENGAGING_LIKE,
-    AgentState.ENGAGING_REPLY,
-    AgentState.ENGAGING_RESHARE,
-    AgentState.RESTING,
-)
+_NEEDED: Final[Mapping[str, str]] = {Role.BROWSE.value: "sees_post", Role.ATTEND.value: "decides"}
+"""`{role: the trigger that a state of that role must answer}`."""
+SOURCE: Final = "prism/social/social.yaml"
 
 
-def is_uninterested(agent: SocialAgent, view: PostView) -> bool:
-    """Return whether the post is clearly not relevant to the person."""
-    return agent.relevance(view) <= agent.persona.low_threshold
+def social_definition() -> ChartDefinition:
+    """Return the default chart as its file has it."""
+    return read_chart(social_chart_text(), SOURCE)
 
 
-def is_convinced(agent: SocialAgent, view: PostView) -> bool:
-    """Return whether the post is clearly relevant to the person."""
-    return agent.relevance(view) >= agent.persona.high_threshold
+def social_chart_text() -> str:
+    """Return the text of the default chart's file, with its comments."""
+    return files("prism.social").joinpath("social.yaml").read_text(encoding="utf-8")
 
 
-def is_torn(agent: SocialAgent, view: PostView) -> bool:
-    """Return whether the post's relevance lies between the two thresholds."""
-    return agent.persona.low_threshold < agent.relevance(view) < agent.persona.high_threshold
+def social_behaviour(definition: ChartDefinition, vocabulary: Vocabulary | None = None) -> Behaviour[Any]:
+    """Return the behaviour that a chart of people on a social feed describes.
+
+    Raises:
+        ConfigError: a word is unknown, an expression is wrong, or the world cannot run the chart.
+    """
+    behaviour = flatten(definition, vocabulary or social_vocabulary())
+    check_social(behaviour)
+    return behaviour
 
 
-def has_timed_out(agent: SocialAgent, _: Any) -> bool:
-    """Return whether the person has been in this state for as long as the timeout."""
-    return agent.ticks_in_state >= agent.timeout_threshold
+def check_social(behaviour: Behaviour[Any]) -> None:
+    """Refuse a chart that the world of feeds cannot run.
+
+    Raises:
+        ConfigError: people do not start offline, cannot come online, see no posts, or cannot decide.
+    """
+    chart, offline = behaviour.chart, behaviour.in_role(Role.OFFLINE)
+    if chart.initial not in offline:
+        raise _refused(behaviour, f"initial: {chart.initial} needs `role: offline`, because people start outside")
+    for state in behaviour.states:
+        role, triggers = behaviour.roles.get(state), chart.valid_triggers(state)
+        needed = _NEEDED.get(role or "")
+        if needed is not None and needed not in triggers:
+            raise _refused(behaviour, f"states.{state}: `role: {role}` needs a row for {needed}")
+        if role in (Role.OFFLINE, Role.ATTEND) and state in behaviour.delays:
+            raise _refused(behaviour, f"states.{state}.after: a state with `role: {role}` has no delay")
+    if "feed_ready" not in chart.valid_triggers(chart.initial):
+        raise _refused(behaviour, f"states.{chart.initial}: needs a row for feed_ready, or nobody comes online")
+    lonely = [state for state in behaviour.states if state not in offline and not _goes_offline(behaviour, state)]
+    if lonely:
+        names = ", ".join(lonely)
+        raise _refused(
+            behaviour,
+            f"states.{lonely[0]}: needs a row for round_ends to a state with `role: offline` "
+            f"(so do: {names}); one row on a state around them all is enough",
+        )
 
 
-def is_about_to_reply(agent: SocialAgent, _: Any) -> bool:
-    """Return whether the composed text is a reply."""
-    return agent.pending_action == "reply"
+def _goes_offline(behaviour: Behaviour[Any], state: Any) -> bool:
+    offline = behaviour.in_role(Role.OFFLINE)
+    return any(target in offline for target in behaviour.chart.valid_targets(state, "round_ends"))
 
 
-def is_about_to_reshare(agent: SocialAgent, _: Any) -> bool:
-    """Return whether the composed text is a comment on a reshare."""
-    return agent.pending_action == "reshare"
+def _refused(behaviour: Behaviour[Any], problem: str) -> Exception:
+    if behaviour.definition is None:
+        return StatechartError(problem)
+    return ConfigError(behaviour.definition.source, problem)
 
 
-def is_about_to_like(agent: SocialAgent, _: Any) -> bool:
-    """Return whether the person wrote nothing but liked the post."""
-    return agent.pending_action == "like"
+SOCIAL_BEHAVIOUR: Final[Behaviour[AgentState]] = social_behaviour(social_definition())
+"""The default chart, and what the world has to know of its states."""
 
-
-def intend(agent: SocialAgent, _: Any) -> None:
-    """Draw what the person does about the post."""
-    agent.intend()
-
-
-def draft_reply(agent: SocialAgent, _: Any) -> None:
-    """Make the pending action a reply: a person who chooses to write, among all the options, writes a reply."""
-    agent.pending_action = "reply"
-
-
-SOCIAL_CHART: Final = Statechart(
-    states=AgentState,
-    initial=IDLE,
-    transitions=(
-        Transition("feed_ready", IDLE, SCROLLING),
-        Transition("sees_post", SCROLLING, EVALUATING),
-        Transition("ignores", EVALUATING, SCROLLING),
-        Transition("decides", EVALUATING, SCROLLING, is_uninterested),
-        Transition("decides", EVALUATING, COMPOSING, is_convinced, intend),
-        # Between the thresholds four actions are possible, and the oracle decides. Scrolling on comes first, so it is
-        # the fallback when there is no answer.
-        Transition("decides", EVALUATING, SCROLLING, is_torn, oracle=True, label="torn: scroll on"),
-        Transition("decides", EVALUATING, LIKE, is_torn, oracle=True, label="torn: like"),
-        Transition("decides", EVALUATING, RESHARE, is_torn, oracle=True, label="torn: reshare"),
-        Transition("decides", EVALUATING, COMPOSING, is_torn, draft_reply, oracle=True, label="torn: compose"),
-        Transition("compose_done", COMPOSING, REPLY, is_about_to_reply),
-        Transition("compose_done", COMPOSING, RESHARE, is_about_to_reshare),
-        Transition("compose_done", COMPOSING, LIKE, is_about_to_like),
-        *(Transition("action_done", engaging, RESTING) for engaging in (LIKE, REPLY, RESHARE)),
-        Transition("timeout", SCROLLING, RESTING, has_timed_out),
-        *(
-            Transition("timeout", stuck, SCROLLING, has_timed_out)
-            for stuck in (EVALUATING, COMPOSING, LIKE, REPLY, RESHARE)
-        ),
-        Transition("timeout", RESTING, IDLE),
-        *(Transition("round_ends", state, IDLE) for state in AgentState if state is not IDLE),
-    ),
-)
+SOCIAL_CHART: Final[Statechart[AgentState]] = SOCIAL_BEHAVIOUR.chart

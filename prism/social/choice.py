@@ -2,7 +2,7 @@
 
     P(j) = exp(V_j / s) / sum_k exp(V_k / s)
 
-with V_scrolling = 0 as the reference and, for an option that engages,
+with V = 0 as the reference for an option that does nothing, such as scrolling, and, for an option that engages,
 
     V_j = b_j + b_topic * topic_match + b_tie * followed + b_activity * activity
               + b_popularity * popularity (liking and resharing only) - b_fatigue * fatigue
@@ -18,15 +18,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
 from prism.rng import Draw, pick, uniform
+from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.persona import Persona
 from prism.social.post import PostView
-from prism.statechart import AgentState, Oracle
+from prism.social.vocabulary import Effect
+from prism.statechart import AgentState, Behaviour, Oracle
 
 
 class ChoiceOracle(Oracle[AgentState]):
@@ -35,16 +38,18 @@ class ChoiceOracle(Oracle[AgentState]):
     Args:
         coefficients: the weights.
         seed: the run's seed.
+        behaviour: the people's chart: the effects of its states say which options engage.
     """
 
     waits = False
     description = "embedded multinomial logit, no server; its coefficients are uncalibrated"
 
-    def __init__(self, coefficients: ChoiceConfig, seed: int) -> None:
+    def __init__(self, coefficients: ChoiceConfig, seed: int, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
         self._coefficients = coefficients
         self._seed = seed
         self._traits = tuple((name, getattr(coefficients, name)) for name in TRAITS if getattr(coefficients, name))
         self._attributes = tuple(coefficients.attributes.items())
+        self._effects = _effects_of(behaviour)
 
     async def ask(
         self,
@@ -66,20 +71,22 @@ class ChoiceOracle(Oracle[AgentState]):
         total = math.fsum(weights)
         return [weight / total for weight in weights]
 
-    def utility(self, agent: SocialAgent, option: AgentState, view: PostView | None) -> float:
-        """Return V of one option: 0 if the option does not engage, and only the constant without a post in view."""
+    def utility(self, agent: SocialAgent, option: StrEnum, view: PostView | None) -> float:
+        """Return V of one option.
+
+        It is 0 if the option does not engage, and only the constant without a post in view. A state that the
+        coefficients name under `states` has that constant and no other term.
+        """
         b = self._coefficients
-        constant = {
-            AgentState.ENGAGING_LIKE: b.like,
-            AgentState.ENGAGING_RESHARE: b.reshare,
-            AgentState.ENGAGING_REPLY: b.compose,
-            AgentState.COMPOSING: b.compose,
-        }.get(option)
-        if constant is None:
+        if option.value in b.states:
+            return b.states[option.value]
+        effect = self._effects.get(option.value)
+        if effect is None:
             return 0.0
+        constant = {Effect.LIKE: b.like, Effect.RESHARE: b.reshare}.get(effect, b.compose)
         if view is None:
             return constant
-        spread = 0.0 if option in (AgentState.COMPOSING, AgentState.ENGAGING_REPLY) else b.popularity * view.popularity
+        spread = b.popularity * view.popularity if effect in (Effect.LIKE, Effect.RESHARE) else 0.0
         return (
             constant
             + b.topic * view.topic_match
@@ -102,3 +109,9 @@ class ChoiceOracle(Oracle[AgentState]):
             else:
                 total += by_value.get(str(value), 0.0)
         return total
+
+
+def _effects_of(behaviour: Behaviour[Any]) -> dict[str, Effect]:
+    """Return `{state: the effect that its delay ends with}`; of composing, which may end with several, a reply."""
+    found = {before: Effect(effect) for ends in behaviour.effects.values() for (before, _), effect in ends.items()}
+    return {**found, AgentState.COMPOSING.value: Effect.REPLY}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
+
+from msgspec.structs import replace
 
 from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
@@ -10,13 +13,13 @@ from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
-from prism.social.chart import SOCIAL_CHART
+from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.choice import ChoiceOracle
 from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
 from prism.social.world import SocialWorld
-from prism.statechart import AgentState, Oracle, Statechart
+from prism.statechart import AgentState, Behaviour, Oracle, Statechart
 
 HISTORY_DEPTH = 50
 HISTORY_MAX_POPULATION = 10_000
@@ -29,7 +32,11 @@ class SocialDomain:
     Args:
         config: the run's configuration.
         population: the people.
-        chart: the people's chart; the default social chart, or another over the same states and triggers.
+        chart: the people's chart: a behaviour, as a chart file describes it, or a chart over the same states and
+            triggers as the default one.
+
+    Raises:
+        StatechartError: people cannot live by the chart on a feed.
     """
 
     context_type: Any = PostView
@@ -37,11 +44,18 @@ class SocialDomain:
     priority = 1
     checkpoint_every_ticks = 500
 
-    def __init__(self, config: Config, population: Population, chart: Statechart[AgentState] = SOCIAL_CHART) -> None:
+    def __init__(
+        self,
+        config: Config,
+        population: Population,
+        chart: Statechart[AgentState] | Behaviour[Any] = SOCIAL_BEHAVIOUR,
+    ) -> None:
         self.config = config
         self.population = population
-        self.chart = chart
-        self.world = SocialWorld(config, population)
+        self.behaviour = chart if isinstance(chart, Behaviour) else replace(SOCIAL_BEHAVIOUR, chart=chart)
+        self.chart: Statechart[Any] = self.behaviour.chart
+        self.world = SocialWorld(config, population, self.behaviour)
+        self._person_type = _person_type(self.behaviour.states)
         self._told = {
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
         }
@@ -61,16 +75,21 @@ class SocialDomain:
 
     def asker(self, question: Question[PostView]) -> SocialAgent:
         """Return the person who asks, at the tick of the question."""
-        return self._person(question.agent, AgentState(question.state), question.tick)
+        return self._person(question.agent, self.behaviour.states(question.state), question.tick)
 
-    def oracle(self, model: LanguageModel | None = None) -> Oracle[AgentState]:
+    def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         """Return the oracle that asks this model, or without a model the embedded oracle."""
         if model is not None:
-            return SocialModelOracle(model, self.config.llm, self.config.simulation.seed)
-        return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed)
+            return SocialModelOracle(
+                model,
+                self.config.llm,
+                self.config.simulation.seed,
+                descriptions=self.behaviour.descriptions,
+            )
+        return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed, self.behaviour)
 
-    def _person(self, agent_id: int, state: AgentState, tick: int) -> SocialAgent:
-        return SocialAgent(
+    def _person(self, agent_id: int, state: StrEnum, tick: int) -> SocialAgent:
+        return self._person_type(
             agent_id,
             persona=self.population.personas[agent_id],
             timeout_threshold=self.config.statechart.default_timeout_ticks,
@@ -78,8 +97,15 @@ class SocialDomain:
             seed=self.config.simulation.seed,
             told=self._told,
             intentions=self._intentions,
-            state=state,
+            state=state,  # type: ignore[arg-type]  # of the type that this class of people takes
             tick=tick,
             max_history_depth=self._history_depth,
             clock=self._clock,
         )
+
+
+def _person_type(states: type[StrEnum]) -> type[SocialAgent]:
+    """Return the class of people whose states are these."""
+    if states is AgentState:
+        return SocialAgent
+    return type("SocialAgent", (SocialAgent,), {"__slots__": (), "states": states})

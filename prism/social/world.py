@@ -1,12 +1,14 @@
 """The social world: rounds of feeds, posts seen one by one, decisions and rest, for everyone who is online.
 
     round starts   each person comes online with probability `activity`, at a tick in its first half
-    feed_ready     the feed is built; now and then the person first publishes an original post
-    sees_post      the next post of the feed
-    decides        or `ignores`: people look less closely the further down a post is
-    compose_done, action_done   the like, reply or reshare takes effect when it is done
-    timeout        they rest, and come back for the rest of the feed
-    round_ends     in its last tick, for everyone who is not idle
+    feed_ready     or now and then `wants_to_post`: they write an original post before they look at the feed
+    sees_post      the next post of the feed, for a person whose state has the role `browse`
+    decides        or `ignores`, in the role `attend`: people look less closely the further down a post is
+    delays         the chart's: what comes of a state by itself, such as compose_done, action_done and timeout
+    effects        the chart's: the post, like, reply or reshare takes place when its row is taken
+    round_ends     in its last tick, for everyone who is not `offline`
+
+The chart says which states have which role, delay and effect; this module gives them their meaning.
 
 An action that a session has not finished in the last tick does not take effect. A person who still deliberates at the
 end of the round acts on the decision when it comes, or gets `round_ends` if the decision is to scroll on, and misses
@@ -16,6 +18,8 @@ the round that has begun by then.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from prism.agents.turn import MOVED, Question, Trigger, Update
@@ -25,19 +29,15 @@ from prism.domain import World
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.agenda import Agenda
+from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.network import Network
 from prism.social.population import Population
 from prism.social.post import PostView
-from prism.statechart import AgentState
+from prism.social.vocabulary import Effect, Role
+from prism.statechart.behaviour import Behaviour
 
 _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
-_NEXT = {
-    AgentState.COMPOSING: "compose_done",
-    AgentState.ENGAGING_LIKE: "action_done",
-    AgentState.ENGAGING_REPLY: "action_done",
-    AgentState.ENGAGING_RESHARE: "action_done",
-}
-_STATES = {state.value: state for state in AgentState}
+"""The triggers that always carry the post in view. Others do if a guard of theirs reads it."""
 
 
 class SocialWorld(World):
@@ -48,16 +48,18 @@ class SocialWorld(World):
     Args:
         config: the run's configuration.
         population: the people.
+        behaviour: the people's chart, and what its states mean.
     """
 
-    def __init__(self, config: Config, population: Population) -> None:
+    def __init__(self, config: Config, population: Population, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
         self.config = config
+        self.behaviour = behaviour
         self.population = population
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
         self.network = Network(population, config.feed, self.seed, self.ticks_per_round)
         self.agenda = Agenda(population.size)
-        self.states: list[AgentState] = [AgentState.IDLE] * population.size
+        self.states: list[StrEnum] = [behaviour.chart.initial] * population.size
         self.entered: list[int] = [0] * population.size
         self.session_round: list[int] = [-1] * population.size
         """The round of each person's latest session."""
@@ -68,9 +70,13 @@ class SocialWorld(World):
         self.current: dict[int, int] = {}
         """`{agent: id of the post in view}`."""
         self.pending: dict[int, str] = {}
-        """`{composing agent: the action it is about to take}`."""
+        """`{agent: the action that it last decided to take}`."""
         self.deliberating: dict[int, None] = {}
         self.quarantined: dict[int, None] = {}
+        self._named: dict[str, StrEnum] = {state.value: state for state in behaviour.states}
+        self._offline = behaviour.in_role(Role.OFFLINE)
+        self._with_view = _WITH_VIEW | _reading_posts(behaviour)
+        self._may_post = "wants_to_post" in behaviour.chart.valid_triggers(behaviour.chart.initial)
 
     def triggers(self, tick: int) -> list[Trigger[PostView]]:
         """Return the triggers of this tick."""
@@ -89,12 +95,17 @@ class SocialWorld(World):
         if update.source not in MOVED:
             self._stay(update)
             return
-        self.states[agent] = _STATES[update.to_state]
+        before, state = self.states[agent], self._named[update.to_state]
+        self.states[agent] = state
         self.entered[agent] = tick
         if update.effect is not None:
             self.pending[agent] = update.effect
-        if update.trigger == "action_done":
-            self._engage(agent, update.from_state, tick)
+        effects = self.behaviour.effects.get(update.trigger)
+        if effects is not None and (effect := effects.get((update.from_state, update.to_state))) is not None:
+            self._carry_out(agent, effect, tick)
+        if before in self._offline and state not in self._offline and not self._is_fresh(agent, tick):
+            self.session_round[agent] = (tick + 1) // self.ticks_per_round
+            self.sessions.pop(agent, None)
         self._plan(agent, update.trigger, tick)
 
     def deliberates(self, question: Question[PostView]) -> None:
@@ -115,7 +126,7 @@ class SocialWorld(World):
 
     def columns(self) -> Iterator[Column]:
         """Yield the people and the network, for `restore`."""
-        codes = {state: code for code, state in enumerate(AgentState)}
+        codes = {state: code for code, state in enumerate(self._named.values())}
         yield from pack("state", map(codes.__getitem__, self.states))
         yield from pack("entered", self.entered)
         yield from pack("session_round", self.session_round)
@@ -130,7 +141,7 @@ class SocialWorld(World):
 
     def restore(self, columns: Columns) -> None:
         """Take over the world that these columns hold."""
-        states = tuple(AgentState)
+        states = tuple(self._named.values())
         self.states = [states[code] for code in columns.values("state", int)]
         self.entered = columns.values("entered", int)
         self.session_round = columns.values("session_round", int)
@@ -147,11 +158,17 @@ class SocialWorld(World):
         self.network.retire(tick)
         window = self.ticks_per_round // 2
         for agent, persona in enumerate(self.population.personas):
-            if self.states[agent] is not AgentState.IDLE or agent in self.quarantined:
+            if self.states[agent] not in self._offline or agent in self.quarantined:
                 continue
             if uniform(self.seed, agent, tick, Draw.ONLINE) < persona.activity:
-                arrival = integer(window, self.seed, agent, tick, Draw.ARRIVAL)
-                self.agenda.put(agent, tick + arrival, "feed_ready")
+                arrival = tick + integer(window, self.seed, agent, tick, Draw.ARRIVAL)
+                self.agenda.put(agent, arrival, "wants_to_post" if self._posts(agent, arrival) else "feed_ready")
+
+    def _posts(self, agent: int, tick: int) -> bool:
+        """Return whether the person who comes online at this tick begins with an original post."""
+        return self._may_post and (
+            uniform(self.seed, agent, tick, Draw.PUBLISHES) < self.config.population.posts_per_session
+        )
 
     def _end_round(self, tick: int) -> list[Trigger[PostView]]:
         ended = []
@@ -159,13 +176,13 @@ class SocialWorld(World):
             if agent in self.deliberating or agent in self.quarantined:
                 continue
             self.agenda.clear(agent)
-            if state is not AgentState.IDLE:
+            if state not in self._offline:
                 ended.append(Trigger[PostView](tick, agent, "round_ends"))
         return ended
 
     def _trigger(self, agent: int, tick: int) -> Trigger[PostView]:
         name = self.agenda.names[agent]
-        if name not in _WITH_VIEW:
+        if name not in self._with_view or agent not in self.current:
             return Trigger(tick, agent, name)
         fatigue = self._place(agent) / max(1, self.shown[agent])
         return Trigger(tick, agent, name, self.network.view(agent, self.current[agent], tick, fatigue))
@@ -176,35 +193,51 @@ class SocialWorld(World):
             self.quarantined[update.agent] = None
             self.agenda.clear(update.agent)
             return
-        if self.states[update.agent] is not AgentState.IDLE:
+        if self.states[update.agent] not in self._offline:
             patience = self.entered[update.agent] + self.config.statechart.default_timeout_ticks
             self.agenda.put(update.agent, max(update.tick + 1, patience), "timeout")
 
-    def _engage(self, agent: int, engaged: str, tick: int) -> None:
+    def _carry_out(self, agent: int, effect: str, tick: int) -> None:
+        if effect == Effect.POST:
+            self.network.publish(agent, tick)
+            return
         post_id = self.current.get(agent)
         if post_id is None:
             return
-        if engaged == AgentState.ENGAGING_LIKE:
+        if effect == Effect.LIKE:
             self.network.like(post_id, tick)
-        elif engaged == AgentState.ENGAGING_REPLY:
+        elif effect == Effect.REPLY:
             self.network.reply(agent, post_id, tick)
         else:
             self.network.reshare(agent, post_id, tick)
 
     def _plan(self, agent: int, trigger: str, tick: int) -> None:
-        state = self.states[agent]
-        if state is not AgentState.COMPOSING:
-            self.pending.pop(agent, None)
-        if state is AgentState.IDLE:
+        """Plan the person's next trigger, by the role of their state, or else by its delay."""
+        role = self.behaviour.roles.get(self.states[agent])
+        if role is None:
+            self._wait(agent, tick)
+        elif role == Role.OFFLINE:
             self._rejoin(agent, trigger, tick)
-        elif state is AgentState.SCROLLING:
-            self._scroll(agent, trigger, tick)
-        elif state is AgentState.EVALUATING:
-            self.agenda.put(agent, tick + 1, "decides" if self._attends(agent, tick) else "ignores")
-        elif state is AgentState.RESTING:
-            self.agenda.put(agent, tick + self.config.statechart.rest_ticks, "timeout")
+        elif role == Role.BROWSE:
+            self._browse(agent, tick)
         else:
-            self.agenda.put(agent, tick + 1, _NEXT[state])
+            self.agenda.put(agent, tick + 1, "decides" if self._attends(agent, tick) else "ignores")
+
+    def _wait(self, agent: int, tick: int) -> None:
+        """Plan what comes of the state by itself; of a state without a delay, a timeout."""
+        delay = self.behaviour.delays.get(self.states[agent])
+        if delay is None:
+            self.agenda.put(agent, tick + self.config.statechart.default_timeout_ticks, "timeout")
+            return
+        draw = uniform(self.seed, agent, tick, Draw.DELAY) if delay.is_random else 0.0
+        self.agenda.put(agent, tick + delay.ticks(draw, partial(self._number, agent)), delay.trigger)
+
+    def _number(self, agent: int, field: str) -> float:
+        """Return the value of a field of a delay: a setting, or a person's own attribute."""
+        section, name = field.split(".")
+        if section == "statechart":
+            return float(getattr(self.config.statechart, name))
+        return float(self.population.personas[agent].attributes[name])
 
     def _rejoin(self, agent: int, trigger: str, tick: int) -> None:
         """Plan an idle person's return for the rest of the feed, or end the session."""
@@ -214,30 +247,25 @@ class SocialWorld(World):
         else:
             self.sessions.pop(agent, None)
 
-    def _scroll(self, agent: int, trigger: str, tick: int) -> None:
-        """Plan a scrolling person's next post, or rest if there is none."""
-        if trigger == "feed_ready" and not self._is_fresh(agent, tick):
-            self._open_session(agent, tick)
-        left = self.sessions.get(agent)
+    def _browse(self, agent: int, tick: int) -> None:
+        """Plan a browsing person's next post, or the delay if there is none. The first time, the feed is built."""
         if not self._is_fresh(agent, tick):
             self.agenda.put(agent, tick + 1, "round_ends")
-        elif left:
+            return
+        if agent not in self.sessions:
+            feed = self.network.feed_for(agent, tick)
+            self.shown[agent] = len(feed)
+            self.sessions[agent] = feed[::-1]
+        left = self.sessions[agent]
+        if left:
             self.current[agent] = left.pop()
             self.agenda.put(agent, tick + 1, "sees_post")
         else:
-            self.agenda.put(agent, tick + self.config.statechart.default_timeout_ticks, "timeout")
+            self._wait(agent, tick)
 
     def _is_fresh(self, agent: int, tick: int) -> bool:
         """Return whether the session belongs to the round of the next tick. After a late decision it may not."""
         return self.session_round[agent] == (tick + 1) // self.ticks_per_round
-
-    def _open_session(self, agent: int, tick: int) -> None:
-        self.session_round[agent] = (tick + 1) // self.ticks_per_round
-        if uniform(self.seed, agent, tick, Draw.PUBLISHES) < self.config.population.posts_per_session:
-            self.network.publish(agent, tick)
-        feed = self.network.feed_for(agent, tick)
-        self.shown[agent] = len(feed)
-        self.sessions[agent] = feed[::-1]
 
     def _attends(self, agent: int, tick: int) -> bool:
         """Return whether the person looks closely at the post in view.
@@ -250,3 +278,12 @@ class SocialWorld(World):
     def _place(self, agent: int) -> int:
         """Return the number of posts of the feed before the one in view."""
         return max(0, self.shown[agent] - len(self.sessions.get(agent, ())) - 1)
+
+
+def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:
+    """Return the triggers that a row answers whose guard reads the post in view."""
+    return frozenset(
+        row.trigger
+        for row in behaviour.chart.transitions
+        if row.when is not None and any(field.startswith("post.") for field in row.when.fields)
+    )

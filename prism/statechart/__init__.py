@@ -1,5 +1,9 @@
-"""Flat Harel statecharts: states, rows, choices, and the oracle that decides a choice."""
+"""Harel statecharts: states, rows, choices, the oracle that decides a choice, and charts as files."""
 
+from prism.statechart.behaviour import Behaviour, Vocabulary
+from prism.statechart.chart_file import read_chart
+from prism.statechart.definition import ChartDefinition, Delay, DelayLaw, RowDefinition, StateDefinition
+from prism.statechart.flatten import flatten
 from prism.statechart.lint import Finding, FindingKind, lint, rendered
 from prism.statechart.oracle import (
     ATTEMPT,
@@ -27,25 +31,34 @@ __all__ = [
     "AgentState",
     "Answer",
     "Asker",
+    "Behaviour",
+    "ChartDefinition",
     "ChatClient",
     "Choice",
+    "Delay",
+    "DelayLaw",
     "Finding",
     "FindingKind",
     "Guard",
     "GuardErrors",
     "Oracle",
+    "RowDefinition",
+    "StateDefinition",
     "StateTransition",
     "Statechart",
     "StatechartOracle",
     "Stateful",
     "Transition",
+    "Vocabulary",
     "agents_in_state",
     "build_oracle_prompt",
+    "flatten",
     "format_context",
     "lint",
     "most_passive",
     "options_schema",
     "parse_oracle_response",
+    "read_chart",
     "rendered",
     "state_distribution",
 ]

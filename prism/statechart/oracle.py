@@ -11,6 +11,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from contextvars import ContextVar
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, Protocol
 
@@ -183,33 +184,63 @@ class Oracle(ABC, Generic[S]):
 
 
 class StatechartOracle(Oracle[AgentState]):
-    """An oracle that asks a chat model.
+    """An oracle that asks a chat model. A run that asks a model uses a subclass.
+
+    States of another StrEnum than the social one are asked for in the same way.
 
     Args:
         client: the model.
+        descriptions: what the model reads of each state; of others, their names.
     """
 
-    def __init__(self, client: ChatClient) -> None:
+    _descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS
+
+    def __init__(self, client: ChatClient, descriptions: Mapping[Any, str] | None = None) -> None:
         self._client = client
+        if descriptions is not None:
+            self._descriptions = descriptions
 
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> AgentState:
         """Return the option that the model names."""
-        prompt = build_oracle_prompt(
-            agent.name,
-            agent.interests,
-            agent.personality,
+        return await self.chosen(agent, self.prompt(agent, current_state, trigger, options, context), options)
+
+    async def chosen(self, agent: Any, prompt: str, options: Sequence[AgentState]) -> AgentState:  # noqa: ARG002  # a subclass uses it
+        """Return the option that the model names in answer to this prompt."""
+        return self.parsed(await self._client.chat(prompt, schema=options_schema(options)), options)
+
+    def prompt(
+        self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any
+    ) -> str:
+        """Return the prompt, with the profile in quotes, as all text that people wrote."""
+        return build_oracle_prompt(
+            _text(agent.name),
+            [_text(interest) for interest in agent.interests],
+            _text(agent.personality),
             current_state,
             trigger,
             options,
             context,
-            facts=facts_of(agent),
+            facts_of(agent),
+            self._descriptions,
         )
-        return parse_oracle_response(await self._client.chat(prompt, schema=options_schema(options)), options)
+
+    def parsed(self, text: str, options: Sequence[AgentState]) -> AgentState:
+        """Return the option that the model's answer names.
+
+        Raises:
+            OracleResponseError: it names none.
+        """
+        return parse_oracle_response(text, options)
 
 
-def options_schema(options: Sequence[AgentState]) -> dict[str, Any]:
+def described(state: StrEnum, descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS) -> str:
+    """Return what a model reads of a state as an option: its description, or its name in words."""
+    return descriptions.get(state) or state.value.replace("_", " ").capitalize()
+
+
+def options_schema(options: Sequence[StrEnum]) -> dict[str, Any]:
     """Return the JSON schema of an answer: an object whose `next_state` is one of the options."""
     return {
         "type": "object",
@@ -219,15 +250,16 @@ def options_schema(options: Sequence[AgentState]) -> dict[str, Any]:
     }
 
 
-def build_oracle_prompt(
+def build_oracle_prompt(  # the contract's arguments
     agent_name: str,
     agent_interests: Sequence[str],
     agent_personality: str,
-    current_state: AgentState,
+    current_state: StrEnum,
     trigger: str,
-    options: Sequence[AgentState],
+    options: Sequence[StrEnum],
     context: Any,
     facts: Mapping[str, float | str] = NO_FACTS,
+    descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS,
 ) -> str:
     """Return the prompt for one decision: rules and options first, then the person, then the event.
 
@@ -236,7 +268,7 @@ def build_oracle_prompt(
     Args:
         facts: what else is known of the person, such as `{"age": 40}`; texts are quoted as data.
     """
-    choices = "\n".join(f"- {option.value}: {STATE_DESCRIPTIONS[option]}" for option in options)
+    choices = "\n".join(f"- {option.value}: {_inline(described(option, descriptions))}" for option in options)
     known = "".join(f"Your {_inline(name)}: {_fact(value)}\n" for name, value in facts.items())
     return f"""Choose your next state from these options:
 {choices}
@@ -261,15 +293,23 @@ def format_context(context: Any) -> str:
     """Return the event's context as one line for each field, texts as JSON strings; empty for None.
 
     A context that has a `prompt_fields` method decides itself which fields a model may read; of any other, all are
-    shown.
+    shown. A value of a kind that JSON does not have is shown as Python shows it.
     """
     if context is None:
         return ""
     describe = getattr(context, "prompt_fields", None)
-    fields = msgspec.to_builtins(context) if describe is None else describe()
+    fields = _builtins(context) if describe is None else describe()
     if not isinstance(fields, dict):
         fields = _named(context, fields)
     return "\n".join(f"{name}: {quoted(value)}" for name, value in fields.items())
+
+
+def _builtins(context: Any) -> Any:
+    """Return a value as JSON has it. Fields that JSON does not have are shown as Python shows them."""
+    try:
+        return msgspec.to_builtins(context, str_keys=True, enc_hook=repr)
+    except (TypeError, ValueError, RecursionError):  # keys that cannot be texts, or a value that holds itself
+        return repr(context)
 
 
 def _named(context: Any, fields: Any) -> dict[str, Any]:
@@ -292,12 +332,17 @@ def _fact(value: float | str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
+def _text(text: str) -> str:
+    """Return the text as a JSON string; the prompt itself turns the line ends that JSON allows into spaces."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def _inline(text: str) -> str:
     """Return the text on one line: a profile must not be able to add lines to a prompt either."""
     return " ".join(text.split())
 
 
-def parse_oracle_response(response_text: str, options: Sequence[AgentState]) -> AgentState:
+def parse_oracle_response(response_text: str, options: Sequence[S]) -> S:
     """Return the option that the response names in `next_state`, in upper or lower case.
 
     Raises:
@@ -305,12 +350,14 @@ def parse_oracle_response(response_text: str, options: Sequence[AgentState]) -> 
     """
     try:
         answer = json.loads(response_text)
+    except TypeError:  # a client may return anything
+        raise OracleResponseError(repr(response_text), options, "not a text") from None
     except (ValueError, RecursionError) as error:  # also a number with too many digits, or nesting that is too deep
         raise OracleResponseError(response_text, options, f"not JSON ({error})") from None
     named = answer.get("next_state") if isinstance(answer, dict) else None
     if not isinstance(named, str):
         raise OracleResponseError(response_text, options, "not an object with a text in next_state")
     for option in options:
-        if option.value == named.strip().lower():
+        if option.value.lower() == named.strip().lower():
             return option
     raise OracleResponseError(response_text, options, f"no such option as {named[:40]!r}")

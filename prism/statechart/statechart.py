@@ -193,6 +193,8 @@ class Statechart(Generic[S]):
         enabled: list[Transition[S]] = []
         marked = False
         for group in rows.guarded:
+            if enabled and group[0].level > enabled[0].level:
+                break
             result = self._guard_result(group, agent, context)
             if result:
                 enabled.extend(group)
@@ -281,8 +283,8 @@ def _rows(rows: list[Transition[S]]) -> _Rows[S]:
     return _Rows(rows[0].source, guarded, otherwise, targets, certain, at_once)
 
 
-def _guard_id(row: Transition[S]) -> int:
-    return id(row.guard)
+def _guard_id(row: Transition[S]) -> tuple[int, int]:
+    return id(row.guard), row.level
 
 
 def _is_ambiguous(enabled: tuple[Transition[S], ...]) -> bool:

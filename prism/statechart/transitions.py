@@ -10,6 +10,7 @@ from typing import Any, Final, Generic
 import msgspec
 
 from prism.errors import StatechartError
+from prism.expressions import Expression
 from prism.quoting import shown
 from prism.statechart.deferred import is_deferred
 from prism.statechart.states import S
@@ -36,6 +37,9 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
         oracle: True asks the oracle whenever the row is enabled, False never asks because of this row, None asks when
             several rows are enabled.
         label: the row's name in logs and errors.
+        when: the guard as an expression, if it is one: drawings show it, and the linter reads it.
+        level: 0 for a row of the source state itself, 1 for one of the state around it, and so on. If a row is enabled,
+            rows of higher levels are not (SCXML 3.13).
 
     Raises:
         StatechartError: the trigger is empty, a state is not a member of a StrEnum, a guard or an action cannot be
@@ -49,6 +53,8 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
     action: Action | None = None
     oracle: bool | None = None
     label: str = ""
+    when: Expression | None = None
+    level: int = 0
 
     def __post_init__(self) -> None:
         _check(

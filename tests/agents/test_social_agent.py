@@ -168,6 +168,6 @@ def test_a_post_is_remembered_by_its_id() -> None:
 
 
 @pytest.mark.parametrize("state", AgentState)
-def test_only_a_composing_person_is_about_to_do_something(state: AgentState) -> None:
-    expected = "like" if state is AgentState.COMPOSING else None
-    assert person(state, pending_action="like").effect() == expected
+def test_the_effect_is_what_the_person_is_about_to_do(state: AgentState) -> None:
+    assert person(state, pending_action="like").effect() == "like"
+    assert person(state).effect() is None

@@ -39,14 +39,14 @@ LONGEST_S = 6.0
 """The longest time of an answer. A tick takes one virtual second, so some answers take longer than the lookahead."""
 
 CONFIG = Config(
-    simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=6),
+    simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=7),
     population=PopulationConfig(
         size=12, posts_per_session=0.5, ambiguity=1.0, activity=ActivityConfig(mean=0.9, sigma=0.2)
     ),
     oracle=OracleConfig(deadline_s=1e6),
     run=RunConfig(checkpoint_every_ticks=7, tick_s=1.0),
 )
-"""Twelve people for eighteen ticks with a checkpoint every seven. A tick takes a virtual second, so the disk gets
+"""Twelve people for twenty-one ticks with a checkpoint every seven. A tick takes a virtual second, so the disk gets
 time."""
 
 POPULATION = build_population(CONFIG.population, CONFIG.simulation.seed)

@@ -19,6 +19,7 @@ ROOMS = (
     *(
         "prism",
         "prism/statechart",
+        "prism/drawing",
         "prism/expressions",
         "prism/agents",
         "prism/social",

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.config import ActivityConfig, Config, FeedConfig, OracleConfig, PopulationConfig, SimulationConfig
+from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from prism.social.post import PostView
-from prism.statechart import AgentState
+from prism.statechart import Behaviour
 
 SMALL = Config(
     simulation=SimulationConfig(rounds=12, seed=5),
@@ -31,11 +32,15 @@ class Run:
     Args:
         config: the run's configuration.
         answer: settles questions; by default the embedded oracle does.
+        behaviour: people's chart.
     """
 
-    def __init__(self, config: Config = SMALL, answer: Answer = None) -> None:
+    def __init__(
+        self, config: Config = SMALL, answer: Answer = None, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR
+    ) -> None:
         self.config = config
-        self.domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
+        population = build_population(config.population, config.simulation.seed)
+        self.domain = SocialDomain(config, population, behaviour)
         self.world = self.domain.world
         self.people = [self.domain.agent(number) for number in range(self.domain.size)]
         self.tick = 0
@@ -63,7 +68,7 @@ class Run:
             return
         self.questions.append(answer)
         self.world.deliberates(answer)
-        options = [AgentState(option) for option in answer.options]
+        options = [self.domain.behaviour.states(option) for option in answer.options]
         asker = self.domain.asker(answer)
         state = self._answer and self._answer(answer)
         chosen = state or await self._oracle.ask(asker, asker.state, answer.trigger, options, answer.context)
@@ -73,9 +78,9 @@ class Run:
         self._decided.setdefault(due, []).append(decided)
 
 
-async def whole(config: Config = SMALL, answer: Answer = None) -> Run:
+async def whole(config: Config = SMALL, answer: Answer = None, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> Run:
     """Return a run that has reached the end of its last round."""
-    return await Run(config, answer).advance(config.simulation.rounds * config.simulation.ticks_per_round)
+    return await Run(config, answer, behaviour).advance(config.simulation.rounds * config.simulation.ticks_per_round)
 
 
 def moves(updates: Sequence[Update[str]]) -> Counter[tuple[str, str]]:

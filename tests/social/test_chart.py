@@ -12,9 +12,20 @@ from prism.statechart import AgentState, Choice
 from tests.social.people import person, persona, relevant
 
 IDLE, SCROLLING, EVALUATING, COMPOSING, LIKE, REPLY, RESHARE, RESTING = AgentState
-TRIGGERS = ["feed_ready", "sees_post", "ignores", "decides", "compose_done", "action_done", "timeout", "round_ends"]
+TRIGGERS = [
+    "feed_ready",
+    "wants_to_post",
+    "sees_post",
+    "ignores",
+    "decides",
+    "compose_done",
+    "action_done",
+    "timeout",
+    "round_ends",
+]
 TARGETS = {
     (IDLE, "feed_ready"): SCROLLING,
+    (IDLE, "wants_to_post"): COMPOSING,
     (SCROLLING, "sees_post"): EVALUATING,
     (EVALUATING, "ignores"): SCROLLING,
     (EVALUATING, "decides"): COMPOSING,

@@ -104,7 +104,9 @@ def test_after_a_rounds_end_only_those_with_a_decision_are_not_idle(run: Run) ->
 
 def test_sessions_begin_in_the_first_half_of_a_round(run: Run) -> None:
     first_of_round: dict[tuple[int, int], int] = {}
-    for trigger in (each for happening in run.triggers for each in happening if each.name == "feed_ready"):
+    for trigger in (
+        each for happening in run.triggers for each in happening if each.name in ("feed_ready", "wants_to_post")
+    ):
         first_of_round.setdefault((trigger.agent, trigger.tick // ROUND), trigger.tick % ROUND)
     assert max(first_of_round.values()) < ROUND // 2
 

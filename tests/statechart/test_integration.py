@@ -125,7 +125,7 @@ async def test_the_oracle_settles_what_the_guards_leave_open(named: AgentState) 
     assert taken is not None
     assert AMBIGUOUS.commit(ada, taken, 4, post)
     assert (ada.state, len(client.asked)) == (named, 1)
-    assert "You are Ada, a social media user." in client.asked[0][0]
+    assert 'You are "Ada", a social media user.' in client.asked[0][0]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.9])

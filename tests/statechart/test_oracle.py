@@ -63,7 +63,13 @@ async def test_the_model_is_asked_once_with_the_prompt_and_the_schema_of_the_opt
     client = ScriptedClient('{"next_state": "composing"}')
     await decide(client)
     prompt = build_oracle_prompt(
-        "Ada Novak", ["night trains", "tea"], "curious and warm", EVALUATING, "decides", OPTIONS, {"post": "hello"}
+        '"Ada Novak"',
+        ['"night trains"', '"tea"'],
+        '"curious and warm"',
+        EVALUATING,
+        "decides",
+        OPTIONS,
+        {"post": "hello"},
     )
     assert client.asked == [(prompt, options_schema(OPTIONS))]
 

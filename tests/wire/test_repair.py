@@ -75,8 +75,9 @@ def test_a_spoilt_run_is_repaired_to_the_digest_of_an_undisturbed_one(
     assert f"prism: {sum(lost.values())} answers were lost (" in repaired.err
     assert summary("repaired")["fallbacks_by_reason"] == {}
     assert bodies(again) & bodies(before) == set(), "nothing that was answered is asked again"
-    assert bodies(again) >= bodies(before, answered=False), "what failed is"
-    assert len(bodies(again)) <= 1.1 * sum(lost.values()), "and little more"
+    needless = bodies(before, answered=False) - bodies(again)  # an answer has led the person elsewhere
+    assert len(needless) <= 0.1 * sum(lost.values()), "what failed is"
+    assert len(bodies(again)) <= 1.25 * sum(lost.values()), "and little more"
     assert {path: path.read_bytes() for path in Path("run").iterdir()} == files, "the spoilt run is left as it is"
     assert command("replay", "repaired", "-q").out == undisturbed
     assert command("verify", "repaired").code == 0

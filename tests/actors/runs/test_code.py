@@ -16,6 +16,7 @@ from actors.runs.code import (
     source_sha256,
     tree_sha256,
 )
+from tests.paths import ROOT
 
 PLAIN = """
 def total(values):
@@ -114,6 +115,14 @@ def test_the_name_of_a_file_counts() -> None:
     assert sha256(PLAIN, "prism/rng.py") != sha256(PLAIN, "prism/clock.py")
 
 
+def test_a_chart_counts_and_its_comments_do_not() -> None:
+    chart = (ROOT / "prism" / "social" / "social.yaml").read_bytes()
+    without = b"".join(line.split(b" #")[0].rstrip(b"\n") + b"\n" for line in chart.splitlines(keepends=True))
+    assert without != chart
+    assert tree_sha256({"a.yaml": chart}) == tree_sha256({"a.yaml": without})
+    assert tree_sha256({"a.yaml": chart}) != tree_sha256({"a.yaml": chart.replace(b"ticks: 1", b"ticks: 2")})
+
+
 def test_a_docstring_that_models_read_counts() -> None:
     (name,) = READ_BY_MODELS
     assert (Path(code.__file__).parents[2] / name).is_file()
@@ -169,6 +178,7 @@ def test_a_hash_that_cannot_be_read_or_kept_is_computed(
 
 def test_both_packages_are_hashed_and_what_only_shows_a_run_is_not() -> None:
     names = {name for name, _ in code._sources()}
+    assert "prism/social/social.yaml" in names
     assert {"prism/rng.py", "prism/social/feed.py", "actors/runtime/engine.py", "actors/core/frames.py"} <= names
     assert not any(name.startswith(("actors/cli/", "actors/metrics/")) for name in names)
     assert len(source_sha256()) == 64

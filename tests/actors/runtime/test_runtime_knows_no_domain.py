@@ -12,6 +12,7 @@ NAMES = re.compile(r"social|econom|\bnations?\b", re.IGNORECASE)
 ALLOWED = {
     "factory/domains.py": "maps the names of domains to what builds them",
     "factory/oracle_backends.py": "asks for no probabilities where the answers are no options",
+    "factory/charts.py": "loads the charts of people, and knows where that of nations is",
     "factory/checks.py": "checks what a domain is built from",
     "factory/input_files.py": "opens the files of populations and graphs",
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",

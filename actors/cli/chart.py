@@ -1,0 +1,112 @@
+"""`prism chart`: draws the chart of a configuration or of a run, and checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from actors.cli.options import with_settings
+from actors.core.errors import RunDirectoryError
+from actors.factory.charts import chart_of, chart_text
+from actors.factory.config_file import read_config
+from actors.persistence.disk import RealDisk, write_whole
+from actors.runs.chart_activity import ChartActivity, chart_activity
+from actors.runs.chart_coverage import covered_rows
+from actors.runs.directory import CONFIG as RESOLVED
+from actors.runs.resume import read_resolved
+from prism.config import Config, load_config
+from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
+from prism.statechart import Behaviour, Statechart
+
+FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "scxml": scxml}
+YAML = "yaml"
+SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
+RUN_PATH = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@with_settings
+@click.option("--format", "shape", type=click.Choice([*FORMATS, YAML]), help="Format.  [default: mermaid]")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to FILE.")
+@click.option(
+    "--run", "drawn_run", type=RUN_PATH, metavar="RUN", help="Draw what this run did: counts and dwell times."
+)
+@click.option("--coverage", type=RUN_PATH, metavar="RUN", help="List the rows, with how often this run took each.")
+def chart(
+    config: Path | None,
+    overrides: Sequence[str],
+    *,
+    shape: str | None,
+    out: Path | None,
+    drawn_run: Path | None,
+    coverage: Path | None,
+) -> None:
+    """Draw the chart of CONFIG, or of a run: as Mermaid text, for Graphviz, as an SVG picture, or as SCXML.
+
+    Without CONFIG the chart is that of the run; without both, the default one of people on a feed. The drawing goes to
+    standard output, or to FILE, whose extension says the format (.mmd, .dot, .svg, .scxml). The format yaml is the
+    chart's own file, to be changed and named in statechart.file.
+
+    A question mark behind a trigger says that the row is put to the oracle. Rows of an outer state hold in every state
+    inside it.
+    """
+    run = coverage or drawn_run
+    settings = _config(config, overrides, run)
+    behaviour = chart_of(settings)
+    if coverage is not None:
+        _print_coverage(coverage, behaviour)
+        return
+    done = None if drawn_run is None else _activity(drawn_run, behaviour)
+    form = _format(shape, out)
+    if form == YAML:
+        text = chart_text(settings)
+    else:
+        text = FORMATS[form](outline(behaviour, None if done is None else done.activity))
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            write_whole(RealDisk(out.parent), out.name, [text.encode()])
+        except OSError as error:
+            raise RunDirectoryError(f"{out}: cannot be written: {error.strerror}") from None
+        click.echo(f"{out}: written")
+
+
+def _config(path: Path | None, overrides: Sequence[str], run: Path | None) -> Config:
+    """Return the configuration of the file, or that of the run; without both, the default one."""
+    if path is not None:
+        return read_config(path, overrides)
+    return load_config(overrides=overrides) if run is None else read_resolved(run / RESOLVED, overrides)
+
+
+def _format(shape: str | None, out: Path | None) -> str:
+    if shape is not None:
+        return shape
+    if out is None:
+        return "mermaid"
+    if out.suffix not in SUFFIXES:
+        expected = ", ".join(SUFFIXES)
+        raise click.UsageError(f"{out}: expected a name that ends in one of {expected}, or --format")
+    return SUFFIXES[out.suffix]
+
+
+def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> ChartActivity:
+    flat = behaviour.chart if isinstance(behaviour, Behaviour) else behaviour
+    done = chart_activity(run, flat.initial.value)
+    strange = sorted({state for step in done.steps for state in (step.before, step.after)} - set(flat.states))
+    if strange:
+        problem = f"its agents were in states that this chart does not have: {', '.join(strange)}"
+        raise RunDirectoryError(f"{run}: {problem}; draw the chart of the run's own configuration")
+    return done
+
+
+def _print_coverage(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> None:
+    rows = covered_rows(behaviour, _activity(run, behaviour).steps)
+    width = max(len(f"{row.times:,}") for row in rows)
+    for row in rows:
+        click.echo(f"{row.times:>{width},}  {row.name}")
+    never = sum(not row.times for row in rows)
+    click.echo(f"{len(rows) - never} of {len(rows)} rows taken, {never} never")

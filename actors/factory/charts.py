@@ -1,0 +1,123 @@
+"""The chart of a configuration: the default one, or the one in the file that it names."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from actors.factory.domain_code import find_domain_code
+from actors.factory.input_files import locate_input, read_input
+from prism.config import LENGTH_MAX, Config, SimulationConfig
+from prism.errors import ConfigError, InputError, StatechartError
+from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_chart_text
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart import Behaviour, Statechart, read_chart
+from prism.statechart.deferred import is_deferred
+
+SUFFIXES = (".yaml", ".yml")
+
+
+class LoadedChart(NamedTuple):
+    """A behaviour, and where it comes from.
+
+    Args:
+        inputs: `{chart file, as the user wrote it: SHA-256}`; empty for the default chart.
+        code: the files of the Python functions that the chart names.
+    """
+
+    behaviour: Behaviour[Any]
+    inputs: dict[str, str]
+    code: tuple[Path, ...] = ()
+
+
+def load_chart(config: Config) -> LoadedChart:
+    """Return the behaviour of people.
+
+    Raises:
+        ConfigError: the file is no chart that the world can run.
+        InputError: the file cannot be read.
+    """
+    name = config.statechart.file
+    if name is None:
+        return LoadedChart(SOCIAL_BEHAVIOUR, {})
+    if not name.endswith(SUFFIXES):
+        raise InputError(name, f"expected a chart in {' or '.join(SUFFIXES)}", key="statechart.file")
+    source = read_input(name, bytes_max=4 * LENGTH_MAX)
+    try:
+        text = source.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(name, f"is not UTF-8 text (byte {error.start})") from None
+    definition = read_chart(text.replace("\r\n", "\n"), name)
+    functions = _Functions(locate_input(name).parent)
+    words = social_vocabulary(config.population.attributes, functions.find)
+    return LoadedChart(social_behaviour(definition, words), {name: source.sha256}, tuple(functions.files))
+
+
+def check_choices(config: Config, behaviour: Behaviour[Any]) -> None:
+    """Refuse constants of the embedded oracle for states that the chart does not have.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    known = [state.value for state in behaviour.states]
+    for name in config.oracle.choice.states:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            guess = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known)}"
+            problem = f"{name}: the chart has no such state; {guess}"
+            raise ConfigError("configuration", problem, key="oracle.choice.states")
+
+
+def chart_text(config: Config) -> str:
+    """Return the file of people's chart as it is written, with its comments.
+
+    Raises:
+        ConfigError: the domain's chart is no file.
+        InputError: the file cannot be read.
+    """
+    if config.simulation.domain != "social":
+        problem = f"the chart of {config.simulation.domain} is made in Python, so there is no file of it"
+        raise ConfigError("configuration", problem, key="simulation.domain")
+    name = config.statechart.file
+    return social_chart_text() if name is None else read_input(name, bytes_max=4 * LENGTH_MAX).data.decode()
+
+
+def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
+    """Return the chart of a configuration: the behaviour where its domain has one, else the chart.
+
+    Raises:
+        ConfigError: the domain or the chart cannot be used.
+    """
+    if config.simulation.domain == "social":
+        return load_chart(config).behaviour
+    from prism.economy.chart import ECONOMY_CHART  # noqa: PLC0415
+
+    return ECONOMY_CHART
+
+
+class _Functions:
+    """The Python functions that a chart names, and the files that they come from.
+
+    Args:
+        beside: the directory of the chart's file, in which modules are looked for, too.
+    """
+
+    def __init__(self, beside: Path) -> None:
+        self.files: dict[Path, None] = {}
+        self._beside = beside
+
+    def find(self, name: str) -> Any:
+        """Return the function `module:name`.
+
+        Raises:
+            StatechartError: it cannot be imported, or is no function that answers at once.
+        """
+        try:
+            code = find_domain_code(SimulationConfig(domain=name), self._beside)
+        except ConfigError as error:
+            raise StatechartError(f"{name}: {error.problem}") from error
+        if not callable(code.value) or is_deferred(code.value):
+            raise StatechartError(f"{name}: expected a function (agent, context) that is not async")
+        self.files.update(dict.fromkeys(code.files))
+        return code.value

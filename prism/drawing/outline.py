@@ -1,0 +1,156 @@
+"""The outline of a chart: what every format draws, as a chart file has it, or as a chart made in Python can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from prism.statechart.behaviour import Behaviour
+from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
+from prism.statechart.statechart import Statechart
+from prism.statechart.transitions import Transition
+
+BY_ORACLE = "?"
+"""The mark of a row that is put to the oracle."""
+
+
+class Activity(msgspec.Struct, frozen=True, kw_only=True):
+    """The trace of a run on a chart, to be drawn on it.
+
+    Args:
+        agents: the number of agents.
+        ticks: the ticks of the run.
+        taken: `{(state before, trigger, state after): times}`.
+        dwell_ticks: `{state: mean ticks of a stay}`; states that nobody has left are missing.
+        shares: `{state: share of all agents' time spent in it}`.
+    """
+
+    agents: int
+    ticks: int
+    taken: Mapping[tuple[str, str, str], int]
+    dwell_ticks: Mapping[str, float]
+    shares: Mapping[str, float]
+
+
+class Arrow(msgspec.Struct, frozen=True, kw_only=True):
+    """An arrow from a state, which may be an outer one, to another: all rows between the two.
+
+    Args:
+        source: the state whose row it is.
+        target: the state that it leads to; empty if the oracle chooses.
+        rows: the rows.
+        count: how often a run has taken them; None without a run.
+    """
+
+    source: str
+    target: str
+    rows: tuple[RowDefinition, ...]
+    count: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The triggers, with a question mark for the oracle, and the count."""
+        names = dict.fromkeys(f"{row.trigger}{BY_ORACLE if row.oracle or not row.target else ''}" for row in self.rows)
+        shown = ", ".join(names)
+        return shown if self.count is None else f"{shown} ({self.count:,})"
+
+
+class Outline(msgspec.Struct, frozen=True, kw_only=True):
+    """A chart, ready to be drawn.
+
+    Args:
+        definition: the chart, as its author wrote it.
+        arrows: its rows, by the two states that they join.
+        activity: what a run did on it; None without a run.
+    """
+
+    definition: ChartDefinition
+    arrows: tuple[Arrow, ...]
+    activity: Activity | None = None
+
+    def notes(self, state: StateDefinition) -> list[str]:
+        """Return the lines that a drawing has below a state's name: its delay and effect, and what a run did in it."""
+        own = [] if state.after is None else [str(state.after)]
+        own += [f"then {state.effect}"] if state.effect else []
+        done = []
+        if self.activity is not None and not state.states:
+            done.append(f"{self.activity.shares.get(state.name, 0.0):.1%} of the time")
+            if state.name in self.activity.dwell_ticks:
+                done.append(f"{self.activity.dwell_ticks[state.name]:.1f} ticks a stay")
+        return [", ".join(parts) for parts in (own, done) if parts]
+
+
+def outline(behaviour: Behaviour[Any] | Statechart[Any], activity: Activity | None = None) -> Outline:
+    """Return the outline of a behaviour, or of a chart that was made in Python."""
+    if isinstance(behaviour, Behaviour) and behaviour.definition is not None:
+        definition = behaviour.definition
+    else:
+        definition = defined(behaviour.chart if isinstance(behaviour, Behaviour) else behaviour)
+    return Outline(definition=definition, arrows=tuple(_arrows(definition, activity)), activity=activity)
+
+
+def defined(chart: Statechart[Any]) -> ChartDefinition:
+    """Return a definition of a chart that was made in Python; of a guard or an action it tells the name."""
+    everything: list[Any] = list(type(chart.initial).__members__.values())
+    states = [state for state in everything if state in chart.states]
+    return ChartDefinition(
+        name="",
+        initial=chart.initial.value,
+        states=tuple(
+            StateDefinition(name=state.value, rows=tuple(_row(row) for row in chart.transitions if row.source == state))
+            for state in states
+        ),
+    )
+
+
+def _row(row: Transition[Any]) -> RowDefinition:
+    guard = "" if row.guard is None else getattr(row.guard, "__name__", type(row.guard).__name__)
+    return RowDefinition(
+        trigger=row.trigger,
+        target="" if row.target is None else row.target.value,
+        when=str(row.when) if row.when is not None else guard,
+        do=() if row.action is None else (getattr(row.action, "__name__", type(row.action).__name__),),
+        oracle=row.oracle,
+        label=row.label,
+    )
+
+
+def _arrows(definition: ChartDefinition, activity: Activity | None) -> list[Arrow]:
+    leaves = inner_states(definition)
+    found: list[Arrow] = []
+    for path in definition.walk():
+        state = path[-1]
+        targets = dict.fromkeys(row.target for row in state.rows)
+        for target in targets:
+            rows = tuple(row for row in state.rows if row.target == target)
+            count = None if activity is None else _count(activity, leaves, state.name, target, rows)
+            found.append(Arrow(source=state.name, target=target, rows=rows, count=count))
+    return found
+
+
+def _count(
+    activity: Activity, leaves: Mapping[str, tuple[str, ...]], source: str, target: str, rows: tuple[RowDefinition, ...]
+) -> int:
+    """Return how often a run went from the states in one to those in another by one of these triggers."""
+    triggers = {row.trigger for row in rows}
+    befores = leaves[source]
+    afters = leaves[target] if target else tuple(leaf for inner in leaves.values() for leaf in inner)
+    return sum(
+        times
+        for (before, trigger, after), times in activity.taken.items()
+        if trigger in triggers and before in befores and after in afters
+    )
+
+
+def inner_states(definition: ChartDefinition) -> dict[str, tuple[str, ...]]:
+    """Return `{state: the innermost states in it}`."""
+    found: dict[str, list[str]] = {}
+    for path in definition.walk():
+        for state in path:
+            found.setdefault(state.name, [])
+        if not path[-1].states:
+            for state in path:
+                found[state.name].append(path[-1].name)
+    return {name: tuple(inner) for name, inner in found.items()}

@@ -1,0 +1,237 @@
+"""A chart as an SVG picture, drawn here: a browser shows it, and no other program is needed.
+
+Innermost states are boxes in layers (Sugiyama's method, by igraph). Rows of an outer state hold in every state inside
+it; as arrows they would hide all others, so they are listed below the picture.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
+
+from prism.drawing.outline import Arrow, Outline
+from prism.social.graph_library import load_igraph
+from prism.statechart.definition import StateDefinition
+
+BOX = (196.0, 54.0)
+"""Width and height of a state, in pixels."""
+GAP = (70.0, 92.0)
+"""The space between two states, beside and below."""
+MARGIN = 40.0
+LINE = 18.0
+"""The height of a line of text."""
+CHARACTER = 6.4
+"""The mean width of a character in the labels, in pixels."""
+WIDEST = 5.0
+"""The stroke of the arrow that a run has taken most often, in pixels."""
+
+
+class _Point(NamedTuple):
+    x: float
+    y: float
+
+
+class _Route(NamedTuple):
+    arrow: Arrow
+    points: list[_Point]
+
+
+def svg(chart: Outline) -> str:
+    """Return the picture as an SVG document."""
+    picture = _Picture(chart)
+    return "\n".join(picture.lines()) + "\n"
+
+
+class _Picture:
+    """One picture."""
+
+    def __init__(self, chart: Outline) -> None:
+        self._chart = chart
+        self._paths = {path[-1].name: path for path in chart.definition.walk()}
+        self._leaves = [path[-1] for path in self._paths.values() if not path[-1].states]
+        names = {leaf.name for leaf in self._leaves}
+        self._inner = [arrow for arrow in chart.arrows if arrow.source in names and arrow.target]
+        self._listed = [arrow for arrow in chart.arrows if arrow.source not in names or not arrow.target]
+        self._most = max([arrow.count or 0 for arrow in self._inner], default=0)
+        self._places, self._routes = self._laid_out()
+
+    def lines(self) -> Iterator[str]:
+        places = [point for route in self._routes for point in route.points] + list(self._places.values())
+        left = min(point.x for point in places) - BOX[0] / 2 - MARGIN
+        right = max(point.x for point in places) + BOX[0] / 2 + MARGIN + 60
+        bottom = max(point.y for point in places) + BOX[1] / 2 + MARGIN
+        below = list(self._below())
+        right = max(right, left + 2 * MARGIN + CHARACTER * max(map(len, below), default=0))
+        top, height = -BOX[1] / 2 - MARGIN - LINE, bottom + LINE * (len(below) + 1)
+        yield (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:.0f} {top:.0f} {right - left:.0f} '
+            f'{height - top:.0f}" width="{right - left:.0f}" height="{height - top:.0f}" font-family="sans-serif">'
+        )
+        yield f"<title>{escape(self._chart.definition.name or 'statechart')}</title>"
+        yield f'<rect x="{left:.0f}" y="{top:.0f}" width="100%" height="100%" fill="white"/>'
+        yield (
+            '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" '
+            'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="#475569"/></marker></defs>'
+        )
+        for route in self._routes:
+            yield self._line(route)
+        for leaf in self._leaves:
+            yield from self._box(leaf)
+        siblings = Counter[str]()
+        for route in self._routes:
+            yield from self._label(route, 0.3 + 0.13 * (siblings[route.arrow.source] % 4))
+            siblings[route.arrow.source] += 1
+        for place, text in enumerate(below):
+            yield _text(left + MARGIN, bottom + LINE * (place + 0.5), text, 12, text_anchor="start")
+        yield "</svg>"
+
+    def _laid_out(self) -> tuple[dict[str, _Point], list[_Route]]:
+        """Return the middle of each state, and the points of each arrow between two states."""
+        number = {leaf.name: place for place, leaf in enumerate(self._leaves)}
+        targets = {arrow: self._entered(arrow.target) for arrow in self._inner}
+        edges = [(number[arrow.source], number[targets[arrow]]) for arrow in self._inner]
+        igraph: Any = load_igraph()
+        graph = igraph.Graph(n=len(number), edges=edges, directed=True)
+        step = (BOX[0] + GAP[0], BOX[1] + GAP[1])
+        layout = graph.layout_sugiyama(layers=self._layers(number))
+        routing = getattr(layout, "edge_routing", [[]] * len(edges))  # older versions have none: straight lines
+        points = [_Point(x * step[0], y * step[1]) for x, y in layout]
+        places = {leaf.name: points[number[leaf.name]] for leaf in self._leaves}
+        routes = [
+            _Route(arrow, _path(points[source], [_Point(x * step[0], y * step[1]) for x, y in bends], points[target]))
+            for arrow, (source, target), bends in zip(self._inner, edges, routing, strict=True)
+        ]
+        return places, routes
+
+    def _layers(self, number: Mapping[str, int]) -> list[int]:
+        """Return the layer of each state: the longest way to it by arrows that follow the order of the file."""
+        layers = [0] * len(number)
+        sources = {path[-1].name: [state.name for state in path] for path in self._paths.values()}
+        for leaf in self._leaves:
+            for arrow in self._chart.arrows:
+                if arrow.target and arrow.source in sources[leaf.name]:
+                    begin, end = number[leaf.name], number[self._entered(arrow.target)]
+                    if begin < end:
+                        layers[end] = max(layers[end], layers[begin] + 1)
+        return layers
+
+    def _entered(self, name: str) -> str:
+        return self._paths[name][-1].entered
+
+    def _line(self, route: _Route) -> str:
+        width = 1.2
+        if self._most:
+            width = 0.8 + (WIDEST - 0.8) * math.sqrt((route.arrow.count or 0) / self._most)
+        dash = ' stroke-dasharray="5 4"' if route.arrow.count == 0 else ""
+        return (
+            f'<path d="{_curve(route.points)}" fill="none" stroke="#475569" stroke-width="{width:.1f}"{dash} '
+            'marker-end="url(#head)"/>'
+        )
+
+    def _label(self, route: _Route, part: float) -> Iterator[str]:
+        middle = _at(route.points, part)
+        text = route.arrow.label
+        half = len(text) * CHARACTER / 2 + 2
+        yield (
+            f'<rect x="{middle.x - half:.1f}" y="{middle.y - 8:.1f}" width="{2 * half:.1f}" height="15" rx="3" '
+            'fill="white" fill-opacity="0.85"/>'
+        )
+        yield _text(middle.x, middle.y + 3.5, text, 11, fill="#334155")
+
+    def _box(self, leaf: StateDefinition) -> Iterator[str]:
+        place = self._places[leaf.name]
+        share = 0.0 if self._chart.activity is None else self._chart.activity.shares.get(leaf.name, 0.0)
+        x, y = place.x - BOX[0] / 2, place.y - BOX[1] / 2
+        is_first = leaf.name == self._entered(self._chart.definition.initial)
+        yield f"<g><title>{escape(leaf.description or leaf.name)}</title>"
+        yield (
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{BOX[0]:g}" height="{BOX[1]:g}" rx="9" fill="#eff6ff" '
+            f'stroke="#1d4ed8" stroke-width="{2.6 if is_first else 1.2}"/>'
+        )
+        if share:
+            yield (
+                f'<rect x="{x:.1f}" y="{y + BOX[1] - 5:.1f}" width="{BOX[0] * min(share, 1.0):.1f}" height="5" rx="2" '
+                'fill="#1d4ed8" fill-opacity="0.55"/>'
+            )
+        notes = self._chart.notes(leaf)
+        yield _text(place.x, place.y + 4 - 6 * len(notes), leaf.name, 13, font_weight="600")
+        for line, note in enumerate(notes):
+            yield _text(place.x, place.y + 18 - 6 * len(notes) + 12 * line, _fitting(note), 9.5, fill="#475569")
+        yield "</g>"
+
+    def _below(self) -> Iterator[str]:
+        """Yield the lines below the picture: the outer states, their rows, and a legend."""
+        for path in self._paths.values():
+            state = path[-1]
+            if state.states:
+                yield f"{state.name}: {', '.join(inner.name for inner in state.states)}"
+                for arrow in self._listed:
+                    if arrow.source == state.name:
+                        yield f"    from each of them: {arrow.label} to {arrow.target or 'a target of the oracle'}"
+        for arrow in self._listed:
+            if not arrow.target:
+                yield f"{arrow.source}: {arrow.label}: the oracle chooses the target"
+        yield "?: put to the oracle; bold frame: the initial state" + (
+            "" if self._chart.activity is None else "; broken line: never taken; bar: share of the time"
+        )
+
+
+def _path(source: _Point, bends: Sequence[_Point], target: _Point) -> list[_Point]:
+    """Return the points of an arrow, from the border of one box to that of the other."""
+    if source == target:
+        x = source.x + BOX[0] / 2
+        return [_Point(x, source.y - BOX[1] / 4), _Point(x + 46, source.y), _Point(x, source.y + BOX[1] / 4)]
+    shift = 12.0 if source.y > target.y else -12.0  # there and back do not lie on one another
+    found = [_Point(point.x + shift, point.y) for point in (source, *bends, target)]
+    return [_border(source, found[0], found[1]), *found[1:-1], _border(target, found[-1], found[-2])]
+
+
+def _border(middle: _Point, inside: _Point, outside: _Point) -> _Point:
+    """Return where the line from a point in the box around `middle` to a point outside leaves the box."""
+    dx, dy = outside.x - inside.x, outside.y - inside.y
+    right, left = middle.x + BOX[0] / 2 - inside.x, middle.x - BOX[0] / 2 - inside.x
+    bottom, top = middle.y + BOX[1] / 2 - inside.y, middle.y - BOX[1] / 2 - inside.y
+    across = (right if dx > 0 else left) / dx if dx else math.inf
+    down = (bottom if dy > 0 else top) / dy if dy else math.inf
+    scale = min(across, down, 1.0)
+    return _Point(inside.x + dx * scale, inside.y + dy * scale)
+
+
+def _curve(points: Sequence[_Point]) -> str:
+    """Return a smooth SVG path through the points (Catmull & Rom 1974)."""
+    whole = [points[0], *points, points[-1]]
+    parts = [f"M{points[0].x:.1f} {points[0].y:.1f}"]
+    for place in range(1, len(whole) - 2):
+        before, begin, end, after = whole[place - 1 : place + 3]
+        first = _Point(begin.x + (end.x - before.x) / 6, begin.y + (end.y - before.y) / 6)
+        second = _Point(end.x - (after.x - begin.x) / 6, end.y - (after.y - begin.y) / 6)
+        parts.append(f"C{first.x:.1f} {first.y:.1f} {second.x:.1f} {second.y:.1f} {end.x:.1f} {end.y:.1f}")
+    return "".join(parts)
+
+
+def _at(points: Sequence[_Point], part: float) -> _Point:
+    """Return the point after this part of the line through the points."""
+    lengths = [math.dist(begin, end) for begin, end in pairwise(points)]
+    left = sum(lengths) * part
+    for (begin, end), length in zip(pairwise(points), lengths, strict=True):
+        if left <= length and length:
+            return _Point(begin.x + (end.x - begin.x) * left / length, begin.y + (end.y - begin.y) * left / length)
+        left -= length
+    return points[-1]
+
+
+def _fitting(text: str) -> str:
+    """Return as much of a text as fits into a box."""
+    room = int(BOX[0] / 4.9)
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def _text(x: float, y: float, text: str, size: float = 11, **attributes: str) -> str:
+    """Return a line of text; attributes are SVG's, with _ for -."""
+    given = {"text_anchor": "middle", "fill": "#0f172a", **attributes}
+    shown = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in given.items())
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{shown} xml:space="preserve">{escape(text)}</text>'

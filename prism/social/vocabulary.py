@@ -1,0 +1,217 @@
+"""The words that the chart of a person on a social feed may use: fields, actions, roles, effects and delays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum, unique
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, Final
+
+from prism.agents.social_agent import SocialAgent
+from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig
+from prism.expressions import Field
+from prism.social.post import PostView
+from prism.statechart.behaviour import Reader, Vocabulary, no_functions
+from prism.statechart.transitions import Action
+
+
+@unique
+class Role(StrEnum):
+    """The part of a state in the world: what the world does for a person in it."""
+
+    OFFLINE = "offline"
+    BROWSE = "browse"
+    ATTEND = "attend"
+
+
+@unique
+class Effect(StrEnum):
+    """An effect on the network."""
+
+    LIKE = "like"
+    REPLY = "reply"
+    RESHARE = "reshare"
+    POST = "post"
+
+
+ROLES: Final[Mapping[str, str]] = {
+    Role.OFFLINE: "not on the network: sessions begin and end here, and the rest of a feed is taken up again",
+    Role.BROWSE: "gets `sees_post` a tick later while the feed has posts; the delay runs when it has none",
+    Role.ATTEND: "gets `decides` a tick later, or `ignores` if the person does not look closely",
+}
+"""`{role: what the world does for a person in such a state}`."""
+
+EFFECTS: Final[Mapping[str, str]] = {
+    Effect.LIKE: "the post in view gets a like",
+    Effect.REPLY: "the post in view gets a reply, which goes to its author",
+    Effect.RESHARE: "the post in view is reshared to the person's followers",
+    Effect.POST: "an original post goes to the person's followers",
+}
+"""`{effect: what happens on the network}`."""
+
+DELAYS: Final[Mapping[str, str]] = {
+    "statechart.default_timeout_ticks": "the setting",
+    "statechart.rest_ticks": "the setting",
+}
+"""`{field: what it is}` of the fields that a delay may be; a person's own numeric attributes come on top."""
+
+ACTIONS_ON_POSTS: Final = tuple(effect.value for effect in Effect)
+
+
+def intend(agent: SocialAgent, _: Any) -> None:
+    """Draw what the person does about the post."""
+    agent.intend()
+
+
+def draft_reply(agent: SocialAgent, _: Any) -> None:
+    """Make the pending action a reply: a person who chooses to write, among all the options, writes a reply."""
+    agent.pending_action = Effect.REPLY.value
+
+
+def draft_reshare(agent: SocialAgent, _: Any) -> None:
+    """Make the pending action a reshare."""
+    agent.pending_action = Effect.RESHARE.value
+
+
+def draft_like(agent: SocialAgent, _: Any) -> None:
+    """Make the pending action a like."""
+    agent.pending_action = Effect.LIKE.value
+
+
+def draft_post(agent: SocialAgent, _: Any) -> None:
+    """Make the pending action an original post."""
+    agent.pending_action = Effect.POST.value
+
+
+ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
+    {each.__name__: each for each in (intend, draft_like, draft_reply, draft_reshare, draft_post)}
+)
+"""The actions that a chart file may name."""
+
+
+def _relevance(agent: SocialAgent, view: PostView) -> float:
+    return agent.relevance(view)
+
+
+def _pending(agent: SocialAgent, _: Any) -> str:
+    return agent.pending_action or ""
+
+
+def _of_agent(path: str) -> Reader:
+    read = attrgetter(path)
+    return lambda agent, _: read(agent)
+
+
+def _of_post(name: str) -> Reader:
+    read = attrgetter(name)
+    return lambda _, view: read(view)
+
+
+def _share(name: str, text: str) -> Field:
+    return Field(name=name, kind="float", low=0.0, high=1.0, help=text)
+
+
+def _count(name: str, text: str, low: float = 0.0) -> Field:
+    return Field(name=name, kind="int", low=low, high=1e12, help=text)
+
+
+_AGENT: Final[tuple[tuple[Field, Reader], ...]] = (
+    (_share("agent.low_threshold", "relevance up to which a post is ignored"), _of_agent("persona.low_threshold")),
+    (_share("agent.high_threshold", "relevance from which a post is acted on"), _of_agent("persona.high_threshold")),
+    (
+        _share("agent.engagement_threshold", "relevance at which the person engages, between the other two"),
+        _of_agent("persona.engagement_threshold"),
+    ),
+    (_share("agent.activity", "probability of being online in a round"), _of_agent("persona.activity")),
+    (_count("agent.ticks_in_state", "ticks since the state was entered"), _of_agent("ticks_in_state")),
+    (
+        _count("agent.timeout_threshold", "the setting `statechart.default_timeout_ticks`", 1.0),
+        _of_agent("timeout_threshold"),
+    ),
+    (
+        Field(
+            name="agent.pending_action",
+            kind="text",
+            values=("", *ACTIONS_ON_POSTS),
+            help="what the person is about to do; empty before the first intention",
+        ),
+        _pending,
+    ),
+    (Field(name="agent.interests", kind="texts", help="the person's interests"), _of_agent("persona.interests")),
+    *(
+        (
+            Field(name=f"agent.{trait}", kind="float", low=-1.0, high=1.0, help="trait of personality"),
+            _of_agent(f"persona.traits.{trait}"),
+        )
+        for trait in TRAITS
+    ),
+)
+_POST: Final[tuple[tuple[Field, Reader], ...]] = (
+    (_share("post.relevance", "how much the post is worth to the person: docs/statechart.md"), _relevance),
+    (_share("post.topic_match", "share of its topics that interest the person"), _of_post("topic_match")),
+    (_share("post.popularity", "n / (n + 10) for n engagements of its cascade"), _of_post("popularity")),
+    (_share("post.appeal", "the person's unobserved taste for it"), _of_post("appeal")),
+    (_share("post.fatigue", "share of the session's feed already seen"), _of_post("fatigue")),
+    (Field(name="post.followed", kind="bool", help="whether the person follows its author"), _of_post("followed")),
+    (_count("post.likes", "people who liked it"), _of_post("likes")),
+    (_count("post.replies", "replies to it"), _of_post("replies")),
+    (_count("post.reshares", "reshares of it"), _of_post("reshares")),
+    (_count("post.age_ticks", "ticks since it was made"), _of_post("age_ticks")),
+    (
+        Field(name="post.velocity", kind="float", low=0.0, high=1e12, help="engagements a round"),
+        _of_post("velocity"),
+    ),
+    (Field(name="post.topics", kind="texts", help="its topics"), _of_post("topics")),
+)
+
+ASSUMPTIONS: Final = (
+    "agent.low_threshold <= agent.engagement_threshold",
+    "agent.engagement_threshold <= agent.high_threshold",
+)
+"""Expressions that hold for every person: the linter reports nothing that could only happen otherwise."""
+
+
+def attribute_field(name: str, declaration: AttributeConfig) -> Field:
+    """Return the field `agent.NAME` of people's own attribute."""
+    return Field(
+        name=f"agent.{name}",
+        kind=declaration.type,
+        low=-NUMBER_MAX if declaration.min is None else declaration.min,
+        high=NUMBER_MAX if declaration.max is None else declaration.max,
+        values=declaration.values,
+        help="the person's own attribute",
+    )
+
+
+def social_vocabulary(
+    attributes: Mapping[str, AttributeConfig] = MappingProxyType({}), function: Callable[[str], Any] = no_functions
+) -> Vocabulary:
+    """Return the words of a social chart.
+
+    Args:
+        attributes: people's own attributes as declared; `agent.NAME` is the field of each.
+        function: returns the function `module:name`.
+    """
+    fields = {field.name: field for field, _ in (*_AGENT, *_POST)}
+    readers = {field.name: read for field, read in (*_AGENT, *_POST)}
+    delays = dict(DELAYS)
+    for name, declaration in attributes.items():
+        field = attribute_field(name, declaration)
+        fields[field.name] = field
+        readers[field.name] = _of_attribute(name)
+        if field.kind in ("int", "float"):
+            delays[field.name] = field.help
+    return Vocabulary(
+        fields=fields,
+        readers=readers,
+        actions=ACTIONS,
+        roles=ROLES,
+        effects=EFFECTS,
+        delays=delays,
+        function=function,
+    )
+
+
+def _of_attribute(name: str) -> Reader:
+    return lambda agent, _: agent.persona.attributes[name]

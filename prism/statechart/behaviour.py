@@ -1,0 +1,75 @@
+"""A behaviour: a chart with what the world has to know of its states, and the vocabulary that a chart file may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic
+
+import msgspec
+
+from prism.errors import StatechartError
+from prism.expressions import Field
+from prism.statechart.definition import ChartDefinition, Delay
+from prism.statechart.statechart import Statechart
+from prism.statechart.states import S
+from prism.statechart.transitions import Action
+
+Reader = Callable[[Any, Any], Any]
+"""`(agent, context)` -> the value of a field."""
+
+
+def no_functions(name: str) -> Any:
+    """Refuse a function by its name: only a run imports modules.
+
+    Raises:
+        StatechartError: always.
+    """
+    raise StatechartError(f"{name}: functions can only be used in a run")
+
+
+class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
+    """The words that a chart file of one domain may use.
+
+    Args:
+        fields: the fields that expressions may read.
+        readers: `{field: its reader}`.
+        actions: `{name: action}` for `do`, `on_entry` and `on_exit`.
+        roles: `{role: what the world does for an agent in such a state}`.
+        effects: `{effect: what happens in the world}`.
+        delays: `{field: what it is}` of the fields that may be a delay.
+        function: returns the function `module:name`.
+    """
+
+    fields: Mapping[str, Field]
+    readers: Mapping[str, Reader]
+    actions: Mapping[str, Action]
+    roles: Mapping[str, str]
+    effects: Mapping[str, str]
+    delays: Mapping[str, str]
+    function: Callable[[str], Any] = no_functions
+
+
+class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
+    """A chart that can run, and what the world has to know of its states.
+
+    Args:
+        chart: the flat chart.
+        states: the enumeration of its states, in the order of the file.
+        descriptions: what a model reads of each state as an option.
+        roles: `{state: role}` of the states that have one.
+        delays: `{state: delay}` of the states that end by themselves.
+        effects: `{trigger: {(state before, state after): effect}}` of the rows that have one.
+        definition: the chart as its author wrote it; None for one that was made in Python.
+    """
+
+    chart: Statechart[S]
+    states: type[S]
+    descriptions: Mapping[S, str]
+    roles: Mapping[S, str]
+    delays: Mapping[S, Delay]
+    effects: Mapping[str, Mapping[tuple[str, str], str]]
+    definition: ChartDefinition | None = None
+
+    def in_role(self, role: str) -> frozenset[S]:
+        """Return the states that have this role."""
+        return frozenset(state for state, has in self.roles.items() if has == role)

@@ -1,0 +1,180 @@
+"""A chart as its author writes it: nested states, rows, delays and roles. `prism.statechart.flatten` makes it run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from enum import StrEnum, unique
+from statistics import NormalDist
+from typing import Final
+
+import msgspec
+
+from prism.errors import StatechartError
+
+_NORMAL: Final = NormalDist()
+DELAY_MAX: Final = 10**9
+"""The most ticks of a delay, whatever its law draws."""
+
+
+@unique
+class DelayLaw(StrEnum):
+    """The law of a delay: a constant, a field of the agent or the configuration, or a distribution."""
+
+    CONSTANT = "constant"
+    FIELD = "field"
+    UNIFORM = "uniform"
+    GEOMETRIC = "geometric"
+    LOG_NORMAL = "log_normal"
+
+
+class Delay(msgspec.Struct, frozen=True, kw_only=True):
+    """The time after which a state ends by itself: `trigger` comes so many ticks after the state was entered.
+
+    Args:
+        trigger: the trigger that comes.
+        law: how long it takes.
+        numbers: constant: the ticks; uniform: least and most; geometric: the mean; log_normal: the median, and the
+            standard deviation of the logarithm.
+        field: the field with the ticks, for the law `field`.
+    """
+
+    trigger: str
+    law: DelayLaw = DelayLaw.CONSTANT
+    numbers: tuple[float, ...] = (1.0,)
+    field: str = ""
+
+    @property
+    def is_random(self) -> bool:
+        """True if the delay is drawn."""
+        return self.law not in (DelayLaw.CONSTANT, DelayLaw.FIELD)
+
+    def ticks(self, draw: float = 0.0, read: Callable[[str], float] | None = None) -> int:
+        """Return the delay in ticks: 1 or more.
+
+        Args:
+            draw: a uniform draw from [0, 1), for the laws that are distributions.
+            read: returns the value of a field, for the law `field`.
+        """
+        return min(max(1, math.ceil(self._length(draw, read))), DELAY_MAX)
+
+    def _length(self, draw: float, read: Callable[[str], float] | None) -> float:
+        match self.law:
+            case DelayLaw.CONSTANT:
+                return self.numbers[0]
+            case DelayLaw.FIELD:
+                if read is None:
+                    raise StatechartError(f"a delay of {self.field} ticks needs a reader of fields")
+                return read(self.field)
+            case DelayLaw.UNIFORM:
+                least, most = self.numbers
+                return math.floor(least + draw * (most - least + 1))
+            case DelayLaw.GEOMETRIC:
+                mean = self.numbers[0]
+                return 1.0 if mean <= 1.0 else math.log1p(-draw) / math.log1p(-1.0 / mean)
+            case DelayLaw.LOG_NORMAL:
+                median, sigma = self.numbers
+                return median * math.exp(min(sigma * _NORMAL.inv_cdf(max(draw, 2.0**-54)), 700.0))
+
+    def __str__(self) -> str:
+        """Return the delay as a drawing shows it: `after 2 ticks`."""
+        shown = ", ".join(f"{number:g}" for number in self.numbers)
+        match self.law:
+            case DelayLaw.CONSTANT:
+                return f"after {shown} tick{'' if self.numbers == (1.0,) else 's'}"
+            case DelayLaw.FIELD:
+                return f"after {self.field} ticks"
+            case _:
+                return f"after {self.law.replace('_', '-')}({shown}) ticks"
+
+
+class RowDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    """A row as its author writes it.
+
+    Args:
+        trigger: the event that the row answers.
+        target: the state that it leads to, which may have inner states; empty leaves the choice to the oracle.
+        when: an expression, or a function as `module:name`; empty for the else.
+        do: names of actions, or functions as `module:name`, in order.
+        oracle: as in `Transition`.
+        label: the row's name in logs and errors.
+        effect: what happens in the world once the row is taken; empty for nothing.
+        line: the line of the file; 0 if there is none.
+    """
+
+    trigger: str
+    target: str = ""
+    when: str = ""
+    do: tuple[str, ...] = ()
+    oracle: bool | None = None
+    label: str = ""
+    effect: str = ""
+    line: int = 0
+
+
+class StateDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    """A state as its author writes it, with its inner states.
+
+    Args:
+        name: unique in the chart.
+        description: what a model reads of it as an option.
+        role: what the world does for an agent in it; empty for nothing.
+        effect: what happens in the world when its delay is over; empty for nothing.
+        after: its delay; None if it lasts until a trigger comes.
+        initial: the inner state that is entered with it; empty if it has none.
+        on_entry: actions on entering it, before those of inner states.
+        on_exit: actions on leaving it, after those of inner states.
+        rows: its rows. They hold in every inner state too, after the inner state's own.
+        states: its inner states.
+        line: the line of the file; 0 if there is none.
+    """
+
+    name: str
+    description: str = ""
+    role: str = ""
+    effect: str = ""
+    after: Delay | None = None
+    initial: str = ""
+    on_entry: tuple[str, ...] = ()
+    on_exit: tuple[str, ...] = ()
+    rows: tuple[RowDefinition, ...] = ()
+    states: tuple[StateDefinition, ...] = ()
+    line: int = 0
+
+    @property
+    def entered(self) -> str:
+        """The name of the innermost state that is entered with this one."""
+        state = self
+        while state.states:
+            state = next(inner for inner in state.states if inner.name == state.initial)
+        return state.name
+
+    def walk(self, outer: tuple[StateDefinition, ...] = ()) -> Iterator[tuple[StateDefinition, ...]]:
+        """Yield the path from the outermost state to each state in this one, itself first."""
+        path = (*outer, self)
+        yield path
+        for state in self.states:
+            yield from state.walk(path)
+
+
+class ChartDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    """A chart as its author writes it.
+
+    Args:
+        name: a title for drawings.
+        initial: the state in which an agent starts.
+        states: the outermost states.
+        source: the file, as errors name it.
+        initial_line: the line of `initial`; 0 if there is none.
+    """
+
+    name: str
+    initial: str
+    states: tuple[StateDefinition, ...]
+    source: str = "chart"
+    initial_line: int = 0
+
+    def walk(self) -> Iterator[tuple[StateDefinition, ...]]:
+        """Yield the path from the outermost state to each state, in the order of the file."""
+        for state in self.states:
+            yield from state.walk()

@@ -1,0 +1,255 @@
+"""Nested states become a flat chart, once: a step costs the same as in a chart that was written flat.
+
+An inner state has its own rows, then those of the states around it, from the inside out. A row of an outer state holds
+only where no inner row is enabled, and never behind an inner row without a guard (SCXML 3.13). A row leaves and enters
+states as SCXML 3.13 says: `on_exit` from the innermost state up to the least common ancestor of the row's own state and
+its target, then `do`, then `on_entry` down to the target, and on through the `initial` states in it. All of these are
+one action of the flat row, so they happen together or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any, Final, cast
+
+from prism.errors import ConfigError, StatechartError
+from prism.expressions import Expression, ExpressionError, closure, parse
+from prism.statechart.behaviour import Behaviour, Vocabulary
+from prism.statechart.definition import ChartDefinition, DelayLaw, RowDefinition, StateDefinition
+from prism.statechart.statechart import Statechart
+from prism.statechart.states import STATE_DESCRIPTIONS, AgentState
+from prism.statechart.transitions import Action, Guard, Transition
+
+FUNCTION: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
+"""A function by its name: `my_study.guards:is_tired`."""
+
+Path = tuple[StateDefinition, ...]
+"""A state, after the states around it, outermost first."""
+
+
+def flatten(definition: ChartDefinition, vocabulary: Vocabulary) -> Behaviour[Any]:
+    """Return the behaviour that a chart describes.
+
+    Args:
+        definition: the chart.
+        vocabulary: the words that it may use.
+
+    Raises:
+        ConfigError: a word is unknown, an expression is wrong, or the chart cannot work; the message names the line.
+    """
+    return _Flattening(definition, vocabulary).behaviour()
+
+
+class _Flattening:
+    """Flattens one chart."""
+
+    def __init__(self, definition: ChartDefinition, vocabulary: Vocabulary) -> None:
+        self._definition = definition
+        self._words = vocabulary
+        self._paths: dict[str, Path] = {path[-1].name: path for path in definition.walk()}
+        self._leaves = [path for path in self._paths.values() if not path[-1].states]
+        self._states = _enumeration([path[-1].name for path in self._leaves])
+        self._guards: dict[str, tuple[Guard, Expression | None]] = {}
+        """Guards by their text: rows with the same text share one, which is evaluated once for all of them."""
+
+    def behaviour(self) -> Behaviour[Any]:
+        for path in self._paths.values():
+            self._check_words(path[-1])
+        if self._definition.initial not in self._paths:
+            raise self._refused("initial", self._no_state(self._definition.initial), self._definition.initial_line)
+        initial = self._states(self._paths[self._definition.initial][-1].entered)
+        rows: list[Transition[Any]] = []
+        effects: dict[str, dict[tuple[str, str], str]] = {}
+        for path in self._leaves:
+            rows += self._rows_of(path, effects)
+        try:
+            chart = Statechart(self._states, rows, initial)
+        except StatechartError as error:
+            raise ConfigError(self._definition.source, str(error)) from None
+        leaves = {self._states(path[-1].name): path[-1] for path in self._leaves}
+        return Behaviour(
+            chart=chart,
+            states=self._states,
+            descriptions={state: leaf.description or _described(state) for state, leaf in leaves.items()},
+            roles={state: leaf.role for state, leaf in leaves.items() if leaf.role},
+            delays={state: leaf.after for state, leaf in leaves.items() if leaf.after is not None},
+            effects=effects,
+            definition=self._definition,
+        )
+
+    def _rows_of(self, path: Path, effects: dict[str, dict[tuple[str, str], str]]) -> list[Transition[Any]]:
+        """Return the rows of an innermost state: its own, then those of the states around it."""
+        leaf, found = path[-1], list[Transition[Any]]()
+        closed: dict[str, int] = {}  # {trigger: level of the row that always wins}
+        for level in range(len(path)):
+            owner = path[: len(path) - level]
+            for definition in owner[-1].rows:
+                if closed.get(definition.trigger, level) < level:
+                    continue
+                row = self._row(path, owner, definition, level)
+                found.append(row)
+                if row.guard is None:
+                    closed[definition.trigger] = level
+                effect = definition.effect or (leaf.effect if _ends(leaf, definition) else "")
+                if effect and row.target is not None:
+                    self._add_effect(effects, row, effect, definition)
+        if leaf.effect and not any(_ends(leaf, row) for owner in path for row in owner.rows):
+            raise self._refused(
+                f"states.{leaf.name}.effect",
+                "takes place when the delay is over: expected `after`, and a row for its trigger",
+                leaf.line,
+            )
+        return found
+
+    def _row(self, leaf: Path, owner: Path, row: RowDefinition, level: int) -> Transition[Any]:
+        guard, expression = self._guard(row)
+        actions = [self._action(name, row.line) for name in row.do]
+        if row.target:
+            if row.target not in self._paths:
+                raise self._refused("target", self._no_state(row.target), row.line)
+            actions = [*self._exits(leaf, owner, row), *actions, *self._entries(owner, row)]
+            target = self._states(self._paths[row.target][-1].entered)
+        else:
+            target = None
+            self._check_open_target(row)
+        try:
+            return Transition(
+                trigger=row.trigger,
+                source=self._states(leaf[-1].name),
+                target=target,
+                guard=guard,
+                action=_together(actions),
+                oracle=row.oracle,
+                label=row.label,
+                when=expression,
+                level=level,
+            )
+        except StatechartError as error:
+            raise ConfigError(self._definition.source, str(error), line=row.line) from None
+
+    def _check_open_target(self, row: RowDefinition) -> None:
+        """Refuse a row without a target in a chart whose states have actions: which ones run depends on the target."""
+        if any(path[-1].on_entry or path[-1].on_exit for path in self._paths.values()):
+            problem = "a row without a target cannot be used in a chart with on_entry or on_exit; name each target"
+            raise self._refused("target", problem, row.line)
+
+    def _exits(self, leaf: Path, owner: Path, row: RowDefinition) -> list[Action]:
+        kept = self._kept(owner, row)
+        return [self._action(name, state.line) for state in reversed(leaf[kept:]) for name in state.on_exit]
+
+    def _entries(self, owner: Path, row: RowDefinition) -> list[Action]:
+        kept, path = self._kept(owner, row), list(self._paths[row.target])
+        while path[-1].states:
+            path.append(next(inner for inner in path[-1].states if inner.name == path[-1].initial))
+        return [self._action(name, state.line) for state in path[kept:] for name in state.on_entry]
+
+    def _kept(self, owner: Path, row: RowDefinition) -> int:
+        """Return the number of states that the row does not leave: the proper common ancestors of owner and target."""
+        target = self._paths[row.target]
+        most = min(len(owner), len(target)) - 1
+        return next((place for place in range(most) if owner[place] is not target[place]), most)
+
+    def _guard(self, row: RowDefinition) -> tuple[Guard | None, Expression | None]:
+        if not row.when:
+            return None, None
+        if row.when not in self._guards:
+            self._guards[row.when] = self._made_guard(row)
+        return self._guards[row.when]
+
+    def _made_guard(self, row: RowDefinition) -> tuple[Guard, Expression | None]:
+        if FUNCTION.fullmatch(row.when):
+            return self._function(row.when, "when", row.line), None
+        try:
+            expression = parse(row.when, self._words.fields)
+        except ExpressionError as error:
+            raise self._refused("when", str(error), row.line) from None
+        return closure(expression, self._words.readers), expression
+
+    def _action(self, name: str, line: int) -> Action:
+        if FUNCTION.fullmatch(name):
+            function: Action = self._function(name, "do", line)
+            return function
+        if name not in self._words.actions:
+            raise self._refused("do", _unknown("action", name, self._words.actions), line)
+        return self._words.actions[name]
+
+    def _function(self, name: str, key: str, line: int) -> Any:
+        try:
+            return self._words.function(name)
+        except StatechartError as error:
+            raise self._refused(key, str(error), line) from None
+
+    def _add_effect(
+        self,
+        effects: dict[str, dict[tuple[str, str], str]],
+        row: Transition[Any],
+        effect: str,
+        definition: RowDefinition,
+    ) -> None:
+        if row.target is None:
+            return
+        known = effects.setdefault(row.trigger, {})
+        ends = (row.source.value, row.target.value)
+        if known.setdefault(ends, effect) != effect:
+            problem = f"{row.name} has the effect {known[ends]} in another row; expected one effect"
+            raise self._refused("effect", problem, definition.line)
+
+    def _check_words(self, state: StateDefinition) -> None:
+        path = f"states.{state.name}"
+        if state.role and state.role not in self._words.roles:
+            raise self._refused(f"{path}.role", _unknown("role", state.role, self._words.roles), state.line)
+        delay = state.after
+        if delay is not None and delay.law is DelayLaw.FIELD and delay.field not in self._words.delays:
+            problem = _unknown("field for a delay", delay.field, self._words.delays)
+            raise self._refused(f"{path}.after.ticks", problem, state.line)
+        stated = [(state.effect, state.line), *((row.effect, row.line) for row in state.rows)]
+        for effect, line in stated:
+            if effect and effect not in self._words.effects:
+                raise self._refused(f"{path}.effect", _unknown("effect", effect, self._words.effects), line)
+
+    def _no_state(self, name: str) -> str:
+        return _unknown("state", name, self._paths)
+
+    def _refused(self, key: str, problem: str, line: int) -> ConfigError:
+        return ConfigError(self._definition.source, problem, key=key, line=line or None)
+
+
+def _enumeration(names: Sequence[str]) -> type[StrEnum]:
+    """Return the enumeration of these states: the social one if it has the same."""
+    if set(names) == {state.value for state in AgentState}:
+        return AgentState
+    enumeration: Any = StrEnum  # mypy reads the members of an enumeration from literals only
+    return cast("type[StrEnum]", enumeration("ChartState", [(name.upper(), name) for name in names]))
+
+
+def _described(state: StrEnum) -> str:
+    """Return a description of a state that has none: the social state of that name, or its name in words."""
+    known = {each.value: text for each, text in STATE_DESCRIPTIONS.items()}
+    return known.get(state.value, state.value.replace("_", " ").capitalize())
+
+
+def _ends(leaf: StateDefinition, row: RowDefinition) -> bool:
+    """Return whether a row answers the trigger of the state's delay."""
+    return leaf.after is not None and row.trigger == leaf.after.trigger
+
+
+def _together(actions: Sequence[Action]) -> Action | None:
+    """Return one action that does all of these in order; None for none."""
+    if len(actions) < 2:
+        return actions[0] if actions else None
+    sequence = tuple(actions)
+
+    def do_all(agent: Any, context: Any) -> None:
+        for action in sequence:
+            action(agent, context)
+
+    return do_all
+
+
+def _unknown(what: str, name: str, known: Mapping[str, object]) -> str:
+    close = get_close_matches(name, known, n=1)
+    guess = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(sorted(known)) or 'none'}"
+    return f"{name}: no such {what}; {guess}"

@@ -1,0 +1,111 @@
+"""`prism chart`: drawings of charts and of runs, and the rows that a run has taken."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from actors.runs.directory import SUMMARY
+from prism.social.chart import social_definition
+from tests.command import Prism
+from tests.paths import ROOT
+
+CHART = """\
+initial: away
+states:
+  away:
+    role: offline
+    transitions: [{trigger: feed_ready, target: reading}]
+  reading:
+    role: browse
+    after: {ticks: 2, trigger: timeout}
+    transitions:
+      - {trigger: sees_post, target: reading, when: post.appeal > 0.5, effect: like}
+      - {trigger: sees_post, target: reading}
+      - {trigger: round_ends, target: away}
+"""
+
+
+def test_without_a_configuration_the_default_chart_is_drawn(prism: Prism) -> None:
+    ended = prism("chart")
+    assert ended.code == 0
+    assert ended.out.startswith("stateDiagram-v2\n    [*] --> idle\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("c.mmd", "stateDiagram-v2"), ("c.dot", "digraph"), ("c.svg", "<svg"), ("c.scxml", "<?xml")],
+)
+def test_the_name_of_the_file_says_the_format(name: str, start: str, prism: Prism, tmp_path: Path) -> None:
+    assert prism("chart", "--out", name).out == f"{name}: written\n"
+    assert (tmp_path / name).read_text().startswith(start)
+
+
+def test_the_file_of_the_default_chart_can_be_copied_and_is_the_same_chart(prism: Prism) -> None:
+    assert prism("chart", "--out", "mine.yaml").code == 0
+    assert prism("chart", "--set", "statechart.file=mine.yaml").out == prism("chart").out
+    again = prism("chart", "--format", "yaml", "--set", "statechart.file=mine.yaml").out
+    assert again == prism("chart", "--format", "yaml").out
+    assert "# The default chart" in again
+
+
+def test_a_chart_made_in_python_has_no_file(prism: Prism) -> None:
+    ended = prism("chart", str(ROOT / "configs" / "economy.yaml"), "--format", "yaml")
+    assert ended.code == 3
+    assert "simulation.domain: the chart of economy is made in Python, so there is no file of it" in ended.err
+
+
+def test_a_name_that_says_no_format_is_refused(prism: Prism, tmp_path: Path) -> None:
+    ended = prism("chart", "--out", "chart.png")
+    assert ended.code == 2
+    assert "chart.png: expected a name that ends in one of .mmd, .dot, .gv, .svg, .scxml, .yaml"[:70] in ended.err
+    assert not (tmp_path / "chart.png").exists()
+
+
+def test_a_file_that_cannot_be_written_is_one_line(prism: Prism) -> None:
+    ended = prism("chart", "--out", "missing/chart.svg")
+    assert ended.code == 2
+    assert "missing/chart.svg: cannot be written: No such file or directory" in ended.err
+
+
+def test_the_chart_of_an_economy_is_that_of_nations(prism: Prism) -> None:
+    assert "proposed --> accepted : review?" in prism("chart", str(ROOT / "configs" / "economy.yaml")).out
+
+
+@pytest.mark.long
+def test_a_chart_of_ones_own_is_run_and_drawn_with_what_the_run_did(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(CHART)
+    (tmp_path / "c.yaml").write_text("simulation: {rounds: 3}\npopulation: {size: 40}\nstatechart: {file: own.yaml}\n")
+    assert prism("run", "c.yaml", "--out", "run", "-q", "--set", "population.posts_per_session=0.5").code == 0
+    assert prism("chart", "c.yaml").out == prism("chart", "--set", "statechart.file=own.yaml").out
+    drawn = prism("chart", "--run", "run", "--format", "scxml").out
+    states = [each.get("id") for each in ET.fromstring(drawn).iter("{http://www.w3.org/2005/07/scxml}state")]
+    assert states == ["away", "reading"]
+
+
+@pytest.mark.long
+def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: Prism, tmp_path: Path) -> None:
+    run = shutil.copytree(small_run, tmp_path / "run")
+    ended = prism("chart", "--coverage", "run")
+    assert ended.code == 0
+    *rows, last = ended.out.splitlines()
+    times = [int(row.split()[0].replace(",", "")) for row in rows]
+    summary = json.loads((run / SUMMARY).read_text())
+    assert sum(times) == sum(summary["transitions_by_trigger"].values())
+    definition = social_definition()
+    assert len(rows) == sum(len(path[-1].rows) for path in definition.walk())
+    never = times.count(0)
+    assert last == f"{len(rows) - never} of {len(rows)} rows taken, {never} never"
+
+
+@pytest.mark.long
+def test_a_run_of_another_chart_is_refused(small_run: Path, prism: Prism, tmp_path: Path) -> None:
+    shutil.copytree(small_run, tmp_path / "run")
+    (tmp_path / "own.yaml").write_text(CHART)
+    ended = prism("chart", "--set", "statechart.file=own.yaml", "--run", "run")
+    assert ended.code != 0
+    assert "statechart" in ended.err or "states that this chart does not have" in ended.err

@@ -1,0 +1,49 @@
+"""docs/charts.md: its chart is one, and its tables name every key, field, role, effect and action."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from prism.social.chart import social_behaviour
+from prism.social.vocabulary import DELAYS, social_vocabulary
+from prism.statechart import chart_file, read_chart
+from tests.docs.pages import blocks
+from tests.paths import ROOT
+
+PAGE = ROOT / "docs" / "charts.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+WORDS = social_vocabulary()
+
+
+def named(heading: str) -> set[str]:
+    """Return the words in the first column of the table below a heading."""
+    section = TEXT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    return {word for row in rows for word in re.findall(r"`([^`]+)`", row)}
+
+
+def test_the_small_chart_of_the_page_can_be_run() -> None:
+    chart = next(block.text for block in blocks(PAGE) if block.info == "yaml" and block.text.startswith("initial"))
+    behaviour = social_behaviour(read_chart(chart, "page"))
+    assert [state.value for state in behaviour.states] == ["away", "reading", "liking"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "words"),
+    [
+        ("Keys of a chart", set(chart_file.CHART_KEYS)),
+        ("Keys of a row", set(chart_file.ROW_KEYS)),
+        ("Roles", set(WORDS.roles)),
+        ("Effects", set(WORDS.effects)),
+        ("Actions", set(WORDS.actions)),
+        ("Fields", set(WORDS.fields)),
+    ],
+)
+def test_the_tables_name_everything_and_nothing_else(heading: str, words: set[str]) -> None:
+    assert named(heading) == words
+
+
+def test_the_keys_of_a_state_and_the_delays_are_named() -> None:
+    assert set(chart_file.STATE_KEYS) | set(DELAYS) <= named("Keys of a state")

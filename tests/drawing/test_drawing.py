@@ -1,0 +1,136 @@
+"""Drawings: each format has every state and every row, and is well-formed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from prism.drawing import Activity, dot, mermaid, outline, scxml, svg
+from prism.economy.chart import ECONOMY_CHART
+from prism.social.chart import SOCIAL_BEHAVIOUR, social_definition
+from prism.statechart import flatten, read_chart
+from tests.statechart.test_flatten import vocabulary
+
+SCXML = "{http://www.w3.org/2005/07/scxml}"
+SVG = "{http://www.w3.org/2000/svg}"
+SOCIAL = outline(SOCIAL_BEHAVIOUR)
+STATES = [path[-1].name for path in social_definition().walk()]
+LEAVES = [state.value for state in SOCIAL_BEHAVIOUR.states]
+RUN = Activity(
+    agents=10,
+    ticks=100,
+    taken={("idle", "feed_ready", "scrolling"): 1234, ("evaluating", "round_ends", "idle"): 5},
+    dwell_ticks={"idle": 30.92},
+    shares={"idle": 0.793, "scrolling": 0.207},
+)
+STRANGE = """
+initial: a
+name: 'A <chart> & "more"'
+states:
+  a:
+    description: 'x < y & "z"'
+    transitions:
+      - {trigger: t, target: a}
+      - {trigger: u, target: b, when: agent.mood > 3}
+      - {trigger: u}
+  b:
+"""
+
+
+def test_scxml_has_every_state_and_every_row_in_its_place() -> None:
+    root = ET.fromstring(scxml(SOCIAL))
+    assert [element.get("id") for element in root.iter(f"{SCXML}state")] == STATES
+    rows = [row for path in social_definition().walk() for row in path[-1].rows]
+    drawn = root.iter(f"{SCXML}transition")
+    found = [(element.get("event"), element.get("target"), element.get("cond", "")) for element in drawn]
+    assert sorted(found) == sorted((row.trigger, row.target, row.when) for row in rows)
+    engaging = next(element for element in root.iter(f"{SCXML}state") if element.get("id") == "engaging")
+    assert [inner.get("id") for inner in engaging.findall(f"{SCXML}state")] == [
+        "engaging_like",
+        "engaging_reply",
+        "engaging_reshare",
+    ]
+
+
+def test_mermaid_nests_states_and_marks_what_the_oracle_decides() -> None:
+    text = mermaid(SOCIAL)
+    assert text.startswith("stateDiagram-v2\n    [*] --> idle\n")
+    assert text.count("{") == text.count("}") == 2
+    assert "    evaluating --> engaging_like : decides?\n" in text
+    assert "    online --> idle : round_ends\n" in text
+    assert all(re.search(rf"\b{state}\b", text) for state in STATES)
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@pytest.mark.process
+def test_graphviz_draws_the_chart() -> None:
+    ended = subprocess.run(["dot", "-Tsvg"], input=dot(SOCIAL), capture_output=True, text=True, check=True)
+    assert all(state in ended.stdout for state in STATES)
+
+
+def test_dot_has_a_cluster_for_each_outer_state_and_an_arrow_for_each_pair() -> None:
+    text = dot(SOCIAL)
+    assert re.findall(r'subgraph "cluster_(\w+)"', text) == ["online", "engaging"]
+    assert '  "scrolling" -> "idle" [label="round_ends", ltail="cluster_online"];' in text
+    assert text.count(" -> ") == len(SOCIAL.arrows) + 1
+
+
+def test_svg_is_a_picture_of_every_innermost_state() -> None:
+    root = ET.fromstring(svg(SOCIAL))
+    texts = [element.text or "" for element in root.iter(f"{SVG}text")]
+    assert set(LEAVES) <= set(texts)
+    assert "    from each of them: round_ends to idle" in texts
+    box = [float(each) for each in (root.get("viewBox") or "").split()]
+    inside = [(float(each.get("x", "nan")), float(each.get("y", "nan"))) for each in root.iter(f"{SVG}text")]
+    assert all(box[0] <= x <= box[0] + box[2] and box[1] <= y <= box[1] + box[3] for x, y in inside)
+
+
+def test_boxes_of_states_do_not_overlap() -> None:
+    root = ET.fromstring(svg(SOCIAL))
+    boxes = [
+        (
+            float(each.get("x", "nan")),
+            float(each.get("y", "nan")),
+            float(each.get("width", "nan")),
+            float(each.get("height", "nan")),
+        )
+        for each in root.iter(f"{SVG}rect")
+        if each.get("stroke")
+    ]
+    assert len(boxes) == len(LEAVES)
+    for place, (x, y, width, height) in enumerate(boxes):
+        for other_x, other_y, *_ in boxes[:place]:
+            assert abs(x - other_x) >= width or abs(y - other_y) >= height
+
+
+@pytest.mark.parametrize("draw", [mermaid, dot, svg])
+def test_a_run_is_drawn_on_its_chart(draw: object) -> None:
+    assert callable(draw)
+    text = draw(outline(SOCIAL_BEHAVIOUR, RUN))
+    assert "feed_ready (1,234)" in text
+    assert "round_ends (5)" in text
+    assert "sees_post (0)" in text
+    assert "79.3% of the time, 30.9 ticks a stay" in text
+
+
+@pytest.mark.parametrize("draw", [mermaid, dot, svg, scxml])
+def test_a_chart_made_in_python_is_drawn_too(draw: object) -> None:
+    assert callable(draw)
+    text = draw(outline(ECONOMY_CHART))
+    assert all(state in text for state in ("observing", "proposed", "rejected", "accepted", "applied"))
+    assert "turn_begins" in text
+
+
+def test_texts_cannot_break_out_of_a_drawing() -> None:
+    chart = outline(flatten(read_chart(STRANGE, "strange.yaml"), vocabulary()))
+    assert ET.fromstring(svg(chart)).find(f"{SVG}title").text == 'A <chart> & "more"'  # type: ignore[union-attr]
+    root = ET.fromstring(scxml(chart))
+    assert root.get("name") == 'A <chart> & "more"'
+    assert next(root.iter(f"{SCXML}state")).get("data-description") == 'x < y & "z"'
+    assert "the oracle chooses the target" in svg(chart)
+    assert "<<choice>>" in mermaid(chart)
+    assert "shape=diamond" in dot(chart)

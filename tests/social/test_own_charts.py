@@ -1,0 +1,176 @@
+"""People who live by a chart of one's own: states, delays, effects and choices that the default chart does not have."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from prism.config import ChoiceConfig, PopulationConfig
+from prism.errors import ConfigError
+from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_definition
+from prism.social.choice import ChoiceOracle
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart import Behaviour, read_chart
+from tests.social.driver import SMALL, Run, whole
+from tests.social.people import person, view
+
+DOOM = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      writing:
+        after: {ticks: {uniform: [2, 4]}, trigger: written}
+        transitions:
+          - {trigger: written, target: reading, effect: post}
+      reading:
+        role: browse
+        after: {ticks: 2, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: doomscrolling, when: agent.anxiety > 0.5, oracle: true, label: sink}
+          - {trigger: sees_post, target: sharing, when: agent.anxiety > 0.5, oracle: true, label: share}
+          - {trigger: sees_post, target: reading}
+          - {trigger: timeout, target: away}
+      doomscrolling:
+        role: browse
+        after: {ticks: agent.patience, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: doomscrolling}
+          - {trigger: timeout, target: away}
+      sharing:
+        effect: reshare
+        after: {ticks: 1, trigger: shared}
+        transitions:
+          - {trigger: shared, target: reading}
+"""
+ATTRIBUTES = {"anxiety": {"type": "float", "min": 0, "max": 1}, "patience": {"type": "int", "min": 2, "max": 4}}
+CONFIG = msgspec.structs.replace(
+    SMALL,
+    population=msgspec.convert({**msgspec.to_builtins(SMALL.population), "attributes": ATTRIBUTES}, PopulationConfig),
+)
+
+
+def behaviour(text: str = DOOM) -> Behaviour[Any]:
+    return social_behaviour(read_chart(text, "doom.yaml"), social_vocabulary(CONFIG.population.attributes))
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A whole run, which tests only look at."""
+    return asyncio.run(whole(CONFIG, behaviour=behaviour()))
+
+
+def test_every_state_of_the_chart_is_visited(run: Run) -> None:
+    assert {update.to_state for update in run.updates} == {state.value for state in run.domain.behaviour.states}
+
+
+def test_effects_take_place_when_the_chart_says_so(run: Run) -> None:
+    steps, totals = Counter((each.from_state, each.trigger) for each in run.updates), run.world.totals()
+    assert totals["posts"] == steps["writing", "written"] > 20
+    assert totals["reshares"] == steps["sharing", "shared"] > 20
+    assert totals["likes"] == totals["replies"] == 0
+
+
+def test_delays_are_drawn_or_read_from_the_person(run: Run) -> None:
+    entered: dict[int, int] = {}
+    writing, doomed = Counter[int](), list[tuple[int, object]]()
+    for update in run.updates:
+        if (update.from_state, update.trigger) == ("writing", "written"):
+            writing[update.tick - entered[update.agent]] += 1
+        if (update.from_state, update.trigger) == ("doomscrolling", "timeout"):
+            patience = run.domain.population.personas[update.agent].attributes["patience"]
+            doomed.append((update.tick - entered[update.agent], patience))
+        entered[update.agent] = update.tick
+    assert set(writing) == {2, 3, 4}
+    assert len(doomed) > 5
+    assert all(waited == patience for waited, patience in doomed)
+
+
+def test_only_those_whom_the_guard_names_are_asked_about(run: Run) -> None:
+    people = run.domain.population.personas
+    assert {question.options for question in run.questions} == {("doomscrolling", "sharing")}
+    assert all(float(people[question.agent].attributes["anxiety"]) > 0.5 for question in run.questions)
+
+
+def test_the_feed_is_built_after_the_post_is_written(run: Run) -> None:
+    first: dict[int, str] = {}
+    for update in run.updates:
+        first.setdefault(update.agent, update.trigger)
+    assert set(first.values()) == {"feed_ready", "wants_to_post"}
+
+
+async def test_it_is_the_same_run_again(run: Run) -> None:
+    assert (await whole(CONFIG, behaviour=behaviour())).updates == run.updates
+
+
+def test_a_constant_of_ones_own_moves_a_choice() -> None:
+    states = behaviour().states
+    doom, share = states("doomscrolling"), states("sharing")
+
+    def probability(constant: float) -> float:
+        coefficients = ChoiceConfig(states={"doomscrolling": constant})
+        oracle = ChoiceOracle(coefficients, 1, behaviour())
+        return oracle.probabilities(person(), [doom, share], view())[0]
+
+    assert probability(-2.0) < probability(0.0) < probability(2.0)
+
+
+WRONG = [
+    ("role: offline", "role: browse", "initial: away needs `role: offline`"),
+    (
+        "{trigger: feed_ready, target: reading}",
+        "{trigger: other, target: reading}",
+        "states.away: needs a row",
+    ),
+    ("  - {trigger: round_ends, target: away}", "  - {trigger: ends, target: away}", "needs a row for round_ends to a"),
+    ("target: away}\n    states", "target: reading}\n    states", "needs a row for round_ends to a state with `role"),
+    ("agent.anxiety > 0.5", "agent.anxeity > 0.5", "did you mean agent.anxiety"),
+    ("agent.patience", "agent.interests", "no such field for a delay"),
+    ("effect: reshare", "effect: shout", "shout: no such effect"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG)
+def test_a_chart_that_the_world_cannot_run_is_one_line(old: str, new: str, message: str) -> None:
+    assert old in DOOM
+    with pytest.raises(ConfigError) as refused:
+        behaviour(DOOM.replace(old, new, 1))
+    assert str(refused.value).startswith("doom.yaml")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+BARE = """
+initial: a
+states:
+  a: {role: offline, transitions: [{trigger: feed_ready, target: b}]}
+  b: {role: ROLE, transitions: [{trigger: round_ends, target: a}]}
+"""
+
+
+def test_browsing_needs_posts_and_attending_needs_a_decision() -> None:
+    for role, trigger in (("browse", "sees_post"), ("attend", "decides")):
+        with pytest.raises(ConfigError, match=f"states.b: `role: {role}` needs a row for {trigger}"):
+            behaviour(BARE.replace("ROLE", role))
+
+
+def test_the_default_chart_is_its_file() -> None:
+    rebuilt = social_behaviour(social_definition())
+    assert [row.name for row in rebuilt.chart.transitions] == [row.name for row in SOCIAL_BEHAVIOUR.chart.transitions]
+    assert (rebuilt.roles, rebuilt.delays, rebuilt.effects) == (
+        SOCIAL_BEHAVIOUR.roles,
+        SOCIAL_BEHAVIOUR.delays,
+        SOCIAL_BEHAVIOUR.effects,
+    )

@@ -1,0 +1,189 @@
+"""Chart files: what they mean, and what is refused, with its line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from prism.config.document import Entry, read_document, without_lines
+from prism.errors import ConfigError
+from prism.statechart import Delay, DelayLaw, chart_file, read_chart
+from tests.paths import ROOT
+
+SMALL = """\
+initial: idle
+states:
+  idle:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: scrolling}
+  scrolling:
+    description: Continue browsing
+    after: {ticks: 3, trigger: timeout}
+    on_entry: draft_like
+    transitions:
+      - trigger: timeout
+        target: idle
+        when: agent.ticks_in_state >= 3
+        do: [draft_reply, draft_post]
+        oracle: false
+        label: bored
+"""
+
+
+def test_a_file_becomes_a_definition_with_its_lines() -> None:
+    chart = read_chart(SMALL, "small.yaml")
+    idle, scrolling = chart.states
+    assert (chart.initial, chart.source, chart.initial_line) == ("idle", "small.yaml", 1)
+    assert (idle.name, idle.role, idle.line) == ("idle", "offline", 3)
+    assert (scrolling.description, scrolling.on_entry) == ("Continue browsing", ("draft_like",))
+    assert scrolling.after == Delay(trigger="timeout", numbers=(3.0,))
+    (row,) = scrolling.rows
+    assert (row.trigger, row.target, row.when) == ("timeout", "idle", "agent.ticks_in_state >= 3")
+    assert (row.do, row.oracle, row.label, row.line) == (("draft_reply", "draft_post"), False, "bored", 12)
+
+
+@pytest.mark.parametrize(
+    ("ticks", "law", "numbers", "field"),
+    [
+        ("7", DelayLaw.CONSTANT, (7.0,), ""),
+        ("statechart.rest_ticks", DelayLaw.FIELD, (), "statechart.rest_ticks"),
+        ("{uniform: [1, 5]}", DelayLaw.UNIFORM, (1.0, 5.0), ""),
+        ("{geometric: 4}", DelayLaw.GEOMETRIC, (4.0,), ""),
+        ("{log_normal: [3, 0.5]}", DelayLaw.LOG_NORMAL, (3.0, 0.5), ""),
+    ],
+)
+def test_a_delay_is_a_number_a_field_or_a_distribution(
+    ticks: str, law: DelayLaw, numbers: tuple[float, ...], field: str
+) -> None:
+    chart = read_chart(SMALL.replace("ticks: 3,", f"ticks: {ticks},"), "small.yaml")
+    assert chart.states[1].after == Delay(trigger="timeout", law=law, numbers=numbers, field=field)
+
+
+REFUSED = [
+    ("initial: idle", "initial: 3", "small.yaml:1: initial: expected a name of lower-case letters"),
+    ("initial: idle", "inital: idle", "small.yaml:1: inital: unknown key; did you mean initial?"),
+    ("role: offline", "roles: offline", "small.yaml:4: states.idle.roles: unknown key; did you mean role?"),
+    ("role: offline", "role: [offline]", "small.yaml:4: states.idle.role: expected a text"),
+    ("role: offline", "initial: idle", "small.yaml:4: states.idle.initial: is for states with inner states"),
+    ("trigger: feed_ready,", "", "small.yaml:6: states.idle.transitions[0]: a row needs a trigger"),
+    ("trigger: feed_ready", "trigger: feed ready", "small.yaml:6: states.idle.transitions[0].trigger: expected a name"),
+    ("target: scrolling", "target: ''", "small.yaml:6: states.idle.transitions[0].target: expected the name"),
+    ("target: scrolling", "goto: scrolling", "small.yaml:6: states.idle.transitions[0].goto: unknown key"),
+    (
+        "- {trigger: feed_ready, target: scrolling}",
+        "- feed_ready",
+        "small.yaml:5: states.idle.transitions[0]: expected a",
+    ),
+    ("ticks: 3", "ticks: 0", "small.yaml:9: states.scrolling.after.ticks: expected a number of ticks from 1"),
+    ("ticks: 3", "ticks: 2.5", "small.yaml:9: states.scrolling.after.ticks: expected a number of ticks"),
+    ("ticks: 3", "ticks: true", "small.yaml:9: states.scrolling.after.ticks: expected a number of ticks"),
+    ("ticks: 3", "ticks: soon", "small.yaml:9: states.scrolling.after.ticks: expected a number of ticks"),
+    (
+        "ticks: 3",
+        "ticks: {uniform: [5, 1]}",
+        "small.yaml:9: states.scrolling.after.ticks.uniform: expected whole",
+    ),
+    ("ticks: 3", "ticks: {uniform: 5}", "small.yaml:9: states.scrolling.after.ticks.uniform: expected 2 numbers"),
+    ("ticks: 3", "ticks: {geometric: 0.5}", "small.yaml:9: states.scrolling.after.ticks.geometric: expected a mean"),
+    ("ticks: 3", "ticks: {poisson: 3}", "small.yaml:9: states.scrolling.after.ticks: expected a number of ticks"),
+    ("ticks: 3, ", "", "small.yaml:9: states.scrolling.after: a delay needs ticks"),
+    ("on_entry: draft_like", "on_entry: {a: b}", "small.yaml:10: states.scrolling.on_entry: expected the name of an"),
+    ("oracle: false", "oracle: maybe", "small.yaml:16: states.scrolling.transitions[0].oracle: expected true"),
+    (
+        "do: [draft_reply, draft_post]",
+        "do: [1]",
+        "small.yaml:15: states.scrolling.transitions[0].do: expected the name",
+    ),
+    ("  scrolling:\n", "  Scrolling:\n", "small.yaml:7: states.Scrolling: expected a name of lower-case letters"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), REFUSED)
+def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str) -> None:
+    assert old in SMALL
+    with pytest.raises(ConfigError) as refused:
+        read_chart(SMALL.replace(old, new, 1), "small.yaml")
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "c.yaml:1: a chart needs the key initial"),
+        ("initial: a", "c.yaml:1: a chart needs the key states"),
+        ("initial: a\nstates: []", "c.yaml:2: states: expected a mapping from names to states"),
+        ("initial: a\nstates: {}", "c.yaml:2: states: expected a mapping from names to states"),
+        ("initial: a\nstates:\n  a:\n    states:\n      a:\n", "c.yaml:5: states.a.states.a: is a state in line"),
+        ("initial: a\nstates:\n  a:\n    states:\n      b:\n", "c.yaml:3: states.a.initial: expected one of its inner"),
+        (
+            "initial: a\nstates:\n  a:\n    initial: b\n    role: browse\n    states:\n      b:\n",
+            "c.yaml:5: states.a.role: is for innermost states; give it to b",
+        ),
+        ("initial: &x a\nstates: *x", "c.yaml:2: *x: YAML aliases are not supported"),
+        ("initial: a\nstates:\n  a: !!python/object:os.system x", "c.yaml:3: !!python/object:os.system: YAML tags"),
+    ],
+)
+def test_texts_that_are_no_charts_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_chart(text, "c.yaml")
+    assert str(refused.value).startswith(message)
+
+
+def test_a_chart_has_no_more_states_than_the_metrics_can_show() -> None:
+    states = "".join(f"  s{number}:\n" for number in range(201))
+    with pytest.raises(ConfigError, match=r"c.yaml:203: states.s200: is one more than the 200 states"):
+        read_chart(f"initial: s0\nstates:\n{states}", "c.yaml")
+
+
+def test_delays_follow_their_laws() -> None:
+    draws = [(number + 0.5) / 1000 for number in range(1000)]
+    uniform = [Delay(trigger="t", law=DelayLaw.UNIFORM, numbers=(2.0, 5.0)).ticks(draw) for draw in draws]
+    assert {value: uniform.count(value) for value in set(uniform)} == {2: 250, 3: 250, 4: 250, 5: 250}
+    geometric = [Delay(trigger="t", law=DelayLaw.GEOMETRIC, numbers=(4.0,)).ticks(draw) for draw in draws]
+    assert min(geometric) == 1
+    assert abs(sum(geometric) / 1000 - 4.0) < 0.1
+    assert abs(geometric.count(1) / 1000 - 0.25) < 0.01
+    log_normal = sorted(Delay(trigger="t", law=DelayLaw.LOG_NORMAL, numbers=(10.0, 0.5)).ticks(draw) for draw in draws)
+    assert log_normal[500] in (10, 11)
+    assert Delay(trigger="t", law=DelayLaw.LOG_NORMAL, numbers=(1e9, 10.0)).ticks(0.999) == 10**9
+
+
+@pytest.mark.parametrize("mean", [1.0, 1.5, 1e9])
+def test_no_draw_gives_less_than_a_tick(mean: float) -> None:
+    delay = Delay(trigger="t", law=DelayLaw.GEOMETRIC, numbers=(mean,))
+    assert delay.ticks(0.0) == 1
+    assert delay.ticks(1.0 - 2.0**-53) >= 1
+
+
+SCHEMA = json.loads((ROOT / "prism" / "statechart" / "chart.schema.json").read_text(encoding="utf-8"))
+
+
+def is_by_the_schema(text: str) -> bool:
+    value = without_lines(Entry(value=read_document(text, "chart"), line=1).value)
+    return bool(Draft202012Validator(SCHEMA).is_valid(value))
+
+
+def test_the_schema_for_editors_is_a_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("text", [SMALL, (ROOT / "prism" / "social" / "social.yaml").read_text(encoding="utf-8")])
+def test_editors_accept_what_is_a_chart(text: str) -> None:
+    assert is_by_the_schema(text)
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [each for each in REFUSED if "expected whole" not in each[2]])
+def test_editors_refuse_what_is_none(old: str, new: str, message: str) -> None:
+    assert not is_by_the_schema(SMALL.replace(old, new, 1)), message
+
+
+def test_the_schema_has_the_keys_that_are_read() -> None:
+    keys = SCHEMA["$defs"]
+    assert set(SCHEMA["properties"]) == set(chart_file.CHART_KEYS)
+    assert set(keys["state"]["properties"]) == set(chart_file.STATE_KEYS)
+    assert set(keys["row"]["properties"]) == set(chart_file.ROW_KEYS)
+    assert set(keys["after"]["properties"]) == set(chart_file.AFTER_KEYS)

@@ -1,0 +1,215 @@
+"""Nested charts: rows from the inside out, actions on entry and exit, effects, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prism.agents import SocialAgent, StatefulAgent
+from prism.errors import ConfigError, StatechartError
+from prism.expressions import Field
+from prism.statechart import Behaviour, Choice, Vocabulary, flatten, read_chart
+
+LOG: list[str] = []
+WORDS = "abcdefghij"
+
+
+def said(word: str) -> Any:
+    return lambda _agent, _context: LOG.append(word)
+
+
+def vocabulary(**functions: Any) -> Vocabulary:
+    def function(name: str) -> Any:
+        if name not in functions:
+            raise StatechartError(f"{name}: no such function")
+        return functions[name]
+
+    return Vocabulary(
+        fields={"agent.mood": Field(name="agent.mood", kind="int", low=0, high=10)},
+        readers={"agent.mood": lambda _agent, context: context},
+        actions={
+            word: said(word) for word in (*WORDS, *(f"in_{word}" for word in WORDS), *(f"out_{word}" for word in WORDS))
+        },
+        roles={"resting": "rests"},
+        effects={"sing": "sings", "dance": "dances"},
+        delays={"statechart.rest_ticks": "a setting"},
+        function=function,
+    )
+
+
+def built(text: str, **functions: Any) -> Behaviour[Any]:
+    return flatten(read_chart(text, "chart.yaml"), vocabulary(**functions))
+
+
+def state(name: str, extra: str, rows: str = "", inner: str = "") -> str:
+    return f"{name}: {{on_entry: in_{name}, on_exit: out_{name}, {extra} transitions: [{rows}], {inner}}}"
+
+
+B_ROWS = "{trigger: go, target: d, do: [i, j]}, {trigger: shared, target: b, when: agent.mood > 5}"
+A_ROWS = "{trigger: up, target: c}, {trigger: again, target: b}, {trigger: shared, target: e}"
+D = state("d", "", "{trigger: home, target: a}, {trigger: self, target: d}")
+C = state("c", "initial: d,", "{trigger: shared, target: b, when: agent.mood > 2}", f"states: {{{D}}}")
+NESTED = f"""
+initial: a
+states:
+  {state("a", "initial: b,", A_ROWS, f"states: {{{state('b', '', B_ROWS)}, {C}}}")}
+  {state("e", "", "{trigger: shared, target: a}")}
+"""
+
+
+class Walker(StatefulAgent[Any]):
+    """An agent of the nested chart."""
+
+
+def walked(behaviour: Behaviour[Any], start: str, trigger: str, mood: int = 0) -> tuple[str | None, list[str]]:
+    LOG.clear()
+    walker = Walker(0, behaviour.states(start))
+    found = behaviour.chart.fire(walker, trigger, mood)
+    return None if found is None else found.value, list(LOG)
+
+
+def test_only_innermost_states_are_states_of_the_flat_chart() -> None:
+    behaviour = built(NESTED)
+    assert [each.value for each in behaviour.states] == ["b", "d", "e"]
+    assert behaviour.chart.initial == "b"
+
+
+@pytest.mark.parametrize(
+    ("start", "trigger", "end", "actions"),
+    [
+        ("b", "go", "d", ["out_b", "i", "j", "in_c", "in_d"]),
+        ("d", "home", "b", ["out_d", "out_c", "out_a", "in_a", "in_b"]),  # an outer row's target is its own ancestor
+        ("d", "self", "d", ["out_d", "in_d"]),
+        ("b", "up", "d", ["out_b", "out_a", "in_a", "in_c", "in_d"]),  # the row belongs to a, which it leaves
+        ("d", "again", "b", ["out_d", "out_c", "out_a", "in_a", "in_b"]),
+        ("d", "shared", "e", ["out_d", "out_c", "out_a", "in_e"]),
+    ],
+)
+def test_states_are_left_from_the_inside_and_entered_from_the_outside(
+    start: str, trigger: str, end: str, actions: list[str]
+) -> None:
+    assert walked(built(NESTED), start, trigger) == (end, actions)
+
+
+def test_inner_rows_come_before_outer_ones() -> None:
+    behaviour = built(NESTED)
+    assert walked(behaviour, "b", "shared", mood=9)[0] == "b"
+    assert walked(behaviour, "b", "shared", mood=1)[0] == "e"
+    assert walked(behaviour, "d", "shared", mood=3)[0] == "b"
+
+
+def test_an_outer_row_is_no_rival_of_an_enabled_inner_one() -> None:
+    behaviour = built(
+        """
+        initial: in
+        states:
+          out:
+            initial: in
+            transitions:
+              - {trigger: go, target: far, when: agent.mood > 1}
+            states:
+              in: {transitions: [{trigger: go, target: near, when: agent.mood > 3}]}
+              near: {}
+          far: {}
+        """.replace("in:", "inn:").replace("initial: in\n", "initial: inn\n")
+    )
+    walker = Walker(0, behaviour.states("inn"))
+    row = behaviour.chart.select(walker, "go", 9)
+    assert not isinstance(row, Choice)
+    assert row is not None
+    assert row.target == "near"
+    assert [each.target for each in behaviour.chart.candidates(walker, "go", 2)] == ["far"]
+
+
+def test_an_inner_else_hides_the_outer_rows() -> None:
+    behaviour = built(
+        "initial: b\nstates: {a: {initial: b, transitions: [{trigger: t, target: c, when: agent.mood > 1}], "
+        "states: {b: {transitions: [{trigger: t, target: b}]}}}, c: {}}"
+    )
+    assert behaviour.chart.valid_targets(behaviour.states("b"), "t") == ["b"]
+
+
+def test_an_action_that_raises_leaves_the_agent_where_it_was() -> None:
+    def fails(_agent: Any, _context: Any) -> None:
+        raise RuntimeError("no")
+
+    behaviour = built(
+        "initial: a\nstates: {a: {transitions: [{trigger: t, target: b}]}, b: {on_entry: 'my.module:fails'}}",
+        **{"my.module:fails": fails},
+    )
+    walker = Walker(0, behaviour.states("a"))
+    with pytest.raises(RuntimeError, match="no"):
+        behaviour.chart.fire(walker, "t")
+    assert walker.state == "a"
+
+
+def test_a_function_can_be_a_guard() -> None:
+    behaviour = built(
+        "initial: a\nstates: {a: {transitions: [{trigger: t, target: b, when: 'm:odd'}]}, b: {}}",
+        **{"m:odd": lambda _, context: context % 2},
+    )
+    assert walked(behaviour, "a", "t", mood=3)[0] == "b"
+    assert walked(behaviour, "a", "t", mood=4)[0] is None
+
+
+def test_rows_with_one_text_share_one_guard() -> None:
+    behaviour = built(
+        "initial: a\nstates: {a: {transitions: [{trigger: t, target: a, when: agent.mood > 1, oracle: true}, "
+        "{trigger: t, target: b, when: agent.mood > 1, oracle: true}]}, b: {}}"
+    )
+    first, second = behaviour.chart.transitions
+    assert first.guard is second.guard
+    assert str(first.when) == "agent.mood > 1"
+
+
+def test_effects_are_those_of_rows_and_of_delays_that_are_over() -> None:
+    behaviour = built(
+        "initial: a\nstates: {a: {effect: sing, after: {ticks: 2, trigger: done}, transitions: "
+        "[{trigger: done, target: b}, {trigger: stop, target: b}]}, "
+        "b: {transitions: [{trigger: done, target: a, effect: dance}]}}"
+    )
+    assert behaviour.effects == {"done": {("a", "b"): "sing", ("b", "a"): "dance"}}
+    assert behaviour.delays[behaviour.states("a")].trigger == "done"
+
+
+ONE = "initial: a\nstates:\n  a:\n    {line}\n  b: {{}}\n"
+REFUSED = [
+    ("role: rest", "states.a.role: rest: no such role; did you mean resting?"),
+    ("effect: cry", "states.a.effect: cry: no such effect; expected one of dance, sing"),
+    ("effect: sing", "states.a.effect: takes place when the delay is over: expected `after`"),
+    (
+        "after: {ticks: statechart.rest, trigger: t}",
+        "states.a.after.ticks: statechart.rest: no such field for a delay",
+    ),
+    ("transitions: [{trigger: t, target: c}]", "target: c: no such state; expected one of a, b"),
+    ("transitions: [{trigger: t, target: b, do: k}]", "do: k: no such action"),
+    ("transitions: [{trigger: t, target: b, do: 'm:f'}]", "do: m:f: no such function"),
+    ("transitions: [{trigger: t, target: b, when: 'm:f'}]", "when: m:f: no such function"),
+    ("transitions: [{trigger: t, target: b, when: agent.mod > 1}]", "when: "),
+    ("transitions: [{trigger: t, target: b, oracle: false}, {trigger: t, target: a}]", "a --t--> a: comes after"),
+    ("transitions: [{trigger: t}]", "a --t--> as the oracle decides: the oracle has nothing to choose from"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), REFUSED)
+def test_words_that_nobody_knows_are_named_with_their_line(line: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        built(ONE.format(line=line))
+    shown = str(refused.value)
+    assert shown.startswith("chart.yaml")
+    assert message in shown
+    assert "\n" not in shown
+
+
+def test_two_rows_cannot_have_two_effects_between_the_same_states() -> None:
+    with pytest.raises(ConfigError, match=r"chart.yaml:3: effect: .* has the effect sing in another row"):
+        built(
+            "initial: a\nstates: {b: {}, a: {transitions: [\n"
+            "{trigger: t, target: b, when: agent.mood > 3, effect: sing},\n"
+            "{trigger: t, target: b, effect: dance}]}}".replace("[\n{", "[{")
+        )
+
+
+def test_people_have_the_states_of_their_chart() -> None:
+    assert SocialAgent.states is type(SocialAgent().state)
