@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import with_settings
 from actors.core.errors import RunDirectoryError
 from actors.factory.charts import chart_of, chart_text
@@ -19,11 +20,13 @@ from actors.runs.directory import CONFIG as RESOLVED
 from actors.runs.resume import read_resolved
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
-from prism.statechart import Behaviour, Statechart
+from prism.statechart import Behaviour, FindingKind, Statechart, lint, rendered
 
 FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "scxml": scxml}
 YAML = "yaml"
 SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
+NOTICES = frozenset({FindingKind.GAP, FindingKind.UNDECIDED})
+"""Findings that need not be faults."""
 RUN_PATH = click.Path(path_type=Path, file_okay=False)
 
 
@@ -34,8 +37,9 @@ RUN_PATH = click.Path(path_type=Path, file_okay=False)
 @click.option(
     "--run", "drawn_run", type=RUN_PATH, metavar="RUN", help="Draw what this run did: counts and dwell times."
 )
+@click.option("--lint", "lints", is_flag=True, help="Check the chart; exit code 4 if there is a fault.")
 @click.option("--coverage", type=RUN_PATH, metavar="RUN", help="List the rows, with how often this run took each.")
-def chart(
+def chart(  # noqa: PLR0913  # an argument for each option
     config: Path | None,
     overrides: Sequence[str],
     *,
@@ -43,6 +47,7 @@ def chart(
     out: Path | None,
     drawn_run: Path | None,
     coverage: Path | None,
+    lints: bool,
 ) -> None:
     """Draw the chart of CONFIG, or of a run: as Mermaid text, for Graphviz, as an SVG picture, or as SCXML.
 
@@ -50,12 +55,19 @@ def chart(
     standard output, or to FILE, whose extension says the format (.mmd, .dot, .svg, .scxml). The format yaml is the
     chart's own file, to be changed and named in statechart.file.
 
+    --lint finds states that nobody can reach or leave, rows that can never be taken, conditions that hold for no row or
+    for two, and delays that never end anything, each with values for which it shows. A gap is a notice: nothing
+    happens then.
+
     A question mark behind a trigger says that the row is put to the oracle. Rows of an outer state hold in every state
     inside it.
     """
     run = coverage or drawn_run
     settings = _config(config, overrides, run)
     behaviour = chart_of(settings)
+    if lints:
+        _print_findings(behaviour)
+        return
     if coverage is not None:
         _print_coverage(coverage, behaviour)
         return
@@ -101,6 +113,20 @@ def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> ChartAc
         problem = f"its agents were in states that this chart does not have: {', '.join(strange)}"
         raise RunDirectoryError(f"{run}: {problem}; draw the chart of the run's own configuration")
     return done
+
+
+def _print_findings(behaviour: Behaviour[Any] | Statechart[Any]) -> None:
+    """Print what the linter finds. Rows that wait until a guard holds are gaps on purpose, so a gap is no fault."""
+    if isinstance(behaviour, Behaviour):
+        delays = {state: delay.trigger for state, delay in behaviour.delays.items()}
+        found = lint(behaviour.chart, assume=behaviour.assumed, delays=delays)
+    else:
+        found = lint(behaviour)
+    click.echo(rendered(found), nl=False)
+    notices = sum(each.kind in NOTICES for each in found)
+    click.echo(f"{len(found) - notices} faults, {notices} notices")
+    if len(found) > notices:
+        raise SystemExit(EXIT_THRESHOLD)
 
 
 def _print_coverage(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> None:

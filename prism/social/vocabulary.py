@@ -209,6 +209,7 @@ def social_vocabulary(
         roles=ROLES,
         effects=EFFECTS,
         delays=delays,
+        assumptions=ASSUMPTIONS,
         function=function,
     )
 

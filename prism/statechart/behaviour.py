@@ -8,7 +8,7 @@ from typing import Any, Generic
 import msgspec
 
 from prism.errors import StatechartError
-from prism.expressions import Field
+from prism.expressions import Expression, Field
 from prism.statechart.definition import ChartDefinition, Delay
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import S
@@ -37,6 +37,7 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
         roles: `{role: what the world does for an agent in such a state}`.
         effects: `{effect: what happens in the world}`.
         delays: `{field: what it is}` of the fields that may be a delay.
+        assumptions: expressions that hold for every agent: a finding that needs the contrary is none.
         function: returns the function `module:name`.
     """
 
@@ -46,6 +47,7 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     roles: Mapping[str, str]
     effects: Mapping[str, str]
     delays: Mapping[str, str]
+    assumptions: tuple[str, ...] = ()
     function: Callable[[str], Any] = no_functions
 
 
@@ -60,6 +62,7 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
         delays: `{state: delay}` of the states that end by themselves.
         effects: `{trigger: {(state before, state after): effect}}` of the rows that have one.
         definition: the chart as its author wrote it; None for one that was made in Python.
+        assumed: what holds for every agent, for the linter.
     """
 
     chart: Statechart[S]
@@ -69,6 +72,7 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     delays: Mapping[S, Delay]
     effects: Mapping[str, Mapping[tuple[str, str], str]]
     definition: ChartDefinition | None = None
+    assumed: tuple[Expression, ...] = ()
 
     def in_role(self, role: str) -> frozenset[S]:
         """Return the states that have this role."""

@@ -78,6 +78,7 @@ class _Flattening:
             delays={state: leaf.after for state, leaf in leaves.items() if leaf.after is not None},
             effects=effects,
             definition=self._definition,
+            assumed=tuple(parse(text, self._words.fields) for text in self._words.assumptions),
         )
 
     def _rows_of(self, path: Path, effects: dict[str, dict[tuple[str, str], str]]) -> list[Transition[Any]]:

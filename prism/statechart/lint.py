@@ -340,7 +340,7 @@ def _with_states(finding: Finding, inherited: Mapping[tuple[str, str, str], Sequ
 
 
 def _level(row: Transition[Any]) -> int:
-    return int(getattr(row, "level", 0))
+    return row.level
 
 
 def _is_marked(row: Transition[Any]) -> bool:

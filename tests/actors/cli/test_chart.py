@@ -87,6 +87,23 @@ def test_a_chart_of_ones_own_is_run_and_drawn_with_what_the_run_did(prism: Prism
     assert states == ["away", "reading"]
 
 
+def test_the_default_chart_has_no_faults_and_its_gaps_are_notices(prism: Prism) -> None:
+    ended = prism("chart", "--lint")
+    assert ended.code == 0
+    assert ended.out.endswith("0 faults, 4 notices\n")
+
+
+def test_a_fault_is_a_line_with_values_that_show_it_and_exit_code_4(prism: Prism, tmp_path: Path) -> None:
+    rival = "      - {trigger: sees_post, target: away, when: post.appeal > 0.4}\n"
+    faulty = CHART.replace("      - {trigger: sees_post, target: reading}\n", rival)
+    (tmp_path / "own.yaml").write_text(f"{faulty}  lost: {{transitions: [{{trigger: round_ends, target: away}}]}}\n")
+    ended = prism("chart", "--lint", "--set", "statechart.file=own.yaml")
+    assert ended.code == 4
+    assert "reading, sees_post: overlap: " in ended.out
+    assert "post.appeal = " in ended.out
+    assert "lost: unreachable: " in ended.out
+
+
 @pytest.mark.long
 def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: Prism, tmp_path: Path) -> None:
     run = shutil.copytree(small_run, tmp_path / "run")
