@@ -90,7 +90,7 @@ def test_a_chart_of_ones_own_is_run_and_drawn_with_what_the_run_did(prism: Prism
 def test_the_default_chart_has_no_faults_and_its_gaps_are_notices(prism: Prism) -> None:
     ended = prism("chart", "--lint")
     assert ended.code == 0
-    assert ended.out.endswith("0 faults, 4 notices\n")
+    assert ended.out.endswith("0 faults, 5 notices\n")
 
 
 def test_a_fault_is_a_line_with_values_that_show_it_and_exit_code_4(prism: Prism, tmp_path: Path) -> None:
