@@ -301,7 +301,7 @@ def format_context(context: Any) -> str:
     fields = _builtins(context) if describe is None else describe()
     if not isinstance(fields, dict):
         fields = _named(context, fields)
-    return "\n".join(f"{name}: {quoted(value)}" for name, value in fields.items())
+    return "\n".join(f"{_inline(str(name))}: {quoted(value)}" for name, value in fields.items())
 
 
 def _builtins(context: Any) -> Any:

@@ -131,7 +131,5 @@ def test_files_that_are_no_charts_are_refused(name: str, content: bytes, message
 
 def test_constants_are_for_states_of_the_chart() -> None:
     config = load_config(overrides={"oracle.choice.states": {"scroling": 0.5}})
-    with pytest.raises(
-        ConfigError, match=r"scroling: the chart has no such state; did you mean scrolling"
-    ):
+    with pytest.raises(ConfigError, match=r"scroling: the chart has no such state; did you mean scrolling"):
         build_domain(config)
