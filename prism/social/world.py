@@ -26,6 +26,7 @@ from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import Config
 from prism.domain import World
+from prism.errors import ConfigError
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.agenda import Agenda
@@ -127,6 +128,7 @@ class SocialWorld(World):
     def columns(self) -> Iterator[Column]:
         """Yield the people and the network, for `restore`."""
         codes = {state: code for code, state in enumerate(self._named.values())}
+        yield from pack("state_names", self._named)
         yield from pack("state", map(codes.__getitem__, self.states))
         yield from pack("entered", self.entered)
         yield from pack("session_round", self.session_round)
@@ -140,9 +142,12 @@ class SocialWorld(World):
         yield from self.network.columns()
 
     def restore(self, columns: Columns) -> None:
-        """Take over the world that these columns hold."""
-        states = tuple(self._named.values())
-        self.states = [states[code] for code in columns.values("state", int)]
+        """Take over the world that these columns hold.
+
+        Raises:
+            ConfigError: people are in states that this world's chart does not have: a fork may have another chart.
+        """
+        self.states = self._states_of(columns.values("state_names", str), columns.values("state", int))
         self.entered = columns.values("entered", int)
         self.session_round = columns.values("session_round", int)
         self.shown = columns.values("shown", int)
@@ -153,6 +158,14 @@ class SocialWorld(World):
         self.quarantined = dict.fromkeys(columns.values("quarantined", int))
         self.agenda.restore(columns)
         self.network.restore(columns)
+
+    def _states_of(self, names: list[str], codes: list[int]) -> list[StrEnum]:
+        missing = [names[code] for code in sorted({*codes}) if names[code] not in self._named]
+        if missing:
+            problem = f"people are in states that this chart does not have: {', '.join(missing)}"
+            raise ConfigError("configuration", problem, key="statechart.file")
+        states = [self._named.get(name, self.behaviour.chart.initial) for name in names]
+        return [states[code] for code in codes]
 
     def _begin_round(self, tick: int) -> None:
         self.network.retire(tick)

@@ -13,6 +13,7 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.directory import MANIFEST, SUMMARY
 from actors.testing import ModelServer
+from prism.social.chart import social_chart_text
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -203,3 +204,34 @@ def test_rows_that_are_missing_after_the_fork_are_no_loss(parent: Path, prism: P
     ended = prism("fork", "parent", "--at", "47", "-q", "--out", "child")
     assert (ended.code, ended.err) == (0, "")
     assert (tmp_path / "child" / "rounds.csv").read_text() == whole
+
+
+def another_chart(directory: Path, old: str, new: str) -> None:
+    chart = social_chart_text()
+    assert old in chart
+    (directory / "chart.yaml").write_text(chart.replace(old, new))
+
+
+def test_a_fork_may_have_another_chart_if_it_has_the_states_that_people_are_in(
+    parent: Path, prism: Prism, tmp_path: Path
+) -> None:
+    another_chart(tmp_path, "states:\n  idle:", "states:\n  lurking: {role: offline}\n  idle:")
+    ended = prism("fork", "parent", "--at", "30", "--set", "statechart.file=chart.yaml", "-q", "--out", "child")
+    assert ended.code == 0
+    assert ended.out.strip() == digest(parent), "nobody lurks, so nothing else happens"
+    assert prism("replay", "child", "-q").out == ended.out
+    another_chart(tmp_path, "after: {ticks: statechart.rest_ticks", "after: {ticks: 1")
+    ended = prism("fork", "parent", "--at", "30", "--set", "statechart.file=chart.yaml", "-q", "--out", "restless")
+    assert ended.out.strip() != digest(parent)
+    assert prism("replay", "restless", "-q").out == ended.out
+
+
+def test_a_fork_to_a_chart_without_the_states_that_people_are_in_is_one_line(
+    parent: Path, prism: Prism, tmp_path: Path
+) -> None:
+    another_chart(tmp_path, "scrolling", "wandering")
+    ended = prism("fork", "parent", "--at", "30", "--set", "statechart.file=chart.yaml", "-q", "--out", "child")
+    assert ended.code == 3
+    assert "statechart.file: people are in states that this chart does not have: scrolling" in ended.err
+    assert ended.err.count("\n") == 1
+    assert not (tmp_path / "child" / JOURNAL).exists()
