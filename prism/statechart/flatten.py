@@ -4,7 +4,7 @@ An inner state has its own rows, then those of the states around it, from the in
 only where no inner row is enabled, and never behind an inner row without a guard (SCXML 3.13). A row leaves and enters
 states as SCXML 3.13 says: `on_exit` from the innermost state up to the least common ancestor of the row's own state and
 its target, then `do`, then `on_entry` down to the target, and on through the `initial` states in it. All of these are
-one action of the flat row, so they happen together or not at all.
+one action of the flat row: if one of them raises, the agent has not moved.
 """
 
 from __future__ import annotations

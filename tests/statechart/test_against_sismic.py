@@ -1,0 +1,292 @@
+"""Random nested charts, run by PRISM and by sismic, whose steps follow SCXML: same states, same actions in one order.
+
+What differs on purpose has a test of its own here, and its reason in docs/decisions/029-charts-as-files.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from sismic.exceptions import CodeEvaluationError, NonDeterminismError
+from sismic.interpreter import Interpreter
+from sismic.model import BasicState, CompoundState
+from sismic.model import Statechart as SismicChart
+from sismic.model import Transition as SismicTransition
+
+from prism.agents import StatefulAgent
+from prism.expressions import Field
+from prism.statechart import Behaviour, Choice, Transition, Vocabulary, flatten, read_chart
+from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
+
+NAMES = "abcdefgh"
+DEPTH_MAX = 3
+TRIGGERS = ("go", "stop")
+DISJOINT = ("agent.mood <= 2", "2 < agent.mood <= 5", "agent.mood > 5 and agent.mood != 7", "agent.mood == 7")
+OVERLAPPING = ("agent.mood > 1", "agent.mood > 3", "agent.mood < 5", "agent.mood == 3 or agent.mood > 6")
+"""Guards as both read them: a comparison is the same text in Python as in a chart file."""
+STEPS = st.lists(st.tuples(st.sampled_from(TRIGGERS), st.integers(0, 9)), min_size=1, max_size=12)
+
+
+class Walker(StatefulAgent[Any]):
+    """An agent of PRISM that writes down the actions run on it."""
+
+    def __init__(self, behaviour: Behaviour[Any]) -> None:
+        super().__init__(0, behaviour.chart.initial)
+        self.mood = 0
+        self.log: list[str] = []
+
+
+class Refusing(list[str]):
+    """A log that cannot be written when the state c is entered."""
+
+    def append(self, word: str) -> None:
+        if word == "in_c":
+            raise LookupError(word)
+        super().append(word)
+
+
+class Peer:
+    """The same chart in sismic, entered as PRISM's agent is: in the innermost initial state, with nothing written down.
+
+    A state `start` beside the chart's own leads to its initial state, which may lie inside another.
+    """
+
+    def __init__(self, definition: ChartDefinition, *, has_else: bool = True, log: list[str] | None = None) -> None:
+        self.log = [] if log is None else log
+        self.agent = SimpleNamespace(mood=0)
+        chart = SismicChart("peer")
+        chart.add_state(CompoundState("root", initial="start"), parent=None)
+        chart.add_state(BasicState("start"), parent="root")
+        for path in definition.walk():
+            state = path[-1]
+            on_entry, on_exit = code(state.on_entry), code(state.on_exit)
+            if state.states:
+                made: Any = CompoundState(state.name, initial=state.initial, on_entry=on_entry, on_exit=on_exit)
+            else:
+                made = BasicState(state.name, on_entry=on_entry, on_exit=on_exit)
+            chart.add_state(made, parent=path[-2].name if len(path) > 1 else "root")
+        chart.add_transition(SismicTransition("start", definition.initial, event="begin"))
+        for path in definition.walk():
+            for row in path[-1].rows:
+                guard = row.when or (otherwise(path[-1], row.trigger) if has_else else None)
+                chart.add_transition(
+                    SismicTransition(path[-1].name, row.target, event=row.trigger, guard=guard, action=code(row.do))
+                )
+        self.interpreter = Interpreter(chart, initial_context={"agent": self.agent, "log": self.log})
+        self.interpreter.execute()
+
+    def begin(self) -> list[str]:
+        """Return the actions with which the initial state is entered, and forget them."""
+        self.step("begin", 0)
+        done = list(self.log)
+        self.log.clear()
+        return done
+
+    def step(self, trigger: str, mood: int) -> str:
+        """Return the innermost state after the trigger."""
+        self.agent.mood = mood
+        self.interpreter.queue(trigger)
+        self.interpreter.execute()
+        return self.state
+
+    @property
+    def state(self) -> str:
+        return str(self.interpreter.configuration[-1])
+
+
+def code(names: Iterable[str]) -> str | None:
+    return "; ".join(f"log.append({name!r})" for name in names) or None
+
+
+def otherwise(state: StateDefinition, trigger: str) -> str | None:
+    """Return the guard of the else in sismic, which has none: no other row of the state and trigger is enabled."""
+    guards = [f"({row.when})" for row in state.rows if row.trigger == trigger and row.when]
+    return f"not ({' or '.join(guards)})" if guards else None
+
+
+def wrote(word: str) -> Any:
+    return lambda agent, _context: agent.log.append(word)
+
+
+def flat(definition: ChartDefinition) -> Behaviour[Any]:
+    words = {name for path in definition.walk() for name in (*path[-1].on_entry, *path[-1].on_exit)}
+    words |= {name for path in definition.walk() for row in path[-1].rows for name in row.do}
+    vocabulary = Vocabulary(
+        fields={"agent.mood": Field(name="agent.mood", kind="int", low=0, high=9)},
+        readers={"agent.mood": lambda agent, _context: agent.mood},
+        actions={word: wrote(word) for word in words},
+        roles={},
+        effects={},
+        delays={},
+    )
+    return flatten(definition, vocabulary)
+
+
+# Random charts
+
+
+@st.composite
+def rows(draw: st.DrawFn, name: str, targets: str, guards: tuple[str, ...]) -> tuple[RowDefinition, ...]:
+    """Rows of one state: some with guards in any order, and perhaps an else."""
+    made: list[RowDefinition] = []
+    for trigger in TRIGGERS:
+        is_unique = guards is DISJOINT  # so at most one row of a state is enabled
+        whens = draw(st.lists(st.sampled_from(guards), max_size=2, unique=is_unique))
+        for when in [*whens, *draw(st.sampled_from(([], [""])))]:
+            word = f"{name}_{trigger}_{len(made)}"
+            do = tuple(f"{word}_{place}" for place in range(draw(st.integers(0, 2))))
+            made.append(RowDefinition(trigger=trigger, target=draw(st.sampled_from(targets)), when=when, do=do))
+    return tuple(made)
+
+
+@st.composite
+def charts(draw: st.DrawFn, guards: tuple[str, ...]) -> ChartDefinition:
+    """Charts of 2 to 8 states, at most 3 deep, with rows and actions at every depth and targets anywhere."""
+    names = NAMES[: draw(st.integers(2, len(NAMES)))]
+    parents: dict[str, str] = {}
+    depths: dict[str, int] = {"": 0}
+    for place, name in enumerate(names):
+        parents[name] = draw(st.sampled_from(["", *(each for each in names[:place] if depths[each] < DEPTH_MAX)]))
+        depths[name] = depths[parents[name]] + 1
+
+    def inside(outer: str) -> tuple[StateDefinition, ...]:
+        return tuple(state(name) for name in names if parents[name] == outer)
+
+    def state(name: str) -> StateDefinition:
+        inner = inside(name)
+        return StateDefinition(
+            name=name,
+            initial=draw(st.sampled_from(inner)).name if inner else "",
+            on_entry=tuple(f"in_{name}_{place}" for place in range(draw(st.integers(0, 2)))),
+            on_exit=(f"out_{name}",) if draw(st.booleans()) else (),
+            rows=draw(rows(name, names, guards)),
+            states=inner,
+        )
+
+    return ChartDefinition(name="random", initial=draw(st.sampled_from(names)), states=inside(""))
+
+
+# What is the same
+
+
+@given(charts(DISJOINT), STEPS)
+def test_prism_and_sismic_are_in_the_same_state_after_the_same_actions(
+    definition: ChartDefinition, steps: list[tuple[str, int]]
+) -> None:
+    behaviour, peer = flat(definition), Peer(definition)
+    peer.begin()
+    fired, turned = Walker(behaviour), Walker(behaviour)
+    assert fired.state.value == peer.state
+    for trigger, mood in steps:
+        fired.mood = turned.mood = mood
+        expected = peer.step(trigger, mood)
+        behaviour.chart.fire(fired, trigger)
+        row = behaviour.chart.select(turned, trigger)
+        assert not isinstance(row, Choice)
+        assert row is None or behaviour.chart.commit(turned, row, None)
+        assert (fired.state.value, fired.log) == (expected, peer.log)
+        assert (turned.state.value, turned.log) == (expected, peer.log)
+
+
+@given(charts(OVERLAPPING), STEPS)
+def test_the_oracle_is_asked_exactly_where_sismic_finds_no_deterministic_choice(
+    definition: ChartDefinition, steps: list[tuple[str, int]]
+) -> None:
+    behaviour, sure, peer = flat(definition), flat(without_oracle(definition)), Peer(definition)
+    peer.begin()
+    walker, certain = Walker(behaviour), Walker(sure)
+    for trigger, mood in steps:
+        walker.mood = certain.mood = mood
+        row = behaviour.chart.select(walker, trigger)
+        first = sure.chart.select(certain, trigger)
+        assert not isinstance(first, Choice)
+        try:
+            expected = peer.step(trigger, mood)
+        except NonDeterminismError:
+            assert isinstance(row, Choice)
+            assert first is not None
+            assert row.targets[0] == first.target  # the first in the order of the file
+            return  # sismic is left with an event that it cannot process
+        assert isinstance(row, Transition | None)
+        assert behaviour.chart.fire(walker, trigger) == sure.chart.fire(certain, trigger)
+        assert (walker.state.value, walker.log) == (expected, peer.log)
+
+
+def without_oracle(definition: ChartDefinition) -> ChartDefinition:
+    """Return the chart with `oracle: false` in every row: the first enabled one is taken."""
+
+    def sure(state: StateDefinition) -> StateDefinition:
+        return replace(
+            state,
+            rows=tuple(replace(row, oracle=False) for row in state.rows),
+            states=tuple(sure(inner) for inner in state.states),
+        )
+
+    return replace(definition, states=tuple(sure(state) for state in definition.states))
+
+
+# What differs on purpose: decision 029, "Compared with sismic"
+
+TWO = """
+initial: b
+states:
+  a:
+    initial: b
+    on_entry: in_a
+    states:
+      b: {on_entry: in_b, on_exit: out_b, transitions: [{trigger: go, target: c, when: ROW}, {trigger: go, target: b}]}
+  c: {on_entry: in_c}
+"""
+
+
+def two(when: str) -> ChartDefinition:
+    return read_chart(TWO.replace("ROW", when), "chart.yaml")
+
+
+def test_a_row_without_a_guard_is_an_else_where_sismic_has_a_conflict() -> None:
+    definition = two("agent.mood > 3")
+    behaviour, peer = flat(definition), Peer(definition, has_else=False)
+    peer.begin()
+    walker = Walker(behaviour)
+    walker.mood = 9
+    assert behaviour.chart.fire(walker, "go") == "c"
+    with pytest.raises(NonDeterminismError):
+        peer.step("go", 9)
+
+
+def test_an_agent_begins_in_its_initial_state_where_sismic_enters_it() -> None:
+    definition = two("agent.mood > 3")
+    assert Walker(flat(definition)).log == []
+    assert Peer(definition).begin() == ["in_a", "in_b"]
+
+
+def test_a_guard_that_raises_does_not_hold_where_sismic_stops() -> None:
+    definition = two("agent.mood > 3")
+    behaviour, peer = flat(definition), Peer(definition)
+    peer.begin()
+    walker = Walker(behaviour)
+    del walker.mood, peer.agent.mood
+    assert behaviour.chart.fire(walker, "go") == "b"
+    peer.interpreter.queue("go")
+    with pytest.raises(CodeEvaluationError):
+        peer.interpreter.execute()
+
+
+def test_an_action_that_raises_leaves_the_agent_in_its_state_where_sismic_has_left_it() -> None:
+    definition = two("agent.mood > 3")
+    behaviour, peer = flat(definition), Peer(definition, log=Refusing())
+    peer.begin()
+    walker = Walker(behaviour)
+    walker.mood, walker.log = 9, Refusing()
+    with pytest.raises(LookupError, match="in_c"):
+        behaviour.chart.fire(walker, "go")
+    assert walker.state == "b"
+    with pytest.raises(CodeEvaluationError, match="in_c"):
+        peer.step("go", 9)
+    assert peer.state == "root"
