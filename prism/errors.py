@@ -8,6 +8,7 @@
     +-- ExpressionError             a text that is no expression            (also a ValueError)
     +-- OracleError                 an oracle that cannot answer
     |   +-- OracleResponseError     an answer that names no option            (also a ValueError)
+    |   |   +-- NotAnOptionError    a state that is none of the options
     |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
     |       +-- OracleOutageError   a server that stays away                  (exit 5)
     |       +-- UnansweredError     a question whose failure ends the run     (exit 5)
@@ -123,6 +124,21 @@ class OracleResponseError(OracleError, ValueError):
         self.options = tuple(options)
         self.problem = problem
         super().__init__(f"{problem}: {response[:200]!r}; expected one of: {', '.join(self.options)}")
+
+
+class NotAnOptionError(OracleResponseError):
+    """An answer that is a state, and none of the options.
+
+    Args:
+        state: the oracle's answer.
+        options: the states that it could have named.
+    """
+
+    reason = "not_an_option"
+
+    def __init__(self, state: object, options: Sequence[str]) -> None:
+        self.state = state
+        super().__init__(repr(state), options, "not one of the options")
 
 
 class OracleUnavailableError(OracleError):

@@ -24,7 +24,7 @@ from actors.core.messages import Codec, Decided, QuestionName, Retried
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
-from actors.oracle.call import Answer, call_oracle
+from actors.oracle.call import Answer, call_oracle, fallback
 from actors.oracle.events import Used, caps_of
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.statistics import FallbackShare, OracleCounters
@@ -231,9 +231,10 @@ class OracleActor:
 
     async def _replay(self, waiting: WaitingQuestion, calls: anyio.abc.TaskGroup) -> None:
         question = waiting.question
-        fallback = await self.oracle.recorded_fallback(self._codec.encode(question))
-        if fallback is not None:
-            answer = Answer(question.options[0], *fallback)
+        recorded = await self.oracle.recorded_fallback(self._codec.encode(question))
+        if recorded is not None:
+            source, reason = recorded
+            answer = fallback(question, Source(source), reason)
         else:
             answer = await self._ask(waiting, math.inf)
         await self._deliver(waiting, answer, calls)

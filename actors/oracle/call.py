@@ -12,7 +12,7 @@ from prism.agents import Question, Source, StatefulAgent
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import LLMFailureException
 from prism.llm.spending import Spending
-from prism.statechart import Oracle
+from prism.statechart import Oracle, first_option
 
 
 class Answer(NamedTuple):
@@ -42,8 +42,8 @@ class Answer(NamedTuple):
 
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
-    """Return the first option, which the chart's rules would have taken, or which is the most passive one."""
-    return Answer(question.options[0], source, reason, detail)
+    """Return the first option, with the reason why there is no usable answer."""
+    return Answer(first_option(question.options), source, reason, detail)
 
 
 async def call_oracle(
@@ -60,7 +60,7 @@ async def call_oracle(
     options = [type(agent.state)(option) for option in question.options]
     with anyio.move_on_after(max(0.0, within_s)):
         try:
-            state, content, method = await oracle.answer(
+            state, content, method = await oracle.checked_answer(
                 agent, agent.state, question.trigger, options, question.context
             )
         except OracleUnavailableError:
@@ -69,9 +69,7 @@ async def call_oracle(
             if _is_cancelled(error):
                 raise
             return _failed(question, error)
-        if state in options:
-            return Answer(state, oracle.source, content=content, method=method or oracle.method)
-        return fallback(question, Source.FALLBACK, "not_an_option", repr(state))
+        return Answer(state, oracle.source, content=content, method=method or oracle.method)
     return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
 
 

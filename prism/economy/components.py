@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from prism.agents.econ_llm_agent import EconLLMAgent
 from prism.clock import SimulatedClock
@@ -37,6 +37,14 @@ class Evaluates(Protocol):
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
         """Return the effect of an action under these indicators, and the reasoning."""
+
+
+@runtime_checkable
+class Updates(Protocol):
+    """An engine that applies its answers itself: an `LLMEngine` does. The answers of others set the rate alone."""
+
+    def updated(self, state: SimulationState, decision: StateUpdateDecision) -> SimulationState:
+        """Return the state after an update. Of this state a run takes the indicators."""
 
 
 class Components(NamedTuple):

@@ -12,7 +12,7 @@ from prism.agents.stateful import StatefulAgent
 from prism.checked import Checked
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.economy.action import Action
-from prism.economy.state import SimulationState
+from prism.economy.state import GlobalState, SimulationState
 from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
 
 
@@ -54,11 +54,33 @@ class Reviewed(Checked, frozen=True, kw_only=True, tag="reviewed"):
     chain: LLMReasoningChain
 
 
-class Applied(Checked, frozen=True, kw_only=True, tag="applied"):
-    """The third step: an engine has worked out the effect of a valid proposal."""
+class Applied(Checked, frozen=True, kw_only=True, tag="applied", omit_defaults=True):
+    """The third step: an engine has worked out the effect of a valid proposal.
+
+    Args:
+        decision: the new interest rate.
+        chain: the reasoning.
+        indicators: the indicators after the update, where the engine changes more than the rate; None where it does
+            not.
+    """
 
     decision: StateUpdateDecision
     chain: LLMReasoningChain
+    indicators: GlobalState | None = None
+
+    @classmethod
+    def worked_out(
+        cls, before: SimulationState, after: SimulationState, decision: StateUpdateDecision, chain: LLMReasoningChain
+    ) -> Applied:
+        """Return the step from the state before an update to the one after it."""
+        is_usual = after.global_state == before.updated(decision).global_state
+        return cls(decision=decision, chain=chain, indicators=None if is_usual else after.global_state)
+
+    def applied_to(self, state: SimulationState) -> SimulationState:
+        """Return the state after the step. Its nations, turn and reasoning are those of `state`."""
+        if self.indicators is None:
+            return state.updated(self.decision)
+        return replace(state, global_state=self.indicators)
 
 
 PolicyStep = Proposed | Reviewed | Applied

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from prism.config.model import LLMConfig
-from prism.economy.components import Components
+from prism.economy.components import Components, Updates
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.errors import OracleError
 from prism.llm.client import LLMClient
@@ -115,7 +115,10 @@ async def deliberate(
         found = PolicyState.ACCEPTED if verdict.is_valid else PolicyState.REJECTED
         return _answer(found, Reviewed(decision=verdict, chain=chain))
     update, chain = await components.engine.evaluate(action, state.global_state, turn=state.turn)
-    return _answer(options[0], Applied(decision=update, chain=chain))
+    after = (
+        components.engine.updated(state, update) if isinstance(components.engine, Updates) else state.updated(update)
+    )
+    return _answer(options[0], Applied.worked_out(state, after, update, chain))
 
 
 def _answer(state: PolicyState, outcome: PolicyStep) -> Answer:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from prism.checked import Checked
-from prism.models import LLMReasoningChain
+from prism.models import LLMReasoningChain, StateUpdateDecision
 
 
 class NationState(Checked, frozen=True, kw_only=True):
@@ -80,3 +81,7 @@ class SimulationState(Checked, frozen=True, kw_only=True):
         for name, nation in self.agents.items():
             if name != nation.name:
                 raise ValueError(f"agents: expected {nation.name!r} under its own name, got it under {name!r}")
+
+    def updated(self, decision: StateUpdateDecision) -> SimulationState:
+        """Return the state with the interest rate of an engine's answer, and all else as it is."""
+        return replace(self, global_state=replace(self.global_state, interest_rate=decision.new_interest_rate))

@@ -122,11 +122,10 @@ class EconomyWorld(World):
             case Reviewed(decision=verdict):
                 self.counts["accepted"] += update.to_state == PolicyState.ACCEPTED
                 self.actions[update.agent] = self.actions[update.agent].marked(verdict)
-            case Applied(decision=decision):
+            case Applied():
                 self.counts["applied"] += 1
                 self._latest = self.actions[update.agent]
-                moved = replace(self.state.global_state, interest_rate=decision.new_interest_rate)
-                self.state = replace(self.state, global_state=moved)
+                self.state = outcome.applied_to(self.state)
 
     def deliberates(self, question: Question[Situation]) -> None:
         """Do nothing: the answer comes in the same tick, so nothing can happen to the nation before it."""

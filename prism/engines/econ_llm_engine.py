@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config import Config
 from prism.economy.action import Action
@@ -78,7 +76,4 @@ Calculate the new interest rate.
 
     def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState:
         """Return the state with the new interest rate."""
-        rate = decision.new_interest_rate
-        return msgspec.structs.replace(
-            current_state, global_state=msgspec.structs.replace(current_state.global_state, interest_rate=rate)
-        )
+        return current_state.updated(decision)

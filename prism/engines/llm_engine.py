@@ -53,7 +53,7 @@ class LLMEngine(Engine):
                 _log.info("SKIPPED Agent [%s] due to unvalidated Action", " ".join(action.agent_name.splitlines()))
                 continue
             decision, chain = await self.evaluate(action, state.global_state)
-            state = self._apply_state_update(decision, state)
+            state = self.updated(state, decision)
             chains.append(chain)
         return msgspec.structs.replace(state, turn=self.current_state.turn + 1, reasoning_chains=tuple(chains))
 
@@ -78,6 +78,10 @@ class LLMEngine(Engine):
             turn=self.current_state.turn if turn is None else turn,
         )
         return msgspec.structs.replace(decision, action_applied=action.action_string), chain
+
+    def updated(self, state: SimulationState, decision: StateUpdateDecision) -> SimulationState:
+        """Return the state after an update, as the domain applies it. `run_turn` calls this, and so does a run."""
+        return self._apply_state_update(decision, state)
 
     @abstractmethod
     def _construct_state_update_prompt(self, action: Action, current_state: GlobalState) -> str:

@@ -18,13 +18,14 @@ from prism.llm.port import (
     SEEDS,
     ChatRequest,
     ChoiceRequest,
+    Completion,
     Distribution,
     HostState,
     LanguageModel,
     Message,
     Undecided,
 )
-from prism.llm.statistics import CallCounters, OracleStatistics
+from prism.llm.statistics import CallCounters, OracleStatistics, Outcome
 from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
 from prism.rng import Draw, integer, pick, uniform
@@ -36,7 +37,6 @@ from prism.statechart.oracle import (
     Oracle,
     StatechartOracle,
     described,
-    options_schema,
     parse_oracle_response,
 )
 from prism.statechart.states import AgentState, S
@@ -172,7 +172,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
                 return self._drawn(agent, found, options)
             if isinstance(found, Undecided):
                 self.counters.count("invalid_response", found.latency_s, found.usage)
-            return Answer(await self.chosen(agent, prompt, options))
+            return Answer(await self._named(agent, prompt, options))
         except LLMFailureException as error:
             self.counters.count(error.reason, error.latency_s, error.usage)
             raise
@@ -209,8 +209,46 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         drawn = pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))
         return Answer(options[drawn], method=found.method)
 
-    async def chosen(self, agent: Any, prompt: str, options: Sequence[AgentState]) -> AgentState:
-        """Return the option that the model names in answer to this prompt."""
+    async def _named(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> AgentState:
+        """Return the option that the model names, and count its answer."""
+        sample = 0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id
+        call = _Call(self._model, self._request_seed(agent), sample, self._deadline_s, _asked_by(agent))
+        outcome: Outcome = "invalid_response"
+        try:
+            chosen = await self.chosen(call, prompt, options)
+            outcome = "ok"
+        finally:
+            if call.said is not None:
+                self.counters.count(outcome, call.said.latency_s, call.said.usage)
+        return chosen
+
+    def _request_seed(self, agent: Asker) -> int:
+        if self._config.temperature == 0.0:
+            return self._config.seed
+        return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED)
+
+
+class _Call:
+    """A chat client for one question: it asks the model as a run does, and keeps what it said.
+
+    Args:
+        model: the model that is asked.
+        seed: the seed of the request.
+        sample: makes equal questions different ones; 0 if they are one.
+        deadline_s: a limit for the call that is shorter than the model's own.
+        asked_by: the name of the asker.
+    """
+
+    def __init__(self, model: LanguageModel, seed: int, sample: int, deadline_s: float | None, asked_by: str) -> None:
+        self.said: Completion | None = None
+        self._model = model
+        self._seed = seed
+        self._sample = sample
+        self._deadline_s = deadline_s
+        self._asked_by = asked_by
+
+    async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
+        """Return the text of the model's answer."""
         # The text that is the same for all people comes first, as the system message, so that a server reads it once.
         rules, _, situation = prompt.partition(UNTRUSTED)
         request = ChatRequest(
@@ -218,26 +256,15 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
                 Message(role="system", content=f"{rules}{UNTRUSTED}"),
                 Message(role="user", content=situation.strip()),
             ),
-            schema=options_schema(options),
-            seed=self._request_seed(agent),
-            sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
+            schema=schema,
+            seed=self._seed,
+            sample=self._sample,
             deadline_s=self._deadline_s,
-            asked_by=_asked_by(agent),
+            asked_by=self._asked_by,
             attempt=ATTEMPT.get(),
         )
-        said = await self._model.complete(request)
-        try:
-            chosen = self.parsed(said.text, options)
-        except OracleResponseError:
-            self.counters.count("invalid_response", said.latency_s, said.usage)
-            raise
-        self.counters.count("ok", said.latency_s, said.usage)
-        return chosen
-
-    def _request_seed(self, agent: Asker) -> int:
-        if self._config.temperature == 0.0:
-            return self._config.seed
-        return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED)
+        self.said = await self._model.complete(request)
+        return self.said.text
 
 
 def _asked_by(agent: Asker) -> str:

@@ -13,15 +13,18 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, Generic, NamedTuple, Protocol
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from prism.errors import OracleError, OracleResponseError, OracleUnavailableError
+from prism.errors import NotAnOptionError, OracleError, OracleResponseError, OracleUnavailableError
 from prism.quoting import quoted
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+"""An option: a state, or its name."""
 
 ATTEMPT: ContextVar[int] = ContextVar("ATTEMPT", default=0)
 """The number of unusable answers that the question now asked has had: an oracle may vary its sampling by it."""
@@ -126,6 +129,20 @@ class Oracle(ABC, Generic[S]):
         """
         return Answer(await self.ask(agent, current_state, trigger, options, context))
 
+    async def checked_answer(
+        self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None
+    ) -> Answer:
+        """Return `answer`, which names one of the options. A run calls this, and so does `decide`.
+
+        Raises:
+            NotAnOptionError: the answer is none of the options.
+            Exception: as `answer`.
+        """
+        state, content, method = await self.answer(agent, current_state, trigger, options, context)
+        if state not in options:
+            raise NotAnOptionError(state, options)
+        return Answer(state, content, method)
+
     @property
     def tokens(self) -> int:
         """The tokens read and written so far; 0 for an oracle without a model."""
@@ -173,14 +190,14 @@ class Oracle(ABC, Generic[S]):
         if not options:
             raise ValueError(f"an oracle needs at least one option, got none for {trigger!r} in {current_state!r}")
         try:
-            return await self.ask(agent, current_state, trigger, options, context)
+            answer = await self.checked_answer(agent, current_state, trigger, options, context)
         except OracleUnavailableError:
             raise  # there is no backend, now or later: a fallback would hide that
         except (OracleError, TimeoutError) as error:
-            _log.warning(
-                "oracle_fallback agent=%s trigger=%s taken=%s error=%s", agent.name, trigger, options[0], error
-            )
-            return options[0]
+            taken = first_option(options)
+            _log.warning("oracle_fallback agent=%s trigger=%s taken=%s error=%s", agent.name, trigger, taken, error)
+            return taken
+        return next(option for option in options if option == answer.state)
 
 
 class StatechartOracle(Oracle[AgentState]):
@@ -204,11 +221,15 @@ class StatechartOracle(Oracle[AgentState]):
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> AgentState:
         """Return the option that the model names."""
-        return await self.chosen(agent, self.prompt(agent, current_state, trigger, options, context), options)
+        return await self.chosen(self._client, self.prompt(agent, current_state, trigger, options, context), options)
 
-    async def chosen(self, agent: Any, prompt: str, options: Sequence[AgentState]) -> AgentState:  # noqa: ARG002  # a subclass uses it
-        """Return the option that the model names in answer to this prompt."""
-        return self.parsed(await self._client.chat(prompt, schema=options_schema(options)), options)
+    async def chosen(self, client: ChatClient, prompt: str, options: Sequence[AgentState]) -> AgentState:
+        """Return the option that a model names in answer to this prompt.
+
+        Raises:
+            OracleResponseError: it names none. Errors of the client pass through.
+        """
+        return self.parsed(await client.chat(prompt, schema=options_schema(options)), options)
 
     def prompt(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any
@@ -233,6 +254,14 @@ class StatechartOracle(Oracle[AgentState]):
             OracleResponseError: it names none.
         """
         return parse_oracle_response(text, options)
+
+
+def first_option(options: Sequence[T]) -> T:
+    """Return the option that is taken without a usable answer, in a run as by `decide`.
+
+    It is the first one: the chart's rules would have taken it, or it is the most passive one.
+    """
+    return options[0]
 
 
 def described(state: StrEnum, descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS) -> str:

@@ -8,14 +8,17 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from actors.testing import ScriptedModel
 from prism.economy import Action, GlobalState, NationState, SimulationState
 from prism.economy.components import model_components
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle
+from prism.engines import EconLLMEngine
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMFailureException, Tape, TapedModel
+from prism.models import StateUpdateDecision
 from tests.economy.one_nation import ALONE, components
 from tests.llm.support import no_sleep
 
@@ -73,6 +76,35 @@ async def test_a_model_is_asked_once_for_each_question_and_its_calls_are_counted
     assert (state, outcome.chain.duration_ms, outcome.chain.model) == ("applied", 250, "scripted-1")
     assert len(model.requests) == 1
     assert (oracle.statistics().calls["ok"], oracle.tokens, oracle.source) == (1, 2, "llm")
+
+
+class Boom(EconLLMEngine):
+    """An engine for which a new rate is work for everybody, and a new turn, and a world without nations."""
+
+    def _apply_state_update(self, decision: StateUpdateDecision, current_state: SimulationState) -> SimulationState:
+        state = super()._apply_state_update(decision, current_state)
+        return replace(state, turn=99, agents={}, global_state=replace(state.global_state, unemployment=0.5))
+
+
+async def test_what_an_engine_changes_besides_the_rate_is_heard_in_a_run_and_in_its_journal() -> None:
+    async def applied(engine: EconLLMEngine) -> Applied:
+        answer = await ask(EconomyOracle(components()._replace(engine=engine)), "apply")
+        assert isinstance(answer[1], Applied)
+        return answer[1]
+
+    client = LLMClient(ScriptedModel(RATE), component="engine", sleep=no_sleep)
+    usual, boom = await applied(EconLLMEngine(llm_client=client)), await applied(Boom(llm_client=client))
+    assert usual.indicators is None
+    assert "indicators" not in msgspec.to_builtins(usual), "journals of before are the same"
+    assert usual.applied_to(STATE) == EconLLMEngine(llm_client=client).updated(STATE, usual.decision)
+    indicators = replace(STATE.global_state, interest_rate=5.5, unemployment=0.5)
+    assert boom.applied_to(STATE) == replace(STATE, global_state=indicators), "turn and nations are the world's"
+    assert (await run_turn(Boom(llm_client=client))).global_state == indicators
+
+
+async def run_turn(engine: EconLLMEngine) -> SimulationState:
+    engine.current_state = STATE
+    return await engine.run_turn([replace(PROPOSAL, validated=True)])
 
 
 async def test_a_failed_call_is_counted_under_its_reason_and_comes_out_as_it_is() -> None:

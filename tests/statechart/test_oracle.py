@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from prism.errors import OracleError, OracleResponseError, OracleUnavailableError
+from prism.errors import NotAnOptionError, OracleError, OracleResponseError, OracleUnavailableError
 from prism.statechart import (
     STATE_DESCRIPTIONS,
     AgentState,
+    Oracle,
     StatechartOracle,
     build_oracle_prompt,
+    first_option,
     format_context,
     options_schema,
     parse_oracle_response,
@@ -228,3 +230,18 @@ def prompt_for(context: Any, name: str = "Ada Novak") -> str:
     return build_oracle_prompt(
         name, ["night trains", "tea"], "curious and warm", EVALUATING, "decides", OPTIONS, context
     )
+
+
+class Mistaken(Oracle[AgentState]):
+    """An oracle that answers with a state, and not with one of the options."""
+
+    async def ask(self, *_: Any, **__: Any) -> AgentState:
+        return AgentState.RESTING
+
+
+async def test_an_answer_that_is_no_option_is_a_warning_and_the_first_option(caplog: pytest.LogCaptureFixture) -> None:
+    assert await Mistaken().decide(Asking(), EVALUATING, "decides", OPTIONS) is first_option(OPTIONS)
+    assert "not one of the options" in caplog.text
+    with pytest.raises(NotAnOptionError) as caught:
+        await Mistaken().checked_answer(Asking(), EVALUATING, "decides", OPTIONS)
+    assert (caught.value.reason, caught.value.state) == ("not_an_option", AgentState.RESTING)
