@@ -1,6 +1,6 @@
-"""The Python of README.md and docs/python.md runs as it stands: scripts in a process, notebook lines in a real kernel.
+"""The Python of README.md and of two pages runs as it stands: scripts in a process, notebook lines in a real kernel.
 
-`python -m tests.docs.test_python` writes what the blocks of docs/python.md print now into the page.
+`python -m tests.docs.test_python` writes what the blocks of the two pages print now into them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import prism
 from tests.docs.pages import blocks, read
 from tests.paths import ROOT
 
-README, PAGE = ROOT / "README.md", ROOT / "docs" / "python.md"
+README, PAGE, CHARTS = ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "statechart.md"
 
 RUN_ALL = """
 import contextlib, io, json, sys
@@ -81,9 +81,10 @@ def printed(codes: list[str], directory: Path) -> list[str]:
 
 
 @pytest.mark.process
-def test_the_blocks_of_the_page_print_what_it_says(tmp_path: Path) -> None:
-    given = scripts(PAGE)
-    assert len(given) >= 9
+@pytest.mark.parametrize(("page", "least"), [(PAGE, 9), (CHARTS, 3)], ids=["python.md", "statechart.md"])
+def test_the_blocks_of_the_page_print_what_it_says(page: Path, least: int, tmp_path: Path) -> None:
+    given = scripts(page)
+    assert len(given) >= least
     assert printed([example.code for example in given], tmp_path) == [example.output or "" for example in given]
 
 
@@ -200,12 +201,12 @@ def test_every_public_name_is_in_the_page(door: Any) -> None:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as directory:
-        page = read(PAGE)
-        for example, output in zip(
-            scripts(PAGE), printed([each.code for each in scripts(PAGE)], Path(directory)), strict=True
-        ):
-            page = page.replace(
-                f"{example.code}```\n\n```text\n{example.output}", f"{example.code}```\n\n```text\n{output}"
-            )
-        PAGE.write_text(page, encoding="utf-8")
+    for path in (PAGE, CHARTS):
+        with TemporaryDirectory() as directory:
+            page = read(path)
+            given = scripts(path)
+            for example, output in zip(given, printed([each.code for each in given], Path(directory)), strict=True):
+                page = page.replace(
+                    f"{example.code}```\n\n```text\n{example.output}", f"{example.code}```\n\n```text\n{output}"
+                )
+            path.write_text(page, encoding="utf-8")
