@@ -12,6 +12,8 @@ from typing import Any, Protocol
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Question, Trigger, Update
 from prism.columns import Column, Columns
+from prism.config.interventions import InterventionConfig
+from prism.errors import ConfigError
 from prism.llm.port import LanguageModel
 from prism.measure import Measure
 from prism.statechart import Oracle, Statechart
@@ -54,6 +56,16 @@ class World(Protocol):
 
     def deliberates(self, question: Question[Any]) -> None:
         """Note that an agent waits for the oracle. It gets no trigger until its decision comes back as an update."""
+
+    def intervene(self, tick: int, intervention: InterventionConfig) -> None:  # noqa: ARG002  # nothing is done
+        """Carry out an intervention at the beginning of a tick, before its `triggers` are asked for.
+
+        What it changes must be in `columns`. Those of one tick come in the order of the configuration.
+
+        Raises:
+            ConfigError: this world takes no interventions.
+        """
+        raise ConfigError("configuration", f"a {type(self).__name__} takes no interventions", key="interventions")
 
     def totals(self) -> dict[str, Any]:
         """Return this world's part of the run's summary, as JSON values."""

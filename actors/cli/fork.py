@@ -18,13 +18,27 @@ from actors.runs.fork import fork as branch_off
 @RUN
 @click.option("--at", "tick", type=click.IntRange(min=1), required=True, metavar="TICK", help="Ticks in common.")
 @set_option("feed.algorithm=chronological")
+@click.option(
+    "--intervene",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Add the interventions in this YAML file, none of them before TICK.",
+)
 @TICKS
 @out_option("runs/PARENT-at-TICK-001")
 @PREPARE
 @QUIET
 @with_log_options
 def fork(  # noqa: PLR0913  # one for each option
-    path: Path, tick: int, overrides: Sequence[str], ticks: int | None, out: Path | None, *, prepare: bool, quiet: bool
+    path: Path,
+    tick: int,
+    overrides: Sequence[str],
+    intervene: Path | None,
+    ticks: int | None,
+    out: Path | None,
+    *,
+    prepare: bool,
+    quiet: bool,
 ) -> None:
     """Run another future of the run in the directory RUN: the same first TICK ticks, then other settings.
 
@@ -32,6 +46,7 @@ def fork(  # noqa: PLR0913  # one for each option
 
     \b
       prism fork runs/default-001 --at 500 --set feed.algorithm=chronological --out runs/chronological
+      prism fork runs/default-001 --at 500 --intervene news.yaml
 
     The past is replayed and compared with the journal, and copied into the new directory, which stands on its own. Its
     manifest names the parent and the digest they have in common. People and time cannot be changed in a fork. If rows
@@ -40,4 +55,6 @@ def fork(  # noqa: PLR0913  # one for each option
     parent = RunDirectory(path)
     parent.manifest()
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
-    branch_and_report(child, partial(branch_off, parent, child, tick, overrides, ticks), prepare=prepare, quiet=quiet)
+    branch_and_report(
+        child, partial(branch_off, parent, child, tick, overrides, ticks, added=intervene), prepare=prepare, quiet=quiet
+    )

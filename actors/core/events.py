@@ -159,6 +159,21 @@ class CheckpointWritten(Event, frozen=True, kw_only=True, tag="checkpoint_writte
     duration_s: float
 
 
+class InterventionMade(Event, frozen=True, kw_only=True, tag="intervention_made"):
+    """An intervention was carried out. Ticks that are done again after a resume do not repeat it.
+
+    Args:
+        kind: what was done, such as `publish`; the journal has the rest.
+        at_tick: the tick at whose beginning it was done.
+        number: the interventions of the run before it.
+    """
+
+    actor: ClassVar[str] = "engine"
+    kind: str
+    at_tick: int
+    number: int
+
+
 class SpendWarning(Event, frozen=True, kw_only=True, tag="spend_warning"):
     """A spend cap comes near.
 
@@ -201,6 +216,7 @@ EVENTS: tuple[type[Event], ...] = (
     BreakerClosed,
     LimitChanged,
     CheckpointWritten,
+    InterventionMade,
     SpendWarning,
     RunEnded,
 )

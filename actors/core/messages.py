@@ -5,6 +5,7 @@
 | Trigger | engine | agent | something happened to you |
 | Update | agent | engine | my turn is done |
 | Question | agent, then engine | engine, then oracle | I cannot tell what I would do; ask the oracle |
+| Intervened | engine | journal | this was done to the world from outside |
 | Decided | oracle | engine | this is what the agent would do |
 
 Every message is encoded by its sender, so what crosses a mailbox could cross a wire, and an update's bytes enter
@@ -18,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from prism.agents import Question, Trigger, Update
+from prism.agents import Intervened, Question, Trigger, Update
 from prism.llm.spending import Spending
 
 LATE = "late"
@@ -84,14 +85,15 @@ class Codec:
         self.question = msgspec.msgpack.Decoder(Question[context_type]).decode
         self.decided = msgspec.msgpack.Decoder(Decided).decode
         self._answers = msgspec.msgpack.Decoder(list[Update[effect_type] | Question[context_type]]).decode
+        self._messages = msgspec.msgpack.Decoder(list[Update[effect_type] | Question[context_type] | Intervened]).decode
 
     def answers(self, batch: Sequence[bytes]) -> list[Update[Any] | Question[Any]]:
         """Return the agents' answers in a batch, in its order.
 
         They are decoded as one array, which takes a third less time than decoding each by itself.
         """
-        return self.array(b"\xdd" + len(batch).to_bytes(4, "big") + b"".join(batch))
+        return self._answers(b"\xdd" + len(batch).to_bytes(4, "big") + b"".join(batch))
 
-    def array(self, answers: bytes) -> list[Update[Any] | Question[Any]]:
-        """Return the agents' answers in an encoded array, such as a frame of the journal holds."""
-        return self._answers(answers)
+    def array(self, messages: bytes) -> list[Update[Any] | Question[Any] | Intervened]:
+        """Return the messages in an encoded array, such as a frame of the journal holds."""
+        return self._messages(messages)

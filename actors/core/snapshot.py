@@ -68,6 +68,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
         tick_s: the least seconds between the beginnings of two ticks.
         hosts: the state of each of several servers of the model; empty for one server, or none.
+        interventions: `{kind: interventions carried out}`, for every kind.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
@@ -101,6 +102,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     budgets: Mapping[str, tuple[float, float]]
     tick_s: float
     hosts: tuple[HostState, ...]
+    interventions: Mapping[str, int]
     mailboxes: Mapping[str, MailboxStatistics]
 
 

@@ -11,6 +11,7 @@ from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain
 from actors.factory.input_files import check_graph_format, fitting_memory, parse_graph, read_if_small
 from prism.config import Config
+from prism.config.interventions import check_agents, numbered
 from prism.config.model import PopulationConfig
 from prism.domain import Domain
 from prism.social.attribute_lines import lines_of_columns, lines_of_people
@@ -46,6 +47,8 @@ def check_domain(config: Config) -> Checked:
         built = build_domain(config)
         return Checked(built.domain.size, dict(built.inputs), "")
     checked = _check_population(config.population, config.simulation.seed)
+    if (size := checked.size) is not None:
+        check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
     return checked._replace(inputs={**checked.inputs, **chart.inputs})

@@ -16,7 +16,7 @@ from actors.factory.domains import is_own, located
 from actors.factory.input_files import input_paths, locate_input, no_such_file, with_inputs_beside
 from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
-from prism.config.load import PlacedConfig, load_placed_config
+from prism.config.load import PlacedConfig, load_interventions, load_placed_config
 from prism.errors import ConfigError, InputError
 
 CONFIG_BYTES_MAX = 4 * LENGTH_MAX
@@ -65,6 +65,18 @@ def read_settings(overrides: Sequence[str] = ()) -> Config:
     return _load(None, "defaults", os.environ, overrides, None).config
 
 
+def with_interventions(config: Config, path: Path, tick: int) -> Config:
+    """Return a configuration with the interventions of a YAML file besides its own.
+
+    Args:
+        tick: the first tick at which they may happen.
+
+    Raises:
+        ConfigError: the file cannot be read, or an intervention is wrong or happens earlier.
+    """
+    return load_interventions(config, _read(path, "expected a YAML file with interventions"), str(path), tick)
+
+
 def _load(
     text: str | None,
     source: str,
@@ -88,14 +100,18 @@ def _load(
     return replace(placed, config=located(placed.config, own))
 
 
-def _read(path: Path) -> str:
-    """Return the text of a file, as far as a configuration may be long; no more of it is read."""
+def _read(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:
+    """Return the text of a file, as far as a configuration may be long; no more of it is read.
+
+    Args:
+        hint: what to do if there is no such file.
+    """
     try:
         data = _read_bytes(path, CONFIG_BYTES_MAX)
         # Of a file that is longer, the last character may be cut.
         text = getincrementaldecoder("utf-8")().decode(data, final=len(data) <= CONFIG_BYTES_MAX)
     except FileNotFoundError:
-        raise ConfigError(str(path), "no such file; write one to start from with: prism init DIR") from None
+        raise ConfigError(str(path), f"no such file; {hint}") from None
     except (NotRegularError, IsADirectoryError) as error:
         kind = error.kind if isinstance(error, NotRegularError) else "directory"
         raise ConfigError(str(path), f"is a {kind}; expected a YAML file") from None

@@ -13,9 +13,10 @@ from actors.factory.domain_code import DomainCode, domain_error, find_domain_cod
 from prism.checked import field_types
 from prism.config import Config, Section, SimulationConfig
 from prism.config.domain_settings import NoSettings, settings_from
+from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.section import is_section, sections_of
 from prism.domain import Domain, InputFiles, World
-from prism.errors import PrismError
+from prism.errors import ConfigError, PrismError
 from prism.expectations import expectation, found
 from prism.statechart import Oracle, Statechart
 
@@ -74,6 +75,9 @@ def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Doma
     if problem is not None:
         raise domain_error(f"{reference} returned {_named(domain)}, which is no domain: {problem}")
     built: Domain = domain
+    if config.interventions and _missing(built.world, ("intervene",), World) is not None:
+        problem = f"the world of {reference}, {_named(built.world)}, takes none: it has no method intervene"
+        raise ConfigError("configuration", problem, key=INTERVENTIONS)
     return built
 
 

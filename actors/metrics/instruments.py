@@ -331,6 +331,12 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         ("reason",),
     ),
     _counter(
+        "prism_interventions_total",
+        _each_committed(lambda run: run.interventions),
+        "Interventions carried out, by what they did.",
+        ("kind",),
+    ),
+    _counter(
         "prism_oracle_retries_total",
         _each(lambda now: now.run.retries),
         "Questions asked again, by why the call before failed.",

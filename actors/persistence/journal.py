@@ -16,6 +16,7 @@ from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, encode_frame
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import check_magic, read_frames
 from prism.config import Config
+from prism.config.interventions import PLACE as INTERVENTIONS
 
 JOURNAL = "journal.prism"
 MAGIC = b"PRISMJ\r\n"
@@ -76,6 +77,8 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
         settings["simulation"].pop(name, None)
     for name in LOG_SETTINGS:
         settings["run"].pop(name, None)
+    if not settings[INTERVENTIONS]:  # a run without any has the header that it always had
+        del settings[INTERVENTIONS]
     canonical = msgspec.json.encode(settings, order="deterministic")
     return Header(
         prism=version,

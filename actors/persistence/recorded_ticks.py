@@ -13,13 +13,15 @@ from actors.core.messages import LATE
 from actors.core.state import Effort
 from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
-from prism.agents import Question, Source, Update
+from prism.agents import Intervened, Question, Source, Update
 
-_KINDS: dict[int, type[msgspec.Struct]] = {2: Update, 3: Question}
-"""`{tag: message}` of the answers in a tick."""
+_KINDS: dict[int, type[msgspec.Struct]] = {2: Update, 3: Question, 6: Intervened}
+"""`{tag: message}` of what is in a tick."""
 
 _AGENT = 2
 """The index of the agent in every answer, after the tag and the tick."""
+_INTERVENED = 6
+"""The tag of an intervention."""
 
 
 class RecordedTicks:
@@ -98,10 +100,14 @@ def difference(recorded: bytes, new: bytes) -> str:
         return "the values are the same, and encoded otherwise"
     longer, where = (before, "journal") if len(before) > len(after) else (after, "new run")
     extra = longer[min(len(before), len(after))]
+    if extra[0] == _INTERVENED:
+        return f"{_kind(extra)} is only in the {where}"
     return f"agent {extra[_AGENT]} answers only in the {where}, with {_kind(extra)}"
 
 
 def _answer_difference(old: list[Any], new: list[Any]) -> str:
+    if _INTERVENED in {old[0], new[0]}:
+        return f"the journal has {_shown(old)}, the new run {_shown(new)}"
     agent = f"agent {old[_AGENT]}"
     if old[_AGENT] != new[_AGENT]:
         return f"{agent} answers in the journal where agent {new[_AGENT]} does in the new run"
@@ -120,8 +126,17 @@ def _fields(answer: list[Any]) -> tuple[str, ...]:
 
 
 def _kind(answer: list[Any]) -> str:
+    if answer[0] == _INTERVENED:
+        return f"intervention {answer[2]}"
     trigger = dict(zip(_fields(answer), answer, strict=False)).get("trigger")
     return f"{_KINDS[answer[0]].__name__} to {trigger!r}"
+
+
+def _shown(message: list[Any]) -> str:
+    """Return a message of a tick in words: an intervention as a whole, an answer by its agent and kind."""
+    if message[0] == _INTERVENED:
+        return f"intervention {message[2]}: {message[4]!r}"
+    return f"agent {message[_AGENT]} with {_kind(message)}"
 
 
 def _is_late(answer: list[Any]) -> bool:

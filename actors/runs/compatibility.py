@@ -170,4 +170,11 @@ def _flat(settings: dict[str, Any], section: str) -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             yield from _flat(value, f"{key}.")
         else:
-            yield key, list(value) if isinstance(value, tuple) else value
+            yield key, _listed(value)
+
+
+def _listed(value: Any) -> Any:
+    """Return a value with lists for the tuples in it, as it is read back from a file."""
+    if isinstance(value, dict):
+        return {key: _listed(inner) for key, inner in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value

@@ -287,6 +287,7 @@ def _rehearsal_of(config: Config) -> Config:
         config,
         simulation=replace(simulation, ticks=length),
         population=population,
+        interventions=(),  # they may be on people whom the rehearsal does not have
         oracle=oracle,
         run=replace(config.run, tick_s=0.0),
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from actors.core.errors import ForkRefusedError
 from actors.core.frames import Damage
+from actors.factory.config_file import with_interventions
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.disk import RealDisk
@@ -34,7 +36,9 @@ from actors.runs.replay import copy_state, replay
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, read_rows, starts_of, write_rows
 from actors.runtime.simulation import Simulation
-from prism.config import Config
+from prism.config import Config, InterventionConfig
+from prism.config.interventions import PLACE as INTERVENTIONS
+from prism.config.interventions import interventions_of, planned
 
 _COPY_BLOCK = 1 << 20
 
@@ -59,13 +63,15 @@ class Branch(NamedTuple):
     repaired: int = 0
 
 
-async def fork(
+async def fork(  # noqa: PLR0913  # one for each option of the command
     parent: RunDirectory,
     child: RunDirectory,
     tick: int,
     overrides: Sequence[str],
     ticks: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,
+    *,
+    added: Path | None = None,
 ) -> list[str]:
     """Write a run with its parent's past up to a tick into a new directory. `prism resume` runs the rest of it.
 
@@ -75,16 +81,20 @@ async def fork(
         overrides: `a.b=value` each: the settings from then on.
         ticks: the new run's length; None keeps the parent's.
         on_begin: called with the simulation that runs the past again.
+        added: a file with interventions that the new run has besides its parent's.
 
     Returns:
         Notes on what the fork lacks, a sentence each.
 
     Raises:
-        ForkRefusedError: a setting or an input file that the past depends on would change.
+        ConfigError: a setting is wrong, or an added intervention.
+        ForkRefusedError: a setting, an intervention or an input file that the past depends on would change.
         RunDirectoryError: the parent has fewer ticks.
         JournalError: its replay differs.
     """
-    config = _config_of_fork(parent, overrides, ticks)
+    config = _config_of_fork(parent, tick, overrides, ticks)
+    if added is not None:
+        config = with_interventions(config, added, tick)
     branch = Branch(parent, child, tick, config, build_domain(config), _answers_before(parent, tick))
     return await branch_off(branch, on_begin)
 
@@ -135,16 +145,41 @@ def _answers_before(parent: RunDirectory, tick: int) -> Iterator[LoggedAnswer]:
             yield record[0]
 
 
-def _config_of_fork(parent: RunDirectory, overrides: Sequence[str], ticks: int | None) -> Config:
+def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], ticks: int | None) -> Config:
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
     config = read_resolved(parent.path / CONFIG, [*overrides, *length])
     header, _ = read_header(RealDisk(parent.path))
-    changed = [change for key, change in changed_settings(header, config) if key.startswith(PAST)]
+    settings = dict(changed_settings(header, config))
+    changed = [change for key, change in settings.items() if key.startswith(PAST)]
     if changed:
         raise ForkRefusedError(
             parent.path, changed, "A fork has its parent's people and time; begin a new run instead."
         )
+    _refuse_other_interventions(parent, tick, interventions_of(header.config.get(INTERVENTIONS, [])), config)
+    _refuse_settings_set(parent, tick, settings, config)
     return config
+
+
+def _refuse_other_interventions(
+    parent: RunDirectory, tick: int, before: Sequence[InterventionConfig], config: Config
+) -> None:
+    """Refuse other interventions before the fork than the parent had."""
+    length = config.simulation.ticks_per_round
+    had, has = ([each for each in planned(of, length) if each.tick < tick] for of in (before, config.interventions))
+    if had != has:
+        problem = (
+            f"{INTERVENTIONS} has {len(has):,} before tick {tick:,}, and they are not the {len(had):,} of the past"
+        )
+        raise ForkRefusedError(parent.path, [problem], f"Leave those before tick {tick} as they were.")
+
+
+def _refuse_settings_set(parent: RunDirectory, tick: int, settings: Container[str], config: Config) -> None:
+    """Refuse a new value for a setting that an intervention of the past has set: that value would stay."""
+    for at, each in planned(config.interventions, config.simulation.ticks_per_round):
+        changed = [path for path in each.set or () if at < tick and path in settings]
+        if changed:
+            problem = f"{changed[0]} was set by an intervention at tick {at:,}, so another --set has no effect"
+            raise ForkRefusedError(parent.path, [problem], f"Set it with --intervene, at tick {tick} or later.")
 
 
 def _refuse_other_inputs(parent: RunDirectory, built: BuiltDomain) -> None:

@@ -15,11 +15,11 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.framed_files import read_frames
 from actors.persistence.journal import JOURNAL, answers_of, read_header
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
-from prism.agents import DECIDED, Question, Update
+from prism.agents import DECIDED, Intervened, Question, Update
 from prism.llm.question_id import question_id
 
 _frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-_Message = Update[Any] | Question[Any]
+_Message = Update[Any] | Question[Any] | Intervened
 _message: msgspec.msgpack.Decoder[_Message] = msgspec.msgpack.Decoder(_Message)
 
 
@@ -67,7 +67,7 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
 
 
 def messages_of(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
-    """Yield the updates and questions of each tick from `first` on, as they were encoded, up to any damage."""
+    """Yield the messages of each tick from `first` on, as they were encoded, up to any damage."""
     for tick, (_, frame) in enumerate(read_frames(disk, JOURNAL, offset)):
         if isinstance(frame, Damage):
             return
@@ -78,11 +78,11 @@ def messages_of(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
                 raise JournalError(f"{JOURNAL}: tick {tick} cannot be read: {error}") from None
 
 
-def decoded(message: bytes) -> Update[Any] | Question[Any]:
-    """Return an update or a question of a journal.
+def decoded(message: bytes) -> Update[Any] | Question[Any] | Intervened:
+    """Return an update, a question or an intervention of a journal.
 
     Raises:
-        JournalError: it is neither.
+        JournalError: it is none of them.
     """
     try:
         return _message.decode(message)

@@ -37,6 +37,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         oracle_retries: times that a question was asked again, because a call failed; `retries_by_reason`: why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
         guard_errors: `{row: times its guard raised}`.
+        interventions: interventions carried out.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
             They are of the whole run, but for the percentiles of latencies, which are of its last process.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
@@ -72,6 +73,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     crashes: int
     agents_quarantined: int
     guard_errors: dict[str, int]
+    interventions: int = 0  # summaries of older versions have none
     latency_s_p50: float
     latency_s_p95: float
     llm: OracleStatistics | None
@@ -117,11 +119,10 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         stopped_by: the signal or the spend cap that ended it early, if any.
         resumes: times that the run was resumed.
     """
-    counters, oracle = simulation.counters, simulation.oracle.statistics
+    counters, oracle, ticks = simulation.counters, simulation.oracle.statistics, simulation.engine.tick
     decisions = counters.decisions_by_source()
     asked = sum(count for source, count in decisions.items() if source in DECIDED)
     latencies = oracle.latencies
-    ticks = simulation.engine.tick
     fallbacks = oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)
     return Summary(
         digest=simulation.engine.digest.hexdigest(),
@@ -150,6 +151,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),
+        interventions=sum(simulation.engine.interventions().values()),
         latency_s_p50=latencies.percentile(0.50),
         latency_s_p95=latencies.percentile(0.95),
         llm=_llm(simulation),

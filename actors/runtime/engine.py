@@ -11,14 +11,18 @@ clock does not wait: the first option is taken instead.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
 from operator import attrgetter
 from time import perf_counter
 from typing import Any
 
 import anyio
+import msgspec
 
 from actors.core.errors import BarrierError
+from actors.core.events import InterventionMade, emit
 from actors.core.frames import RunningDigest
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
@@ -26,8 +30,9 @@ from actors.core.ports import Observer, Recorder, Unrecorded
 from actors.core.state import EngineState
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
-from prism.agents import Question, Trigger, Update
+from prism.agents import Intervened, Question, Trigger, Update
 from prism.config import Config, RunConfig
+from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.domain import World
 
 CHUNK = 256
@@ -115,6 +120,10 @@ class EngineActor:
         self._lookahead = config.oracle.lookahead_ticks
         self._waits = config.oracle.mode == "pace"
         self._pace = Pace(config.run)
+        self._interventions: dict[int, list[tuple[int, InterventionConfig]]] = {}
+        """`{tick: the number of each of its interventions in the whole run, and the intervention}`."""
+        for number, (tick, each) in enumerate(planned(config.interventions, config.simulation.ticks_per_round)):
+            self._interventions.setdefault(tick, []).append((number, each))
         self.unanswered = 0
         """Triggers sent whose answer has not been read."""
         self.waits_since: float | None = None
@@ -168,6 +177,12 @@ class EngineActor:
         """True if the next tick, or the one under way, is in the journal already."""
         return self._recorder.is_recorded(self.tick)
 
+    def interventions(self) -> dict[str, int]:
+        """Return `{kind: interventions of the ticks committed so far}`, for every kind."""
+        past = [of_tick for tick, of_tick in self._interventions.items() if tick < self.tick]
+        done = Counter(each.kind for _, each in chain.from_iterable(past))
+        return {kind: done[kind] for kind in KINDS}
+
     def _note_replayed(self) -> None:
         self.ticks_replayed += 1
         self.counters.activations_recorded = self.counters.activations
@@ -200,6 +215,8 @@ class EngineActor:
         Each wave is committed, and its questions are asked, before the tick waits for a decision. So the oracle works
         on a whole tick's further questions while the clock waits for the slowest answer of k ticks ago.
         """
+        if tick in self._interventions:
+            self._intervene(tick)
         triggers = self._world.triggers(tick)
         while True:
             self.counters.add_triggers(len(triggers))
@@ -212,6 +229,15 @@ class EngineActor:
         frame = self.digest.add(tick, self._frame)
         self._frame = []
         return frame
+
+    def _intervene(self, tick: int) -> None:
+        """Carry out the interventions of a tick, and add them to its frame."""
+        for number, each in self._interventions[tick]:
+            self._world.intervene(tick, each)
+            done = Intervened(tick, number, each.kind, msgspec.to_builtins(each))
+            self._frame.append(self._codec.encode(done))
+            if not self.is_replaying:
+                emit(InterventionMade(kind=each.kind, at_tick=tick, number=number))
 
     async def _await_answers(self, agents: list[int], tick: int) -> None:
         """Wait until the question of each of these agents has an answer. In `realtime` there is no wait.

@@ -219,6 +219,7 @@ class Simulation:
             budgets=oracle.budgets,
             tick_s=self.config.run.tick_s,
             hosts=hosts_of(oracle.oracle),
+            interventions=engine.interventions(),
             mailboxes=mailboxes,
         )
 

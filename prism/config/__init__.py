@@ -4,6 +4,7 @@ from prism.config.attributes import AttributeConfig
 from prism.config.config import Config
 from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
 from prism.config.document import LENGTH_MAX
+from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
 from prism.config.model import (
     ActivityConfig,
@@ -41,12 +42,14 @@ __all__ = [
     "GraphConfig",
     "InitialConfig",
     "IntentionsConfig",
+    "InterventionConfig",
     "LLMConfig",
     "MacroConfig",
     "MetricsConfig",
     "OracleConfig",
     "PopulationConfig",
     "PricesConfig",
+    "PublishConfig",
     "RunConfig",
     "Section",
     "Setting",

@@ -9,6 +9,8 @@ from msgspec import Meta
 
 from prism.config.checks import find_conflict
 from prism.config.domain_settings import DOMAIN, plain_settings
+from prism.config.intervention_checks import find_intervention_conflict
+from prism.config.interventions import PLACE, InterventionConfig, interventions_of
 from prism.config.model import (
     EconomyConfig,
     FeedConfig,
@@ -43,6 +45,10 @@ class Config(Section, frozen=True, kw_only=True):
     domain: Annotated[
         dict[str, Any], Meta(description="the settings of a domain of your own, as the domain declares them")
     ] = msgspec.field(default_factory=dict)
+    interventions: Annotated[
+        tuple[InterventionConfig, ...],
+        Meta(description="what is done to the run while it goes on: docs/interventions.md"),
+    ] = ()
     run: RunConfig = RunConfig()
     metrics: MetricsConfig = MetricsConfig()
 
@@ -57,11 +63,23 @@ class Config(Section, frozen=True, kw_only=True):
             economy=self.economy,
             domain=self.domain,
             run=self.run,
-        )
+        ) or find_intervention_conflict(self.simulation, self.interventions)
         if conflict is not None:
             raise SettingError(type(self).__name__, conflict.problem, keys=conflict.keys)
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
-        """Return a section, or the settings of a domain of its own, which may be given as the domain's own record."""
+        """Return a section, the settings of a domain of its own, or the interventions, as the configuration holds them.
+
+        The settings of a domain may be given as the domain's own record.
+
+        Raises:
+            SettingError: they cannot be held.
+        """
+        if name == PLACE:
+            try:
+                return interventions_of(value)
+            except SettingError as error:
+                keys = [f"{PLACE}{key}" for key in error.keys]
+                raise SettingError(cls.__name__, error.problem, keys=keys) from None
         return super().taken(name, plain_settings(value) if name == DOMAIN and isinstance(value, Section) else value)

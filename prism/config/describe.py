@@ -14,6 +14,7 @@ from msgspec import inspect
 
 from prism.config.attributes import AttributeConfig
 from prism.config.config import Config
+from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.expectations import item_type_of, type_text
 
 STARTER_WIDTH = 120
@@ -86,21 +87,30 @@ def settings_markdown() -> str:
         head = [_row("key", "type", "default", "meaning"), _row("---", "---", "---", "---")]
         blocks.append("\n".join([f"### {section}", "", listed[0].section_description, "", *head, *rows]))
         if section == "population":
-            blocks.append(_declaration_markdown())
+            blocks.append(
+                _keys_markdown(
+                    AttributeConfig,
+                    "population.attributes.NAME",
+                    "The declaration of one attribute of people. Examples and rules: [attributes.md](attributes.md).",
+                )
+            )
+    about = "One intervention of the list. Examples and rules: [interventions.md](interventions.md)."
+    blocks.append(_keys_markdown(InterventionConfig, "interventions", about))
+    about = "A post that an intervention publishes."
+    blocks.append(_keys_markdown(PublishConfig, "interventions: publish", about))
     return "\n\n".join(blocks) + "\n"
 
 
-def _declaration_markdown() -> str:
-    """Return the table of the keys of an attribute's declaration."""
-    info = cast(inspect.StructType, inspect.type_info(AttributeConfig))
+def _keys_markdown(record: type[msgspec.Struct], title: str, about: str) -> str:
+    """Return the table of the keys of a record that stands in a list, or under a name that users give."""
+    info = cast(inspect.StructType, inspect.type_info(record))
     rows = []
     for field in info.fields:
         kind, description = _unwrap(field.type)
         default = "required" if field.required else f"`{yaml_text(field.default)}`"
         rows.append(_row(f"`{field.name}`", type_text(kind), default, description))
-    head = [_row("key of a declaration", "type", "default", "meaning"), _row("---", "---", "---", "---")]
-    about = "The declaration of one attribute of people. Examples and rules: [attributes.md](attributes.md)."
-    return "\n".join(["### population.attributes.NAME", "", about, "", *head, *rows])
+    head = [_row("key of an entry", "type", "default", "meaning"), _row("---", "---", "---", "---")]
+    return "\n".join([f"### {title}", "", about, "", *head, *rows])
 
 
 def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: str) -> Iterator[Setting]:

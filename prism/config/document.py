@@ -114,6 +114,28 @@ def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> di
     return top.value
 
 
+def read_list(text: str, source: str, key: str) -> Entry:
+    """Return the list in a YAML text: the whole text, or the value of its only key.
+
+    Args:
+        key: the name that the key must have.
+
+    Raises:
+        ConfigError: it is not YAML, or neither a list nor a mapping with this key alone.
+    """
+    top = _read(text, source, LENGTH_MAX)
+    if top is not None and isinstance(top.value, list):
+        return top
+    if top is not None and isinstance(top.value, dict) and [*top.value] == [key]:
+        only: Entry = top.value[key]
+        return only
+    problem = f"expected a list, or a mapping with the key {key} alone"
+    if top is None:
+        raise ConfigError(source, f"{problem}, got nothing")
+    got = found(top.value) if not isinstance(top.value, dict) else f"the keys {', '.join(top.value) or 'none'}"
+    raise ConfigError(source, f"{problem}, got {got}", line=top.line)
+
+
 def read_value(text: str, source: str, key: str) -> object:
     """Return the value of a single text, from an environment variable or `--set`; none if it is empty.
 

@@ -18,8 +18,10 @@ import msgspec
 from prism.checked import field_types
 from prism.config.attributes import PLACE, WEIGHTS
 from prism.config.config import Config
-from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_value, without_lines
+from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_list, read_value, without_lines
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
+from prism.config.intervention_checks import find_intervention_conflict
+from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.section import Section, keys_of, sections_of, unknown_key
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found
@@ -48,7 +50,7 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
         """Return the error that names the place of this value, or of the part of it that has this key."""
         path = key if key in self.inner else next((inner for inner in self.inner if _is_in(inner, key)), key)
         while path and path not in self.inner:
-            path = path.rpartition(".")[0]
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
         source, line = self.inner.get(path, (self.source, self.line))
         return ConfigError(source, problem, key=key, line=line)
 
@@ -133,6 +135,37 @@ def load_placed_config(
         raise _placed(error, leaves, source) from error.__cause__
 
 
+def load_interventions(config: Config, text: str, source: str, tick: int) -> Config:
+    """Return a configuration with further interventions.
+
+    Args:
+        text: YAML: a list of interventions, or a mapping with one below the key `interventions`.
+        source: what errors call the text, usually its file name.
+        tick: the first tick at which they may happen.
+
+    Raises:
+        ConfigError: one of them is wrong, or happens earlier.
+    """
+    entry = read_list(text, source, INTERVENTIONS)
+    leaf = Leaf(
+        value=without_lines(entry.value),
+        source=source,
+        line=entry.line,
+        inner=dict(_places(entry.value, source, INTERVENTIONS)),
+    )
+    try:
+        added = Config.taken(INTERVENTIONS, leaf.value)
+        for index, each in enumerate(added):
+            if (at := each.at(config.simulation.ticks_per_round)) < tick:
+                problem = f"expected tick {tick:,} or later, where the fork begins, got tick {at:,}"
+                raise SettingError(Config.__name__, problem, keys=(f"{INTERVENTIONS}[{index}].{each.when}",))
+        if (conflict := find_intervention_conflict(config.simulation, added)) is not None:
+            raise SettingError(Config.__name__, conflict.problem, keys=conflict.keys)
+    except SettingError as error:
+        raise leaf.refuse(error.problem, error.keys[0]) from None
+    return msgspec.structs.replace(config, interventions=(*config.interventions, *added))
+
+
 def _placed(error: SettingError, leaves: dict[str, Leaf], source: str) -> ConfigError:
     """Return an error of several settings with the place of the one that was set last."""
     for path in reversed(leaves):
@@ -144,7 +177,7 @@ def _placed(error: SettingError, leaves: dict[str, Leaf], source: str) -> Config
 
 def _is_in(key: str, path: str) -> bool:
     """Return whether a key is that of a setting, or of a part of it."""
-    return key == path or key.startswith(f"{path}.")
+    return key == path or key.startswith((f"{path}.", f"{path}["))
 
 
 class _Known:
@@ -222,7 +255,12 @@ def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, sect
 
 
 def _places(value: object, source: str, path: str) -> Iterator[tuple[str, tuple[str, int | None]]]:
-    """Yield the dotted path and the place of every key in a value, if it is a mapping."""
+    """Yield the dotted path and the place of every key in a value, if it is a mapping or a list of mappings."""
+    for index, item in enumerate(value) if isinstance(value, list) else ():
+        first = next(iter(item.values()), None) if isinstance(item, dict) else None
+        if first is not None:
+            yield f"{path}[{index}]", (source, first.line)
+            yield from _places(item, source, f"{path}[{index}]")
     for name, entry in value.items() if isinstance(value, dict) else ():
         yield join(path, name), (source, entry.line)
         yield from _places(entry.value, source, join(path, name))

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from prism.agents.turn import MOVED, Question, Source, Trigger, Update
 from prism.columns import Column, Columns, pack, pack_items
 from prism.config import Config
+from prism.config.interventions import InterventionConfig, numbered, shocked, with_settings
 from prism.domain import World
 from prism.economy.action import Action
 from prism.economy.macro import draw_shocks, step
@@ -28,6 +29,7 @@ from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Rev
 from prism.economy.rate_path import DIGITS, RatePath
 from prism.economy.state import GlobalState, NationState, SimulationState
 from prism.errors import ConfigError
+from prism.expectations import found
 from prism.measure import Measure
 from prism.models import LLMReasoningChain
 
@@ -69,6 +71,10 @@ class EconomyWorld(World):
         self.actions: dict[int, Action] = {}
         """`{nation: its proposal}` in this quarter."""
         self.quarantined: dict[int, None] = {}
+        self.silenced: dict[int, int | None] = {}
+        """`{nation: the tick at which it takes part again, or None}`."""
+        self.interventions: list[InterventionConfig] = []
+        """The interventions so far."""
         self.counts: Counter[str] = Counter()
         self.path = RatePath.beginning(start.interest_rate)
         self._latest: Action | None = None
@@ -81,9 +87,11 @@ class EconomyWorld(World):
     def triggers(self, tick: int) -> list[Trigger[Situation]]:
         """Return the beginning of the quarter for every nation."""
         self.actions, self._chains = {}, []
-        self._waiting = list(range(len(self.names)))[::-1]
+        if self.silenced:
+            self.silenced = {nation: until for nation, until in self.silenced.items() if until is None or until > tick}
+        self._waiting = [nation for nation in range(len(self.names)) if nation not in self.silenced][::-1]
         self._is_reviewed = self._is_over = False
-        taking_part = [nation for nation in range(len(self.names)) if nation not in self.quarantined]
+        taking_part = [nation for nation in reversed(self._waiting) if nation not in self.quarantined]
         return [Trigger(tick, nation, "turn_begins", self._situation()) for nation in taking_part]
 
     def reactions(self, tick: int) -> list[Trigger[Situation]]:
@@ -129,6 +137,14 @@ class EconomyWorld(World):
 
     def deliberates(self, question: Question[Situation]) -> None:
         """Do nothing: the answer comes in the same tick, so nothing can happen to the nation before it."""
+
+    def intervene(self, tick: int, intervention: InterventionConfig) -> None:  # noqa: ARG002  # the state has the time
+        """Carry out an intervention: a shock, settings or silence."""
+        self.interventions.append(intervention)
+        now = self.state.global_state
+        moved = {name: shocked(name, getattr(now, name), by) for name, by in (intervention.shock or {}).items()}
+        self.state = replace(self.state, global_state=replace(now, **moved))
+        self._adopt(intervention)
 
     def totals(self) -> dict[str, Any]:
         """Return the indicators after the latest quarter, the results of proposals, and the path of the rate."""
@@ -176,6 +192,8 @@ class EconomyWorld(World):
         yield from pack("quarantined", list(self.quarantined))
         yield from pack_items("counts", self.counts)
         yield from pack("path", [self.path])
+        if self.interventions:
+            yield from pack("interventions", self.interventions)
 
     def restore(self, columns: Columns) -> None:
         """Take over the state that these columns hold, with the strengths of this configuration.
@@ -193,6 +211,30 @@ class EconomyWorld(World):
         self.quarantined = dict.fromkeys(columns.values("quarantined", int))
         self.counts = Counter(columns.items("counts", str, int))
         self.path = columns.value("path", RatePath)
+        if "interventions" in columns.unread:
+            self.interventions = columns.values("interventions", InterventionConfig)
+            for intervention in self.interventions:
+                self._adopt(intervention)
+
+    def number(self, nation: int | str) -> int:
+        """Return the number of a nation, by number or by name.
+
+        Raises:
+            LookupError: there is none.
+        """
+        if isinstance(nation, int):
+            return numbered(nation, len(self.names), "nations")
+        if nation not in self.names:
+            raise LookupError(f"expected one of the nations {', '.join(self.names)}, got {found(nation)}")
+        return self.names.index(nation)
+
+    def _adopt(self, intervention: InterventionConfig) -> None:
+        """Take over what lasts of an intervention beyond the indicators, which are in the columns."""
+        if intervention.set is not None:
+            self.config = with_settings(self.config, intervention.set)
+        until, length = intervention.until_round, self.config.simulation.ticks_per_round
+        for nation in intervention.silence or ():
+            self.silenced[self.number(nation)] = None if until is None else (until - 1) * length
 
     def _situation(self, nation: int | None = None) -> Situation:
         """Return the context for a nation: before its proposal with all the nations, then with itself alone.

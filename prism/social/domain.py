@@ -11,6 +11,7 @@ from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
+from prism.config.interventions import check_agents
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
@@ -37,6 +38,7 @@ class SocialDomain:
 
     Raises:
         StatechartError: people cannot live by the chart on a feed.
+        ConfigError: an intervention names a person who does not exist.
     """
 
     context_type: Any = PostView
@@ -50,6 +52,7 @@ class SocialDomain:
         population: Population,
         chart: Statechart[AgentState] | Behaviour[Any] = SOCIAL_BEHAVIOUR,
     ) -> None:
+        check_agents(config.interventions, population.number)
         self.config = config
         self.population = population
         self.behaviour = chart if isinstance(chart, Behaviour) else replace(SOCIAL_BEHAVIOUR, chart=chart)

@@ -9,13 +9,16 @@ from heapq import nlargest
 
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import FeedConfig
+from prism.config.interventions import PublishConfig
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.feed import Candidate, Reader, build_feed
+from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.post import Post, PostKind, PostView, popularity, topic_match
 from prism.social.texts import write_post
+from prism.social.ties import ChangedTies
 
 POSTS_A_PIECE = 2048
 """Posts in one piece of a column: one takes as long to encode as twenty numbers."""
@@ -54,20 +57,44 @@ class Network:
         self._timelines: dict[int, list[int]] = {}
         """Posts by person, in lists: a deque would take 600 bytes for a single post."""
         self._seen: dict[int, list[int]] = {}
-        # A post lives for its own round and the horizon. A person who remembers that many feeds sees no post twice.
-        self._memory = max(feed.memory, feed.size * (feed.horizon_rounds + 1))
+        self._memory = _seen_kept(feed)
         self._recent: deque[int] = deque(maxlen=RECENT_ORIGINALS)
+        self._ties: FollowGraph | ChangedTies = population.graph
+        self._qualities: dict[int, float] = {}
+        """`{root: the least appeal of its cascade}` of posts from outside that have one."""
 
     def publish(self, author: int, tick: int) -> Post:
         """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines."""
         interests = self.population.personas[author].interests
         topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
-        post = self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None)
+        return self._start(self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None))
+
+    def publish_from_outside(self, author: int, tick: int, given: PublishConfig) -> Post:
+        """Return a new original post as an intervention gives it, and add it to the timelines of the followers."""
+        post = self._new(author, tick, PostKind.ORIGINAL, given.topics, None)
+        post.text = given.text
+        if given.quality:
+            self._qualities[post.id] = given.quality
+        return self._start(post)
+
+    def _start(self, post: Post) -> Post:
+        """Return an original post, as the root of a cascade and in the timelines of its author's followers."""
         self.cascades.started(post)
         self._recent.append(post.id)
         self._push(post)
         self.counts["posts"] += 1
         return post
+
+    def use(self, feed: FeedConfig) -> None:
+        """Use other settings of the feed from now on."""
+        self.feed = feed
+        self._memory = max(self._memory, _seen_kept(feed))  # what was seen under larger settings stays seen
+
+    def change_tie(self, follower: int, followee: int, *, follows: bool) -> None:
+        """Let a person follow another one from now on, or not. Posts that are in a timeline stay there."""
+        if not isinstance(self._ties, ChangedTies):
+            self._ties = ChangedTies(self._ties)
+        self._ties.change(follower, followee, follows=follows)
 
     def like(self, post_id: int, tick: int) -> None:
         """Add a like to a post and its cascade, unless the post has been forgotten."""
@@ -137,9 +164,9 @@ class Network:
             reshares=post.reshares,
             velocity=post.velocity(tick, self.ticks_per_round),
             popularity=popularity(self.cascades[post.root].engagements),
-            followed=population.graph.follows(agent, post.author),
+            followed=self._ties.follows(agent, post.author),
             topic_match=topic_match(population.personas[agent].interests, post.topics),
-            appeal=uniform(self.seed, agent, 0, Draw.APPEAL, post.root) ** 3,
+            appeal=self._appeal(agent, post.root),
             fatigue=fatigue,
         )
 
@@ -185,6 +212,9 @@ class Network:
         horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
         for post_id in [post.id for post in self._oldest_first(horizon)]:
             del self.posts[post_id]
+        if self._qualities:
+            alive = {post.root for post in self.posts.values()}
+            self._qualities = {root: quality for root, quality in self._qualities.items() if root in alive}
         self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
 
     def columns(self) -> Iterator[Column]:
@@ -196,6 +226,8 @@ class Network:
         yield from pack_lists("timelines", self._timelines)
         yield from pack_lists("seen", self._seen)
         yield from self.cascades.columns()
+        if self._qualities:
+            yield from pack_items("qualities", self._qualities)
 
     def restore(self, columns: Columns) -> None:
         """Take over the network that these columns hold."""
@@ -206,6 +238,13 @@ class Network:
         self._timelines = columns.lists("timelines", int, int)
         self._seen = columns.lists("seen", int, int)
         self.cascades.restore(columns)
+        if "qualities" in columns.unread:
+            self._qualities = columns.items("qualities", int, float)
+
+    def _appeal(self, agent: int, root: int) -> float:
+        """Return a person's taste for a cascade, which is at least the quality that an intervention gave it."""
+        drawn = uniform(self.seed, agent, 0, Draw.APPEAL, root) ** 3
+        return max(drawn, self._qualities[root]) if root in self._qualities else drawn
 
     def _oldest_first(self, horizon: int) -> Iterator[Post]:
         for post in self.posts.values():
@@ -231,7 +270,7 @@ class Network:
         return post
 
     def _push(self, post: Post) -> None:
-        for follower in self.population.graph.followers(post.author).tolist():
+        for follower in self._ties.followers(post.author).tolist():
             self._deliver(follower, post.id)
 
     def _deliver(self, agent: int, post_id: int) -> None:
@@ -254,7 +293,7 @@ class Network:
 
     def _strangers(self, agent: int, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates whose authors the agent does not follow: the others belong in its timeline."""
-        follows = self.population.graph.follows
+        follows = self._ties.follows
         return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
 
     def _candidates(self, agent: int, post_ids: Sequence[int]) -> list[Candidate]:
@@ -266,3 +305,11 @@ class Network:
             if post is not None and post.author != agent and post.root not in seen:
                 found.append(Candidate(post, self.cascades[post.root].engagements))
         return found
+
+
+def _seen_kept(feed: FeedConfig) -> int:
+    """Return the number of cascades that a person remembers to have seen.
+
+    A post lives for its own round and the horizon. A person who remembers that many feeds sees no post twice.
+    """
+    return max(feed.memory, feed.size * (feed.horizon_rounds + 1))

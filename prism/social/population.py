@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from prism.config.interventions import numbered
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
+from prism.expectations import found
 from prism.social.graph import FollowGraph, generate
 from prism.social.persona import Persona, synthetic_personas
 from prism.social.profiles import Profile, personas_from_profiles
@@ -35,6 +37,20 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     def name(self, person: int) -> str:
         """Return the name of `person`; their id in the file is `graph.names[person]`."""
         return self.personas[person].name
+
+    def number(self, person: int | str) -> int:
+        """Return the number of a person, by number or by name.
+
+        Raises:
+            LookupError: there is nobody with it, or more than one.
+        """
+        if isinstance(person, int):
+            return numbered(person, self.size, "people")
+        bearers = [number for number, persona in enumerate(self.personas) if persona.name == person]
+        if len(bearers) != 1:
+            some = f"{len(bearers):,} people, such as {bearers[0]} and {bearers[1]}" if bearers else "nobody"
+            raise LookupError(f"expected the name of one person, got {found(person)}, the name of {some}")
+        return bearers[0]
 
 
 def ignore_step(_: str) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import Config
+from prism.config.interventions import InterventionConfig, with_settings
 from prism.domain import World
 from prism.errors import ConfigError
 from prism.measure import Measure
@@ -74,6 +75,10 @@ class SocialWorld(World):
         """`{agent: the action that it last decided to take}`."""
         self.deliberating: dict[int, None] = {}
         self.quarantined: dict[int, None] = {}
+        self.silenced: dict[int, int | None] = {}
+        """`{agent: the tick at which it gets triggers again, or None}`."""
+        self.interventions: list[InterventionConfig] = []
+        """The interventions so far."""
         self._named: dict[str, StrEnum] = {state.value: state for state in behaviour.states}
         self._offline = behaviour.in_role(Role.OFFLINE)
         self._with_view = _WITH_VIEW | _reading_posts(behaviour)
@@ -83,10 +88,14 @@ class SocialWorld(World):
         """Return the triggers of this tick."""
         place = tick % self.ticks_per_round
         if place == 0:
+            if self.silenced:
+                self.silenced = {agent: until for agent, until in self.silenced.items() if until != tick}
             self._begin_round(tick)
         due = self.agenda.take(tick)
         if place == self.ticks_per_round - 1:
             return self._end_round(tick)
+        if self.silenced:
+            due = [agent for agent in due if agent not in self.silenced]
         return [self._trigger(agent, tick) for agent in due]
 
     def apply(self, update: Update[str]) -> None:
@@ -102,6 +111,8 @@ class SocialWorld(World):
         if update.effect is not None:
             self.pending[agent] = update.effect
         effects = self.behaviour.effects.get(update.trigger)
+        if agent in self.silenced:  # it was waiting for a decision, and nothing comes of that
+            effects = None
         if effects is not None and (effect := effects.get((update.from_state, update.to_state))) is not None:
             self._carry_out(agent, effect, tick)
         if before in self._offline and state not in self._offline and not self._is_fresh(agent, tick):
@@ -112,6 +123,17 @@ class SocialWorld(World):
     def deliberates(self, question: Question[PostView]) -> None:
         """Give the person no trigger until the decision comes."""
         self.deliberating[question.agent] = None
+
+    def intervene(self, tick: int, intervention: InterventionConfig) -> None:
+        """Carry out an intervention: a post, settings, ties or silence."""
+        self.interventions.append(intervention)
+        if intervention.publish is not None:
+            author = self.population.number(intervention.publish.author)
+            self.network.publish_from_outside(author, tick, intervention.publish)
+        until = intervention.until_round
+        for agent in intervention.silence or ():
+            self.silenced[self.population.number(agent)] = None if until is None else (until - 1) * self.ticks_per_round
+        self._adopt(intervention)
 
     def totals(self) -> dict[str, Any]:
         """Return posts, engagements and cascades so far."""
@@ -140,6 +162,9 @@ class SocialWorld(World):
         yield from pack("quarantined", self.quarantined)
         yield from self.agenda.columns()
         yield from self.network.columns()
+        if self.interventions:
+            yield from pack("interventions", self.interventions)
+            yield from pack_items("silenced", self.silenced)
 
     def restore(self, columns: Columns) -> None:
         """Take over the world that these columns hold.
@@ -158,6 +183,22 @@ class SocialWorld(World):
         self.quarantined = dict.fromkeys(columns.values("quarantined", int))
         self.agenda.restore(columns)
         self.network.restore(columns)
+        if "interventions" in columns.unread:
+            self.interventions = columns.values("interventions", InterventionConfig)
+            self.silenced = columns.items("silenced", int, int | None)
+            for intervention in self.interventions:
+                self._adopt(intervention)
+
+    def _adopt(self, intervention: InterventionConfig) -> None:
+        """Take over what lasts of an intervention beyond its posts and silences, which are in the columns."""
+        number = self.population.number
+        if intervention.set is not None:
+            self.config = with_settings(self.config, intervention.set)
+            self.network.use(self.config.feed)
+        for tie in intervention.follow or ():
+            self.network.change_tie(number(tie[0]), number(tie[1]), follows=True)
+        for tie in intervention.unfollow or ():
+            self.network.change_tie(number(tie[0]), number(tie[1]), follows=False)
 
     def _states_of(self, names: list[str], codes: list[int]) -> list[StrEnum]:
         missing = [names[code] for code in sorted({*codes}) if names[code] not in self._named]
@@ -171,7 +212,7 @@ class SocialWorld(World):
         self.network.retire(tick)
         window = self.ticks_per_round // 2
         for agent, persona in enumerate(self.population.personas):
-            if self.states[agent] not in self._offline or agent in self.quarantined:
+            if self.states[agent] not in self._offline or agent in self.quarantined or agent in self.silenced:
                 continue
             if uniform(self.seed, agent, tick, Draw.ONLINE) < persona.activity:
                 arrival = tick + integer(window, self.seed, agent, tick, Draw.ARRIVAL)
@@ -189,7 +230,8 @@ class SocialWorld(World):
             if agent in self.deliberating or agent in self.quarantined:
                 continue
             self.agenda.clear(agent)
-            if state not in self._offline:
+            # A session that a silence has interrupted ends in the last tick of the silence.
+            if state not in self._offline and self.silenced.get(agent, tick + 1) == tick + 1:
                 ended.append(Trigger[PostView](tick, agent, "round_ends"))
         return ended
 

@@ -8,7 +8,7 @@ from prism.config import load_config
 from prism.errors import ConfigError
 
 GRAPH = "kind, path, directed, degree, blocks, mixing, rewiring"
-TOP = "simulation, population, feed, statechart, oracle, llm, economy, domain, run, metrics"
+TOP = "simulation, population, feed, statechart, oracle, llm, economy, domain, interventions, run, metrics"
 FEED = "algorithm, size, out_of_network, memory, pool, attention, horizon_rounds"
 
 

@@ -57,6 +57,7 @@ EXPECTED = {
     "prism_oracle_queue_depth": "",
     "prism_oracle_queue_wait_seconds": "",
     "prism_decisions_total": "source",
+    "prism_interventions_total": "kind",
     "prism_fallbacks_total": "reason",
     "prism_oracle_outage_seconds": "reason",
     "prism_oracle_retries_total": "reason",

@@ -1,0 +1,344 @@
+"""The interventions of a run: what is done to it from outside while it goes on, and when. docs/interventions.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from prism.checked import field_types
+from prism.config.document import join
+from prism.config.model import FeedConfig, InitialConfig, MacroConfig, PopulationConfig
+from prism.config.section import Section, keys_of
+from prism.errors import ConfigError, SettingError
+from prism.expectations import found, mismatch
+
+PLACE: Final = "interventions"
+"""The key of the list in a configuration."""
+
+KINDS: Final = ("publish", "set", "follow", "unfollow", "silence", "shock")
+"""The things that an intervention can do. Each does exactly one of them."""
+
+KINDS_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "social": ("publish", "set", "follow", "unfollow", "silence"),
+    "economy": ("set", "silence", "shock"),
+}
+"""`{domain that comes with PRISM: what an intervention can do there}`."""
+
+_FEED: Final = ("algorithm", "size", "out_of_network", "memory", "pool", "attention")
+_MACRO: Final = (
+    *("neutral_rate", "trend_growth", "gap_persistence", "rate_effect", "phillips_slope"),
+    *("anchoring", "anchor", "gap_shock", "inflation_shock"),
+)
+# The others make the people, the chart and the advisers before tick 0, or bound what has been forgotten already.
+CHANGEABLE: Final[Mapping[str, Mapping[str, tuple[type[Section], str]]]] = {
+    "social": {
+        **{f"feed.{name}": (FeedConfig, name) for name in _FEED},
+        "population.posts_per_session": (PopulationConfig, "posts_per_session"),
+    },
+    "economy": {f"economy.macro.{name}": (MacroConfig, name) for name in _MACRO},
+}
+"""`{domain: {dotted path of a setting that may change while a run goes on: its section and name}}`."""
+
+INDICATORS: Final = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
+"""The indicators of an economy that a shock can move."""
+
+SHOCK_MAX: Final = 1000.0
+AGENTS_MAX: Final = 10**7
+Agent = Annotated[int, Meta(ge=0, le=AGENTS_MAX - 1)] | Annotated[str, Meta(min_length=1)]
+"""A person or a nation, by number or by name."""
+
+T = TypeVar("T", bound=Section)
+
+
+class PublishConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
+    """A post that is published from outside.
+
+    Raises:
+        SettingError: a value cannot be held.
+    """
+
+    author: Annotated[Agent, Meta(description="the person in whose name it appears, by number or name; required")]
+    text: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=10_000)], Meta(description="text of the post; required")
+    ]
+    topics: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(description="topics of the post; without any it matches nobody's interests"),
+    ] = ()
+    quality: Annotated[
+        Annotated[float, Meta(ge=0.0, le=1.0)],
+        Meta(description="least appeal of the post and its cascade, to everybody who sees it"),
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.text.strip():
+            raise self.refused("text", f"expected a text that is not blank, got {found(self.text)}")
+
+
+class InterventionConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
+    """One intervention: exactly one of `round` and `tick`, and exactly one thing that is done.
+
+    Raises:
+        SettingError: a value cannot be held, or the keys contradict each other.
+    """
+
+    round: Annotated[
+        Annotated[int, Meta(ge=1, le=10**9)] | None,
+        Meta(description="the round at whose beginning it happens; 1 is the first, as in rounds.csv"),
+    ] = None
+    tick: Annotated[
+        Annotated[int, Meta(ge=0, le=10**12)] | None, Meta(description="the tick at whose beginning it happens")
+    ] = None
+    publish: Annotated[
+        PublishConfig | None, Meta(description="social: a post appears, with author, text, topics and quality")
+    ] = None
+    set: Annotated[
+        dict[str, Any] | None,
+        Meta(description="settings have other values from now on, as in {feed.algorithm: chronological}"),
+    ] = None
+    follow: Annotated[
+        tuple[tuple[Agent, ...], ...] | None, Meta(description="social: new ties, each [follower, followee]")
+    ] = None
+    unfollow: Annotated[
+        tuple[tuple[Agent, ...], ...] | None, Meta(description="social: ties that end, each [follower, followee]")
+    ] = None
+    silence: Annotated[tuple[Agent, ...] | None, Meta(description="people or nations that get no trigger any more")] = (
+        None
+    )
+    until_round: Annotated[
+        Annotated[int, Meta(ge=2, le=10**9)] | None,
+        Meta(description="of `silence`: the round at whose beginning they get triggers again; none: never"),
+    ] = None
+    shock: Annotated[
+        dict[str, Annotated[float, Meta(ge=-SHOCK_MAX, le=SHOCK_MAX)]] | None,
+        Meta(description="economy: points added to indicators; to total_economic_value percent of it"),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("follow", "unfollow", "silence", "shock", "set"):
+            if getattr(self, name) is not None:
+                self.taken(name, getattr(self, name))
+        for key, problem in self._problems():
+            raise SettingError(type(self).__name__, problem, keys=(key,))
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one key as an intervention holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        if name == "publish" and isinstance(value, Mapping):
+            return _section(PublishConfig, name, value)
+        if name == "publish" and not isinstance(value, PublishConfig | None):
+            raise cls.refused(name, f"expected a post with keys ({keys_of(PublishConfig)}), got {found(value)}")
+        if name in {"follow", "unfollow"}:
+            cls._refuse_bad_ties(name, value)
+        if name == "silence":
+            cls._refuse_bad_agents(name, value)
+        if name == "shock" and isinstance(value, Mapping):
+            cls._refuse_bad_shocks(value)
+        if name == "set":
+            return _settings(cls, super().taken(name, value))
+        return super().taken(name, value)
+
+    @classmethod
+    def _refuse_bad_ties(cls, name: str, ties: object) -> None:
+        for index, tie in enumerate(ties if isinstance(ties, list | tuple) else ()):
+            place = f"{name}[{index}]"
+            if not isinstance(tie, list | tuple) or len(tie) != 2:
+                raise cls.refused(place, f"expected a pair, [follower, followee], got {found(tie)}")
+            cls._refuse_bad_agents(place, tie)
+            if tie[0] == tie[1]:
+                raise cls.refused(place, f"expected two different people, got {found(tie)}")
+
+    @classmethod
+    def _refuse_bad_agents(cls, place: str, agents: object) -> None:
+        index: int
+        agent: Any
+        for index, agent in enumerate(agents if isinstance(agents, list | tuple) else ()):
+            if isinstance(agent, str):
+                is_agent = bool(agent)
+            else:
+                is_number = isinstance(agent, Integral) and not isinstance(agent, bool)
+                is_agent = is_number and 0 <= int(agent) < AGENTS_MAX
+            if not is_agent:
+                raise cls.refused(f"{place}[{index}]", mismatch(Agent, agent))
+
+    @classmethod
+    def _refuse_bad_shocks(cls, shocks: Mapping[Any, object]) -> None:
+        for name, value in shocks.items():
+            place = f"shock.{join('', str(name))}"
+            if name not in INDICATORS:
+                raise cls.refused(place, f"expected one of the indicators: {', '.join(INDICATORS)}")
+            if isinstance(value, bool) or not isinstance(value, Real) or not abs(float(value)) <= SHOCK_MAX:
+                raise cls.refused(place, f"expected float {-SHOCK_MAX:g} to {SHOCK_MAX:g}, got {found(value)}")
+
+    @property
+    def kind(self) -> str:
+        """The thing that is done: one of `KINDS`."""
+        return next(kind for kind in KINDS if getattr(self, kind) is not None)
+
+    @property
+    def when(self) -> str:
+        """The key that says when it happens."""
+        return "tick" if self.round is None else "round"
+
+    def at(self, ticks_per_round: int) -> int:
+        """Return the tick at whose beginning it happens."""
+        return (self.tick or 0) if self.round is None else (self.round - 1) * ticks_per_round
+
+    def _problems(self) -> Iterator[tuple[str, str]]:
+        given = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if (self.round is None) == (self.tick is None):
+            got = "none" if self.round is None else "both"
+            yield "tick" if self.round is not None else "", f"expected exactly one of round and tick, got {got}"
+        if len(given) != 1:
+            got = ", ".join(given) or "none"
+            yield given[-1] if given else "", f"expected exactly one of {', '.join(KINDS)}, got {got}"
+        for kind in given:
+            if not getattr(self, kind):
+                yield kind, f"expected at least one entry, got {'none' if kind in _MAPPINGS else '[]'}"
+        if self.until_round is not None and self.silence is None:
+            yield "until_round", "belongs to silence: expected none without it"
+        elif self.until_round is not None and self.round is not None and self.until_round <= self.round:
+            yield "until_round", f"expected a round after {self.round}, got {self.until_round}"
+
+
+_MAPPINGS = ("set", "shock")
+
+
+class Planned(NamedTuple):
+    """An intervention, and the tick at whose beginning it happens."""
+
+    tick: int
+    intervention: InterventionConfig
+
+
+def planned(interventions: Sequence[InterventionConfig], ticks_per_round: int) -> list[Planned]:
+    """Return interventions in the order in which they happen: by tick, those of one tick as they are listed."""
+    return sorted([Planned(each.at(ticks_per_round), each) for each in interventions], key=lambda each: each.tick)
+
+
+def agents_of(intervention: InterventionConfig) -> Iterator[tuple[str, int | str]]:
+    """Yield the place in an intervention of every agent that it names, and its number or name."""
+    if intervention.publish is not None:
+        yield "publish.author", intervention.publish.author
+    for kind in ("follow", "unfollow"):
+        for index, tie in enumerate(getattr(intervention, kind) or ()):
+            for end, agent in enumerate(tie):
+                yield f"{kind}[{index}][{end}]", agent
+    for index, agent in enumerate(intervention.silence or ()):
+        yield f"silence[{index}]", agent
+
+
+def check_agents(
+    interventions: Sequence[InterventionConfig], number_of: Callable[[int | str], int], *, numbers_only: bool = False
+) -> None:
+    """Refuse interventions on agents that do not exist.
+
+    Args:
+        number_of: returns the number of an agent, or raises a LookupError that says what was expected.
+        numbers_only: whether names are left alone, because nobody knows them yet.
+
+    Raises:
+        ConfigError: there is one; its key is the place in the configuration.
+    """
+    for index, intervention in enumerate(interventions):
+        for place, agent in agents_of(intervention):
+            if numbers_only and isinstance(agent, str):
+                continue
+            try:
+                number_of(agent)
+            except LookupError as error:
+                raise ConfigError("configuration", str(error.args[0]), key=f"{PLACE}[{index}].{place}") from None
+
+
+def numbered(agent: int, size: int, what: str) -> int:
+    """Return the number of an agent, if there is one with it.
+
+    Raises:
+        LookupError: there is none.
+    """
+    if agent < size:
+        return agent
+    raise LookupError(f"expected the number of one of {size:,} {what}, 0 to {size - 1}, got {agent}")
+
+
+def shocked(name: str, value: float, shock: float) -> float:
+    """Return an indicator of an economy after a shock, within the range that it may start in."""
+    moved = value * (1.0 + shock / 100.0) if name == "total_economic_value" else value + shock
+    kind = msgspec.inspect.type_info(field_types(InitialConfig)[name])
+    bare = kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
+    low, high = getattr(bare, "ge", None), getattr(bare, "le", None)
+    at_least = max(moved, 0.0 if low is None else low)  # the value of an economy is the one that has no `ge`: it is > 0
+    return at_least if high is None else min(at_least, high)
+
+
+def with_settings(section: T, settings: Mapping[str, Any]) -> T:
+    """Return a section with other values of settings in it, by their dotted paths."""
+    for path, value in settings.items():
+        name, _, rest = path.partition(".")
+        inner = with_settings(getattr(section, name), {rest: value}) if rest else value
+        section = msgspec.structs.replace(section, **{name: inner})
+    return section
+
+
+def interventions_of(given: object) -> tuple[InterventionConfig, ...]:
+    """Return the interventions in a list.
+
+    Raises:
+        SettingError: one of them cannot be held; its key begins with its index, such as `[2].publish.author`.
+    """
+    if isinstance(given, InterventionConfig) or not isinstance(given, list | tuple):
+        problem = f"expected a list of interventions, such as [{{round: 5, silence: [17]}}], got {found(given)}"
+        raise SettingError(InterventionConfig.__name__, problem, keys=("",))
+    return tuple(_intervention(f"[{index}]", each) for index, each in enumerate(given))
+
+
+def _intervention(place: str, given: object) -> InterventionConfig:
+    if isinstance(given, InterventionConfig):
+        return given
+    if not isinstance(given, Mapping):
+        problem = f"expected an intervention with keys ({keys_of(InterventionConfig)}), got {found(given)}"
+        raise SettingError(InterventionConfig.__name__, problem, keys=(place,))
+    return _section(InterventionConfig, place, given)
+
+
+def _section(kind: type[T], place: str, given: Mapping[Any, object]) -> T:
+    """Return a record that a mapping declares, with the places of its errors in the list."""
+    for key in given:
+        if key not in field_types(kind):
+            close = get_close_matches(str(key), field_types(kind), n=1)
+            meant = f"did you mean {close[0]}?" if close else f"there are: {keys_of(kind)}"
+            raise SettingError(kind.__name__, f"unknown key; {meant}", keys=(join(place, str(key)),))
+    for field in msgspec.structs.fields(kind):
+        if field.required and field.name not in given:
+            raise SettingError(kind.__name__, "is missing", keys=(join(place, field.name),))
+    try:
+        return kind(**given)
+    except SettingError as error:
+        keys = [f"{place}.{key}".rstrip(".") for key in error.keys]
+        raise SettingError(kind.__name__, error.problem, keys=keys) from None
+
+
+def _settings(cls: type[Section], given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the values of settings as their sections hold them; of settings that no section has as they are."""
+    if given is None:
+        return None
+    known = {path: where for paths in CHANGEABLE.values() for path, where in paths.items()}
+    values = {}
+    for path, value in given.items():
+        section, name = known.get(path, (None, ""))
+        try:
+            values[path] = value if section is None else section.taken(name, value)
+        except SettingError as error:
+            raise SettingError(cls.__name__, error.problem, keys=[f"set.{key}" for key in error.keys]) from None
+    return values

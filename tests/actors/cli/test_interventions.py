@@ -1,0 +1,246 @@
+"""Interventions in whole runs: the journal, every checkpoint, replay, resume and forks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from msgspec.structs import replace
+
+from actors.runtime.simulation import Simulation
+from prism.columns import Columns
+from prism.config import Config
+from prism.economy.domain import EconomyDomain
+from prism.economy.initial import initial_state
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from tests.actors.persistence.independent_reader import read_run
+from tests.actors.social_runs import SMALL
+from tests.command import Prism
+from tests.paths import ROOT
+from tests.schedules import run_scheduled
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Here a task may read files: nothing else is under way that it could hold up."""
+
+
+SOCIAL: list[dict[str, Any]] = [
+    {"tick": 9, "publish": {"author": 3, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
+    {"tick": 9, "set": {"feed.algorithm": "chronological", "population.posts_per_session": 0.9}},
+    {"tick": 12, "follow": [[1, 2], [5, 3]]},
+    {"tick": 12, "unfollow": [[1, 2]]},
+    {"tick": 20, "silence": [7, 8, 9]},
+    {"tick": 20, "silence": [11, 12], "until_round": 3},
+]
+ECONOMY: list[dict[str, Any]] = [
+    {"tick": 3, "shock": {"inflation": 4.0, "gdp_growth": -1.0}},
+    {"round": 2, "set": {"economy.macro.anchoring": 0.5}},
+    {"tick": 5, "silence": [1], "until_round": 3},
+]
+
+
+def social() -> Simulation:
+    config = replace(SMALL, interventions=SOCIAL)
+    return Simulation(config, SocialDomain(config, build_population(config.population, config.simulation.seed)))
+
+
+def economy() -> Simulation:
+    settings: dict[str, Any] = {
+        "simulation": {"domain": "economy", "rounds": 3, "ticks_per_round": 4},
+        "oracle": {"lookahead_ticks": 0},
+        "interventions": ECONOMY,
+    }
+    config = Config(**settings)
+    return Simulation(config, EconomyDomain(config, initial_state(config.economy.initial)))
+
+
+async def from_every_tick(make: Callable[[], Simulation]) -> tuple[str, list[str]]:
+    """The digest of a run, and those of the runs from a checkpoint after each of its ticks."""
+    whole, checkpoints = make(), []
+
+    async def take() -> None:
+        checkpoints.append(await whole.checkpoint())
+
+    await whole.run(between=take)
+    digests = []
+    for state, columns in checkpoints:
+        rest = make()
+        rest.restore(state, Columns(columns))
+        await rest.run()
+        assert rest.engine.interventions() == whole.engine.interventions()
+        digests.append(rest.engine.digest.hexdigest())
+    return whole.engine.digest.hexdigest(), digests
+
+
+@pytest.mark.parametrize("make", [social, economy])
+def test_a_run_from_a_checkpoint_at_any_tick_is_the_whole_run(make: Callable[[], Simulation]) -> None:
+    whole, digests = run_scheduled(0, partial(from_every_tick, make))
+    assert len(digests) in {12, 42}
+    assert {*digests} == {whole}
+
+
+STUDY: dict[str, Any] = {
+    "simulation": {"rounds": 3, "ticks_per_round": 12, "seed": 5},
+    "population": {"size": 40, "ambiguity": 0.5, "posts_per_session": 0.5, "activity": {"mean": 0.9, "sigma": 0.2}},
+    "run": {"checkpoint_every_ticks": 10},
+    "interventions": [
+        {"round": 2, "publish": {"author": 3, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
+        {"tick": 15, "set": {"feed.algorithm": "chronological"}},
+        {"tick": 15, "follow": [[1, 2]]},
+        {"round": 3, "silence": [7, 8]},
+    ],
+}
+
+
+def study(directory: Path, **differences: Any) -> str:
+    path = directory / "study.yaml"
+    path.write_text(yaml.safe_dump({**STUDY, **differences}))
+    return str(path)
+
+
+def ran(prism: Prism, directory: Path, name: str = "run", **differences: Any) -> Path:
+    ended = prism("run", study(directory, **differences), "--quiet", "--out", str(directory / name))
+    assert ended.code == 0, ended.err
+    return directory / name
+
+
+def done_in(run: Path) -> dict[int, list[Any]]:
+    """`{tick: its interventions}` of a journal."""
+    found = {tick: [each for each in answers if each[0] == 6] for tick, answers in enumerate(read_run(run)[1])}
+    return {tick: messages for tick, messages in found.items() if messages}
+
+
+def test_the_journal_alone_shows_each_intervention_before_the_answers_of_its_tick(prism: Prism, tmp_path: Path) -> None:
+    run = ran(prism, tmp_path)
+    post, settings, ties, silence = STUDY["interventions"]
+    assert done_in(run) == {
+        12: [[6, 12, 0, "publish", post]],
+        15: [[6, 15, 1, "set", settings], [6, 15, 2, "follow", ties]],
+        24: [[6, 24, 3, "silence", silence]],
+    }
+    _, ticks, digest, _ = read_run(run)
+    assert all(answers[0][0] == 6 for answers in (ticks[12], ticks[24]))
+    summary = json.loads((run / "summary.json").read_bytes())
+    assert (summary["interventions"], summary["digest"]) == (4, digest)
+    log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    told = [(line["at_tick"], line["kind"]) for line in log if line["event"] == "intervention_made"]
+    assert told == [(12, "publish"), (15, "set"), (15, "follow"), (24, "silence")]
+    assert prism("replay", str(run), "--quiet").out.strip() == digest
+    assert prism("verify", str(run)).code == 0
+    assert prism("chart", "--run", str(run)).code == 0
+
+
+def test_a_run_without_interventions_has_neither_a_message_nor_a_key_in_its_header(
+    prism: Prism, tmp_path: Path
+) -> None:
+    run = ran(prism, tmp_path, interventions=[])
+    assert done_in(run) == {}
+    assert "interventions" not in read_run(run)[0]["config"]
+
+
+def test_a_run_that_is_stopped_and_resumed_has_the_same_journal(prism: Prism, tmp_path: Path) -> None:
+    whole = ran(prism, tmp_path)
+    for name in whole.iterdir():  # as if the process had been killed after its last tick, without a checkpoint
+        if name.name.startswith(("checkpoint", "summary")):
+            name.unlink()
+    before = (whole / "journal.prism").read_bytes()
+    assert prism("resume", str(whole), "--quiet").code == 0
+    assert (whole / "journal.prism").read_bytes() == before
+    assert len((whole / "log.jsonl").read_text().split('"intervention_made"')) == 1 + 4  # not told again
+
+
+def test_a_resume_refuses_other_interventions(prism: Prism, tmp_path: Path) -> None:
+    run = ran(prism, tmp_path)
+    ended = prism("resume", str(run), "--ticks", "48", "--set", "interventions=[{tick: 40, silence: [1]}]")
+    assert ended.code == 2
+    assert "interventions is" in ended.err
+    assert "prism fork" in ended.err
+
+
+NEWS = "- {round: 3, publish: {author: 9, text: More news}}\n- {tick: 30, unfollow: [[1, 2]]}\n"
+
+
+def test_a_fork_adds_interventions_to_those_of_its_parent(prism: Prism, tmp_path: Path) -> None:
+    run, news, child = ran(prism, tmp_path), tmp_path / "news.yaml", tmp_path / "child"
+    news.write_text(NEWS)
+    ended = prism("fork", str(run), "--at", "20", "--intervene", str(news), "--out", str(child), "--quiet")
+    assert ended.code == 0, ended.err
+    kinds = {tick: [each[3] for each in messages] for tick, messages in done_in(child).items()}
+    assert kinds == {12: ["publish"], 15: ["set", "follow"], 24: ["silence", "publish"], 30: ["unfollow"]}
+    assert read_run(child)[1][:20] == read_run(run)[1][:20]
+    assert prism("replay", str(child), "--quiet").out == ended.out
+    again = tmp_path / "again"
+    assert prism("fork", str(child), "--at", "28", "--out", str(again), "--quiet").out == ended.out
+
+
+def test_a_fork_refuses_interventions_of_its_past(prism: Prism, tmp_path: Path) -> None:
+    run, news, child = ran(prism, tmp_path), tmp_path / "news.yaml", tmp_path / "child"
+    news.write_text(NEWS)
+    ended = prism("fork", str(run), "--at", "25", "--intervene", str(news), "--out", str(child))
+    assert ended.code == 3
+    assert f"{news}:1: interventions[0].round: expected tick 25 or later, where the fork begins" in ended.err
+    ended = prism("fork", str(run), "--at", "25", "--intervene", str(tmp_path / "none.yaml"), "--out", str(child))
+    assert (ended.code, "none.yaml: no such file" in ended.err) == (3, True)
+    news.write_text("- {tick: 30, silence: [40]}")
+    ended = prism("fork", str(run), "--at", "25", "--intervene", str(news), "--out", str(child))
+    assert (ended.code, "expected the number of one of 40 people, 0 to 39, got 40" in ended.err) == (3, True)
+    assert not child.exists()
+
+
+def test_the_future_of_a_fork_may_have_other_interventions_and_its_past_not(prism: Prism, tmp_path: Path) -> None:
+    run = ran(prism, tmp_path)
+    past, later = STUDY["interventions"][:3], {"tick": 22, "silence": [1]}
+
+    def fork(name: str, interventions: list[Any]) -> Any:
+        text = f"interventions={json.dumps(interventions)}"
+        return prism("fork", str(run), "--at", "20", "--set", text, "--out", str(tmp_path / name), "--quiet")
+
+    assert fork("other", [*past, later]).code == 0
+    assert [*done_in(tmp_path / "other")] == [12, 15, 22]
+    refused = fork("without", past[1:])
+    assert refused.code == 2
+    assert "interventions has 2 before tick 20, and they are not the 3 of the past" in refused.err
+
+
+def test_a_fork_refuses_a_setting_that_an_intervention_of_the_past_has_set(prism: Prism, tmp_path: Path) -> None:
+    run, child = ran(prism, tmp_path), str(tmp_path / "child")
+    ended = prism("fork", str(run), "--at", "20", "--set", "feed.algorithm=hot", "--out", child)
+    assert ended.code == 2
+    assert "feed.algorithm was set by an intervention at tick 15" in ended.err
+    assert prism("fork", str(run), "--at", "14", "--set", "feed.algorithm=hot", "--out", child, "--quiet").code == 0
+
+
+def test_validate_finds_people_who_do_not_exist_and_builds_for_their_names(prism: Prism, tmp_path: Path) -> None:
+    for who, arguments, expected in (
+        ([40], (), "interventions[0].silence[0]: expected the number of one of 40 people, 0 to 39, got 40"),
+        (["Nobody At All"], ("--build",), "interventions[0].silence[0]: expected the name of one person"),
+    ):
+        path = study(tmp_path, interventions=[{"tick": 3, "silence": who}])
+        ended = prism("validate", path, *arguments)
+        assert (ended.code, expected in ended.err) == (3, True)
+    assert prism("validate", study(tmp_path, interventions=[{"tick": 3, "silence": ["Nobody"]}])).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_interventions_do_not_depend_on_hash_seeds(prism: Prism, tmp_path: Path) -> None:
+    config = study(tmp_path)
+    digests = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "actors.cli", "run", config, "--quiet", "--out", str(tmp_path / seed)]
+        ended = subprocess.run(command, capture_output=True, check=True, env=environment)
+        digests.add(ended.stdout)
+    assert len(digests) == 1
+    assert msgspec.json.decode((tmp_path / "1" / "summary.json").read_bytes())["interventions"] == 4

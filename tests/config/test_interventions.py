@@ -1,0 +1,309 @@
+"""The list of interventions: what is taken, what is refused, and the place that a refusal names."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from prism.checked import field_types
+from prism.config import Config, InterventionConfig, PublishConfig, load_config
+from prism.config.interventions import CHANGEABLE, KINDS, planned
+from prism.config.load import load_interventions
+from prism.errors import ConfigError, SettingError
+from tests.config.refusals import refusal
+
+STUDY = """\
+simulation: {rounds: 9}
+interventions:
+  - {round: 5, publish: {author: 17, text: "Breaking: a bridge", topics: [politics], quality: 0.9}}
+  - tick: 120
+    set:
+      feed.algorithm: chronological
+      population.posts_per_session: 1
+  - {round: 6, follow: [[3, 17], [4, Ada]]}
+  - {round: 6, unfollow: [[3, 17]]}
+  - {round: 7, silence: [17, Ada], until_round: 8}
+"""
+KEYS = ", ".join(field_types(InterventionConfig))
+POST = ", ".join(field_types(PublishConfig))
+AGENT = "int 0 to 9999999 or non-empty text"
+ONE = f"expected exactly one of {', '.join(KINDS)}"
+WHEN = "expected exactly one of round and tick"
+SOCIAL = ", ".join(CHANGEABLE["social"])
+HELLO = {"author": 1, "text": "hello"}
+
+HOSTILE: dict[str, tuple[Any, str]] = {
+    "a number": (3, ": expected a list of interventions, such as [{round: 5, silence: [17]}], got 3"),
+    "a mapping": (
+        {"round": 5},
+        ": expected a list of interventions, such as [{round: 5, silence: [17]}], got a mapping",
+    ),
+    "none": (None, ": expected a list of interventions, such as [{round: 5, silence: [17]}], got null"),
+    "an entry that is a number": ([3], f"[0]: expected an intervention with keys ({KEYS}), got 3"),
+    "an entry that is a list": ([[]], f"[0]: expected an intervention with keys ({KEYS}), got []"),
+    "an empty entry": ([{}], f"[0]: {WHEN}, got none"),
+    "no time": ([{"silence": [1]}], f"[0]: {WHEN}, got none"),
+    "two times": ([{"round": 2, "tick": 30, "silence": [1]}], f"[0].tick: {WHEN}, got both"),
+    "nothing to do": ([{"tick": 3}], f"[0]: {ONE}, got none"),
+    "two things to do": (
+        [{"tick": 3, "silence": [1], "follow": [[1, 2]]}],
+        f"[0].silence: {ONE}, got follow, silence",
+    ),
+    "a key that is nearly one": ([{"tick": 3, "silense": [1]}], "[0].silense: unknown key; did you mean silence?"),
+    "a key like no other": ([{"tick": 3, "qqq": 1}], f"[0].qqq: unknown key; there are: {KEYS}"),
+    "a key that is no text": ([{"tick": 3, 7: 1}], f"[0].7: unknown key; there are: {KEYS}"),
+    "a key with a line end": ([{"a\nb": 3}], f"[0].a\\nb: unknown key; there are: {KEYS}"),
+    "round 0": ([{"round": 0, "silence": [1]}], "[0].round: expected int 1 to 1000000000 or none, got 0"),
+    "a tick before the first": (
+        [{"tick": -1, "silence": [1]}],
+        "[0].tick: expected int 0 to 1000000000000 or none, got -1",
+    ),
+    "a text for a tick": (
+        [{"tick": "3", "silence": [1]}],
+        "[0].tick: expected int 0 to 1000000000000 or none, got '3'",
+    ),
+    "a bool for a tick": (
+        [{"tick": True, "silence": [1]}],
+        "[0].tick: expected int 0 to 1000000000000 or none, got true",
+    ),
+    "a post that is a text": ([{"tick": 3, "publish": "hello"}], f"[0].publish: expected a post with keys ({POST})"),
+    "a post without an author": ([{"tick": 3, "publish": {"text": "hello"}}], "[0].publish.author: is missing"),
+    "a post without a text": ([{"tick": 3, "publish": {"author": 1}}], "[0].publish.text: is missing"),
+    "an empty text": (
+        [{"tick": 3, "publish": {"author": 1, "text": ""}}],
+        "[0].publish.text: expected non-empty text, got ''",
+    ),
+    "a blank text": (
+        [{"tick": 3, "publish": {"author": 1, "text": " \t"}}],
+        "[0].publish.text: expected a text that is not blank",
+    ),
+    "a negative author": (
+        [{"tick": 3, "publish": {**HELLO, "author": -1}}],
+        f"[0].publish.author: expected {AGENT}, got -1",
+    ),
+    "an empty author": (
+        [{"tick": 3, "publish": {**HELLO, "author": ""}}],
+        f"[0].publish.author: expected {AGENT}, got ''",
+    ),
+    "half an author": (
+        [{"tick": 3, "publish": {**HELLO, "author": 1.5}}],
+        f"[0].publish.author: expected {AGENT}, got 1.5",
+    ),
+    "topics that are a text": (
+        [{"tick": 3, "publish": {**HELLO, "topics": "food"}}],
+        "[0].publish.topics: expected list of non-empty text, got 'food'",
+    ),
+    "a topic without a name": (
+        [{"tick": 3, "publish": {**HELLO, "topics": ["food", ""]}}],
+        "[0].publish.topics[1]: expected non-empty text, got ''",
+    ),
+    "too much quality": (
+        [{"tick": 3, "publish": {**HELLO, "quality": 1.1}}],
+        "[0].publish.quality: expected float 0 to 1, got 1.1",
+    ),
+    "quality that is no number": (
+        [{"tick": 3, "publish": {**HELLO, "quality": float("nan")}}],
+        "[0].publish.quality: expected float 0 to 1, got .nan",
+    ),
+    "an unknown key of a post": (
+        [{"tick": 3, "publish": {**HELLO, "topic": "food"}}],
+        "[0].publish.topic: unknown key; did you mean topics?",
+    ),
+    "settings that are a list": (
+        [{"tick": 3, "set": ["feed.size"]}],
+        "[0].set: expected mapping of text to any value or none, got ['feed.size']",
+    ),
+    "no settings": ([{"tick": 3, "set": {}}], "[0].set: expected at least one entry, got none"),
+    "a setting that no section has": (
+        [{"tick": 3, "set": {"feed.sise": 3}}],
+        f"[0].set.feed.sise: cannot change while a run goes on: expected one of {SOCIAL}",
+    ),
+    "a setting of the past": (
+        [{"tick": 3, "set": {"population.size": 3}}],
+        f"[0].set.population.size: cannot change while a run goes on: expected one of {SOCIAL}",
+    ),
+    "a setting of another domain": (
+        [{"tick": 3, "set": {"economy.macro.anchor": 3.0}}],
+        "[0].set.economy.macro.anchor: cannot change while a run goes on",
+    ),
+    "a section": ([{"tick": 3, "set": {"feed": {"size": 3}}}], "[0].set.feed: cannot change while a run goes on"),
+    "a value out of its range": (
+        [{"tick": 3, "set": {"feed.size": 0}}],
+        "[0].set.feed.size: expected int 1 to 1000, got 0",
+    ),
+    "a value of another type": (
+        [{"tick": 3, "set": {"feed.algorithm": "newest"}}],
+        "[0].set.feed.algorithm: expected one of: chronological, hot, interest, random, got 'newest'",
+    ),
+    "ties that are people": (
+        [{"tick": 3, "follow": [3, 17]}],
+        "[0].follow[0]: expected a pair, [follower, followee], got 3",
+    ),
+    "a tie of three": (
+        [{"tick": 3, "follow": [[1, 2], [3, 4, 5]]}],
+        "[0].follow[1]: expected a pair, [follower, followee], got [3, 4, 5]",
+    ),
+    "a tie to oneself": ([{"tick": 3, "unfollow": [[3, 3]]}], "[0].unfollow[0]: expected two different people"),
+    "no ties": ([{"tick": 3, "follow": []}], "[0].follow: expected at least one entry, got []"),
+    "silence of nobody": ([{"tick": 3, "silence": []}], "[0].silence: expected at least one entry, got []"),
+    "silence of a number": (
+        [{"tick": 3, "silence": 17}],
+        f"[0].silence: expected list of {AGENT} or none, got 17",
+    ),
+    "an end without a silence": (
+        [{"round": 3, "follow": [[1, 2]], "until_round": 4}],
+        "[0].until_round: belongs to silence: expected none without it",
+    ),
+    "a silence that ends before it begins": (
+        [{"round": 3, "silence": [1], "until_round": 3}],
+        "[0].until_round: expected a round after 3, got 3",
+    ),
+    "a silence from a tick that ends before it begins": (
+        [{"tick": 30, "silence": [1], "until_round": 2}],
+        "[0].until_round: expected a round that begins after tick 30, got round 2",
+    ),
+    "a shock of people": (
+        [{"tick": 3, "shock": {"inflation": 1.0}}],
+        "[0].shock: the social domain has no shock: expected one of publish, set, follow, unfollow, silence",
+    ),
+    "a shock of nothing known": (
+        [{"tick": 3, "shock": {"inflatoin": 1.0}}],
+        "[0].shock.inflatoin: expected one of the indicators: interest_rate, inflation",
+    ),
+    "an endless shock": (
+        [{"tick": 3, "shock": {"inflation": float("inf")}}],
+        "[0].shock.inflation: expected float -1000 to 1000, got .inf",
+    ),
+    "a shock that is a text": (
+        [{"tick": 3, "shock": {"inflation": "2"}}],
+        "[0].shock.inflation: expected float -1000 to 1000, got '2'",
+    ),
+    "a tie to a negative number": ([{"tick": 3, "follow": [[1, -2]]}], f"[0].follow[0][1]: expected {AGENT}, got -2"),
+    "silence of a list": ([{"tick": 3, "silence": [[1]]}], f"[0].silence[0]: expected {AGENT}, got [1]"),
+    "a tick after the end": (
+        [{"tick": 1200, "silence": [1]}],
+        "[0].tick: expected an intervention before the end of the run, at tick 1,200, got tick 1,200",
+    ),
+    "a round after the end": (
+        [{"round": 51, "silence": [1]}],
+        "[0].round: expected an intervention before the end of the run, at tick 1,200, got round 51, which begins at",
+    ),
+    "the second entry": ([{"tick": 3, "silence": [1]}, {"tick": 4}], f"[1]: {ONE}, got none"),
+}
+
+
+def made(**settings: Any) -> Config:
+    """Return a configuration of settings as a file gives them."""
+    return Config(**settings)
+
+
+@pytest.mark.parametrize(("given", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_what_is_no_list_of_interventions_is_refused_with_its_place(given: Any, message: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        made(interventions=given)
+    assert str(caught.value).startswith(f"Config: interventions{message}")
+    assert "\n" not in str(caught.value)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize("given", [given for given, _ in HOSTILE.values() if isinstance(given, list)])
+def test_a_refusal_of_a_file_names_its_line(given: list[Any]) -> None:
+    text = f"simulation: {{seed: 3}}\ninterventions: {yaml.safe_dump(given, default_flow_style=True, width=10**6)}"
+    assert refusal(text).startswith("c.yaml:2: interventions")
+
+
+def test_a_list_is_read_with_what_each_entry_says() -> None:
+    config = load_config(STUDY)
+    post, settings, follow, unfollow, silence = config.interventions
+    assert post.publish == PublishConfig(author=17, text="Breaking: a bridge", topics=("politics",), quality=0.9)
+    assert settings.set == {"feed.algorithm": "chronological", "population.posts_per_session": 1.0}
+    assert type(settings.set["population.posts_per_session"]) is float
+    assert (follow.follow, unfollow.unfollow) == (((3, 17), (4, "Ada")), ((3, 17),))
+    assert (silence.silence, silence.until_round) == ((17, "Ada"), 8)
+    assert [each.kind for each in config.interventions] == ["publish", "set", "follow", "unfollow", "silence"]
+
+
+def test_a_mistake_in_a_nested_key_has_the_line_of_that_key() -> None:
+    assert refusal(STUDY.replace("chronological", "newest")).startswith(
+        "c.yaml:6: interventions[1].set.feed.algorithm:"
+    )
+    assert refusal(STUDY.replace("posts_per_session: 1", "posts_per_session: 2")).startswith("c.yaml:7: ")
+    assert refusal(STUDY.replace("quality: 0.9", "quality: 9")).startswith("c.yaml:3: interventions[0].publish.quality")
+
+
+def test_interventions_happen_by_tick_and_those_of_one_tick_as_they_are_listed() -> None:
+    config = load_config(STUDY)
+    assert [(tick, each.kind) for tick, each in planned(config.interventions, 24)] == [
+        (96, "publish"),
+        (120, "set"),
+        (120, "follow"),
+        (120, "unfollow"),
+        (144, "silence"),
+    ]
+
+
+def test_a_configuration_with_interventions_survives_its_file_and_a_pickle() -> None:
+    config = load_config(STUDY)
+    assert load_config(yaml.safe_dump(msgspec.json.decode(msgspec.json.encode(config)))) == config
+    assert pickle.loads(pickle.dumps(config)) == config
+    assert msgspec.structs.replace(config) == config
+
+
+def test_an_economy_has_its_own_kinds_and_settings() -> None:
+    economy = {"simulation": {"domain": "economy"}, "oracle": {"lookahead_ticks": 0}}
+    shock = {"tick": 3, "shock": {"inflation": 2, "gdp_growth": -1.0}}
+    (held,) = made(**economy, interventions=[shock]).interventions
+    assert held.shock == {"inflation": 2.0, "gdp_growth": -1.0}
+    with pytest.raises(SettingError, match=r"interventions\[0\]\.follow: the economy domain has no follow: expected"):
+        made(**economy, interventions=[{"tick": 3, "follow": [[1, 2]]}])
+    with pytest.raises(SettingError, match=r"set\.feed\.size: cannot change .* one of economy\.macro\.neutral_rate"):
+        made(**economy, interventions=[{"tick": 3, "set": {"feed.size": 3}}])
+
+
+def test_a_domain_of_its_own_takes_every_kind_and_only_its_own_settings() -> None:
+    own = {"simulation": {"domain": "junction:junction"}}
+    assert made(**own, interventions=[{"tick": 3, "shock": {"inflation": 1.0}}]).interventions
+    assert made(**own, interventions=[{"tick": 3, "set": {"domain.green": 3}}]).interventions
+    with pytest.raises(SettingError, match=r"set\.feed\.size: expected a setting of the run's own domain"):
+        made(**own, interventions=[{"tick": 3, "set": {"feed.size": 3}}])
+
+
+def test_a_later_source_replaces_the_whole_list() -> None:
+    override = "interventions=[{tick: 3, silence: [1]}]"
+    assert len(load_config(STUDY, overrides=[override]).interventions) == 1
+    assert refusal(STUDY, None, "interventions=[{tick: 3}]").startswith(f"--set: interventions[0]: {ONE}")
+    assert refusal(None, {"PRISM_INTERVENTIONS": "3"}).startswith("PRISM_INTERVENTIONS: interventions: expected a list")
+
+
+@pytest.mark.parametrize("text", ["- {tick: 30, silence: [1]}\n", "interventions:\n- {tick: 30, silence: [1]}\n"])
+def test_a_file_of_further_interventions_is_a_list_or_has_one(text: str) -> None:
+    config = load_config(STUDY)
+    more = load_interventions(config, text, "more.yaml", 30).interventions
+    assert more == (*config.interventions, InterventionConfig(tick=30, silence=(1,)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "more.yaml: expected a list, or a mapping with the key interventions alone, got nothing"),
+        ("3", "more.yaml:1: expected a list, or a mapping with the key interventions alone, got 3"),
+        (
+            "feed: {size: 3}",
+            "more.yaml:1: expected a list, or a mapping with the key interventions alone, got the keys",
+        ),
+        ("- {tick: 29, silence: [1]}", "more.yaml:1: interventions[0].tick: expected tick 30 or later"),
+        ("- {round: 2, silence: [1]}", "more.yaml:1: interventions[0].round: expected tick 30 or later"),
+        ("\n- {tick: 30, silence: [-1]}", "more.yaml:2: interventions[0].silence[0]: expected int"),
+        ("- {tick: 999, silence: [1]}", "more.yaml:1: interventions[0].tick: expected an intervention before the end"),
+        ("- {tick: 30, shock: {inflation: 1}}", "more.yaml:1: interventions[0].shock: the social domain has no shock"),
+        ("- [", "more.yaml:1: not valid YAML"),
+    ],
+)
+def test_a_file_that_is_no_list_of_later_interventions_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_interventions(load_config(STUDY), text, "more.yaml", 30)
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,125 @@
+"""The effect of each kind of intervention on an economy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from actors.runtime.simulation import Simulation
+from prism.columns import Columns
+from prism.config import Config, InterventionConfig
+from prism.config.interventions import INDICATORS, shocked
+from prism.economy.domain import EconomyDomain
+from prism.economy.initial import initial_state
+from prism.economy.world import EconomyWorld
+from prism.errors import ConfigError
+
+
+def made(**settings: Any) -> Config:
+    """Return a configuration of settings as a file gives them."""
+    return Config(**settings)
+
+
+ECONOMY = made(
+    simulation={"domain": "economy", "rounds": 3, "ticks_per_round": 4, "seed": 3}, oracle={"lookahead_ticks": 0}
+)
+
+
+def config_with(*interventions: dict[str, Any]) -> Config:
+    return replace(ECONOMY, interventions=list(interventions))
+
+
+def domain_of(config: Config) -> EconomyDomain:
+    return EconomyDomain(config, initial_state(config.economy.initial))
+
+
+async def ran(*interventions: dict[str, Any]) -> EconomyWorld:
+    config = config_with(*interventions)
+    domain = domain_of(config)
+    await Simulation(config, domain, domain.oracle()).run()
+    return domain.world
+
+
+def test_a_shock_adds_points_and_to_the_value_percent() -> None:
+    world = domain_of(ECONOMY).world
+    before = world.state.global_state
+    world.intervene(0, InterventionConfig(tick=0, shock={"inflation": 2.0, "total_economic_value": -10.0}))
+    after = world.state.global_state
+    assert after.inflation == before.inflation + 2.0
+    assert after.total_economic_value == pytest.approx(before.total_economic_value * 0.9)
+    assert (after.interest_rate, after.gdp_growth) == (before.interest_rate, before.gdp_growth)
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("interest_rate", -10.0, 100.0),
+        ("inflation", -50.0, 100.0),
+        ("gdp_growth", -50.0, 50.0),
+        ("unemployment", 0.0, 100.0),
+    ],
+)
+def test_a_shock_stays_within_the_range_of_its_indicator(name: str, low: float, high: float) -> None:
+    assert name in INDICATORS
+    assert shocked(name, 3.0, -1000.0) == low
+    assert shocked(name, 3.0, 1000.0) == high
+    assert shocked(name, 3.0, 1.5) == 4.5
+
+
+def test_the_value_of_an_economy_does_not_fall_below_0() -> None:
+    assert shocked("total_economic_value", 50.0, -200.0) == 0.0
+    assert shocked("total_economic_value", 50.0, 100.0) == 100.0
+
+
+async def test_a_shock_moves_the_policy_of_the_quarters_after_it() -> None:
+    calm, shaken = await ran(), await ran({"tick": 8, "shock": {"inflation": 6.0}})
+    assert shaken.state.global_state.interest_rate > calm.state.global_state.interest_rate
+    assert (await ran({"tick": 8, "shock": {"inflation": 0.0}})).state.global_state == calm.state.global_state
+
+
+async def test_settings_of_the_economy_change_from_their_quarter_on() -> None:
+    shock = {"tick": 2, "shock": {"inflation": 6.0}}
+    shaken = await ran(shock, {"tick": 2, "set": {"economy.macro.anchoring": 0.0}})
+    cushioned = await ran(shock, {"tick": 2, "set": {"economy.macro.anchoring": 1.0}})
+    assert cushioned.state.global_state.inflation < shaken.state.global_state.inflation
+
+
+async def test_a_silenced_nation_takes_no_part_until_its_silence_ends() -> None:
+    whole = await ran()
+    for_ever = await ran({"tick": 0, "silence": ["Dravia", 0]})
+    for_a_year = await ran({"round": 2, "silence": [3], "until_round": 3})
+    assert whole.counts["proposed"] == 5 * 12
+    assert for_ever.counts["proposed"] == 3 * 12
+    assert for_a_year.counts["proposed"] == 5 * 12 - 4
+    assert for_ever.counts["rejected"] == for_a_year.counts["rejected"] == whole.counts["rejected"]
+
+
+async def test_an_economy_in_which_all_are_silent_goes_on() -> None:
+    world = await ran({"tick": 0, "silence": [0, 1, 2, 3, 4]})
+    assert (world.state.turn, world.counts["proposed"]) == (12, 0)
+
+
+async def test_a_checkpoint_has_what_interventions_have_changed() -> None:
+    world = await ran({"tick": 1, "set": {"economy.macro.anchor": 5.0}}, {"round": 2, "silence": [1]})
+    copy = domain_of(ECONOMY).world
+    columns = Columns(world.columns())
+    copy.restore(columns)
+    assert columns.unread == []
+    assert [*copy.columns()] == [*world.columns()]
+    assert copy.config.economy.macro.anchor == 5.0
+    assert copy.silenced == {1: None}
+
+
+@pytest.mark.parametrize(
+    ("nation", "message"),
+    [
+        (5, "expected the number of one of 5 nations, 0 to 4, got 5"),
+        ("Atlantis", "expected one of the nations Arvendia, Borland, Castellon, Dravia, Estmark, got 'Atlantis'"),
+    ],
+)
+def test_an_intervention_on_no_nation_is_refused(nation: int | str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        domain_of(config_with({"tick": 3, "silence": [nation]}))
+    assert str(caught.value) == f"configuration: interventions[0].silence[0]: {message}"

@@ -1,0 +1,217 @@
+"""The effect of each kind of intervention on people and their feeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from prism.columns import Columns
+from prism.config import Config
+from prism.errors import ConfigError
+from prism.social.domain import SocialDomain
+from prism.social.graph import FollowGraph
+from prism.social.population import build_population
+from prism.social.ties import ChangedTies
+from prism.social.world import SocialWorld
+from tests.social.driver import SMALL, Run
+
+
+def config_with(*interventions: dict[str, Any]) -> Config:
+    return replace(SMALL, interventions=list(interventions))
+
+
+def world_of(config: Config = SMALL) -> SocialWorld:
+    return SocialDomain(config, build_population(config.population, config.simulation.seed)).world
+
+
+def done(world: SocialWorld, tick: int, *interventions: dict[str, Any]) -> SocialWorld:
+    for each in config_with(*interventions).interventions:
+        world.intervene(tick, each)
+    return world
+
+
+def copied(world: SocialWorld) -> SocialWorld:
+    """A new world that a checkpoint of this one gives."""
+    copy = world_of()
+    columns = Columns(world.columns())
+    copy.restore(columns)
+    assert columns.unread == []
+    return copy
+
+
+async def advanced(run: Run, ticks: int, interventions: Sequence[dict[str, Any]] = ()) -> Run:
+    """A run after more ticks, with these interventions at the beginning of the first of them."""
+    done(run.world, run.tick, *interventions)
+    return await run.advance(ticks)
+
+
+POST = {"author": 7, "text": "Breaking: a bridge", "topics": ["food", "travel"], "quality": 0.9}
+
+
+def test_a_post_from_outside_is_an_original_with_the_given_words() -> None:
+    world = done(world_of(), 3, {"tick": 3, "publish": POST})
+    (post,) = world.network.posts.values()
+    assert (post.author, post.text, post.topics, post.created) == (7, "Breaking: a bridge", ("food", "travel"), 3)
+    assert world.network.counts["posts"] == 1
+    for follower in world.population.graph.followers(7).tolist():
+        assert post.id in world.network.feed_for(follower, 4)
+
+
+def test_quality_is_the_least_appeal_of_the_whole_cascade() -> None:
+    plain = done(world_of(), 3, {"tick": 3, "publish": {**POST, "quality": 0.0}}).network
+    good = done(world_of(), 3, {"tick": 3, "publish": {**POST, "quality": 0.5}}).network
+    good.reshare(8, 0, 4)
+    for agent in range(SMALL.population.size):
+        drawn, now, reshared = (
+            network.view(agent, post_id, 5, 0.0) for network, post_id in ((plain, 0), (good, 0), (good, 1))
+        )
+        assert drawn is not None
+        assert now is not None
+        assert reshared is not None
+        assert now.appeal == reshared.appeal == max(0.5, drawn.appeal)
+    assert any(view.appeal > 0.5 for agent in range(60) if (view := good.view(agent, 0, 5, 0.0)) is not None)
+
+
+def test_the_quality_of_a_forgotten_post_is_forgotten() -> None:
+    world = done(world_of(), 3, {"tick": 3, "publish": POST})
+    world.network.retire(10_000)
+    assert not any(column.name.startswith("qualities") for column in world.columns())
+
+
+def test_an_author_can_be_given_by_name() -> None:
+    world = world_of()
+    name = world.population.name(7)
+    done(world, 3, {"tick": 3, "publish": {**POST, "author": name}})
+    assert world.network.posts[0].author == 7
+
+
+def test_settings_change_from_then_on() -> None:
+    world = world_of()
+    done(world, 3, {"tick": 3, "set": {"feed.algorithm": "chronological", "feed.size": 2, "feed.attention": 0.5}})
+    done(world, 3, {"tick": 3, "set": {"population.posts_per_session": 0.0}})
+    assert (world.network.feed.algorithm, world.network.feed.size) == ("chronological", 2)
+    assert (world.config.feed.attention, world.config.population.posts_per_session) == (0.5, 0.0)
+    assert SMALL.feed.size != 2
+
+
+async def test_nobody_writes_originals_once_their_probability_is_0() -> None:
+    run = await Run().advance(2 * SMALL.simulation.ticks_per_round)
+    before = run.world.network.counts["posts"]
+    await advanced(run, 3 * SMALL.simulation.ticks_per_round, [{"tick": 3, "set": {"population.posts_per_session": 0}}])
+    assert before > 0
+    assert run.world.network.counts["posts"] == before
+
+
+def test_a_new_follower_gets_later_posts_and_sees_that_it_follows() -> None:
+    world = world_of()
+    stranger = next(agent for agent in range(60) if agent != 7 and not world.population.graph.follows(agent, 7))
+    done(world, 3, {"tick": 3, "publish": POST})
+    done(world, 4, {"tick": 4, "follow": [[stranger, 7]]}, {"tick": 4, "publish": POST})
+    view = world.network.view(stranger, 1, 5, 0.0)
+    assert view is not None
+    assert view.followed
+    assert world.network._timelines[stranger] == [1]
+    done(world, 5, {"tick": 5, "unfollow": [[stranger, 7]]}, {"tick": 5, "publish": POST})
+    view = world.network.view(stranger, 2, 6, 0.0)
+    assert view is not None
+    assert not view.followed
+    assert world.network._timelines[stranger] == [1]
+
+
+def test_changed_ties_read_as_a_graph_that_was_built_so() -> None:
+    graph = FollowGraph(5, [0, 1, 2, 3], [4, 4, 4, 0])
+    ties = ChangedTies(graph)
+    ties.change(1, 4, follows=False)
+    ties.change(3, 4, follows=True)
+    ties.change(2, 4, follows=True)  # it was there
+    ties.change(0, 1, follows=False)  # it was not
+    built = FollowGraph(5, [0, 2, 3, 3], [4, 4, 4, 0])
+    for person in range(5):
+        assert ties.followers(person).tolist() == built.followers(person).tolist()
+        assert [ties.follows(other, person) for other in range(5)] == [
+            built.follows(other, person) for other in range(5)
+        ]
+    ties.change(1, 4, follows=True)
+    assert ties.followers(4).tolist() == [0, 1, 2, 3]
+    assert graph.followers(4).tolist() == [0, 1, 2]
+
+
+async def test_silenced_people_get_no_trigger_and_publish_nothing() -> None:
+    run = await Run().advance(30)
+    start = len(run.triggers)
+    everybody = [*range(0, 60, 2)]
+    await advanced(run, 60, [{"tick": 30, "silence": everybody}])
+    later = [trigger for happening in run.triggers[start:] for trigger in happening]
+    assert later
+    assert not [trigger for trigger in later if trigger.agent % 2 == 0]
+    asked = {(question.agent, question.tick) for question in run.questions}
+    late = {update.agent for update in run.updates if update.tick >= 30 and update.agent % 2 == 0}
+    assert late <= {agent for agent, tick in asked if tick < 30}  # only those that waited for a decision
+    posts = run.world.network.posts.values()
+    assert not [post for post in posts if post.created >= 30 and post.author % 2 == 0]
+
+
+async def test_people_come_back_in_the_round_in_which_their_silence_ends() -> None:
+    length = SMALL.simulation.ticks_per_round
+    run = await Run().advance(length + 9)
+    await advanced(run, 5 * length, [{"tick": length + 9, "silence": [*range(60)], "until_round": 4}])
+    by_tick = {happening[0].tick: happening for happening in run.triggers if happening}
+    quiet = [tick for tick in by_tick if length + 9 <= tick < 3 * length]
+    assert quiet == [3 * length - 1]  # the sessions that were interrupted end
+    assert {trigger.name for trigger in by_tick[3 * length - 1]} == {"round_ends"}
+    assert len({trigger.agent for tick, all_ in by_tick.items() if tick >= 3 * length for trigger in all_}) > 40
+    assert run.world.silenced == {}
+
+
+KINDS: list[dict[str, Any]] = [
+    {"tick": 40, "publish": POST},
+    {"tick": 40, "set": {"feed.algorithm": "hot", "feed.memory": 3, "population.posts_per_session": 1.0}},
+    {"tick": 40, "follow": [[1, 2], [3, 4], [5, 6]]},
+    {"tick": 40, "unfollow": [[1, 2]]},
+    {"tick": 40, "silence": [1, 2, 3]},
+    {"tick": 40, "silence": [11, 12, 13], "until_round": 3},
+]
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 9, 30, 60])
+async def test_a_checkpoint_after_interventions_gives_the_same_world(ticks: int) -> None:
+    run = await advanced(await Run().advance(40), ticks, KINDS)
+    there = copied(run.world)
+    assert [*there.columns()] == [*run.world.columns()]
+    assert there.config == run.world.config
+    assert there.silenced == run.world.silenced
+    for agent in range(60):
+        assert there.network.feed_for(agent, run.tick) == run.world.network.feed_for(agent, run.tick)
+        assert there.network._ties.followers(agent).tolist() == run.world.network._ties.followers(agent).tolist()
+
+
+async def test_a_world_without_interventions_has_the_columns_that_it_always_had() -> None:
+    run = await Run().advance(30)
+    names = {column.name for column in run.world.columns()}
+    assert names.isdisjoint({"interventions", "silenced", "silenced.key", "qualities", "qualities.key"})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tick": 3, "silence": [1, 60]}, "silence[1]: expected the number of one of 60 people, 0 to 59, got 60"),
+        ({"tick": 3, "publish": {**POST, "author": 99}}, "publish.author: expected the number of one of 60 people"),
+        ({"tick": 3, "publish": {**POST, "author": "Zz"}}, "publish.author: expected the name of one person, got 'Zz'"),
+        ({"tick": 3, "follow": [[1, 2], [3, 60]]}, "follow[1][1]: expected the number of one of 60 people"),
+    ],
+)
+def test_an_intervention_on_nobody_is_refused_when_the_people_are_made(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        world_of(config_with({"tick": 1, "silence": [1]}, given))
+    assert str(caught.value).startswith(f"configuration: interventions[1].{message}")
+
+
+def test_a_name_of_several_people_is_refused() -> None:
+    population = build_population(SMALL.population, 1)
+    first = population.personas[0]
+    twins = replace(population, personas=(first, first, *population.personas[2:]))
+    with pytest.raises(LookupError, match="the name of 2 people, such as 0 and 1"):
+        twins.number(first.name)
