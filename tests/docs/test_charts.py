@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from prism.social.chart import social_behaviour
+from prism.social.chart import SOCIAL_CHART, social_behaviour
 from prism.social.vocabulary import DELAYS, social_vocabulary
 from prism.statechart import chart_file, read_chart
 from tests.docs.pages import blocks
@@ -47,3 +47,11 @@ def test_the_tables_name_everything_and_nothing_else(heading: str, words: set[st
 
 def test_the_keys_of_a_state_and_the_delays_are_named() -> None:
     assert set(chart_file.STATE_KEYS) | set(DELAYS) <= named("Keys of a state")
+
+
+def test_the_picture_of_the_default_chart_has_its_states_and_triggers() -> None:
+    picture = (ROOT / "docs" / "images" / "chart.svg").read_text(encoding="utf-8")
+    for row in SOCIAL_CHART.transitions:
+        assert row.target is not None
+        assert f">{row.source}<" in picture
+        assert row.trigger in picture
