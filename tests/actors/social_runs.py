@@ -16,7 +16,7 @@ from prism.statechart import Oracle
 from tests.schedules import run_scheduled
 
 SMALL = Config(
-    simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=14),
+    simulation=SimulationConfig(seed=11, rounds=3, ticks_per_round=12),
     population=PopulationConfig(
         size=32, posts_per_session=0.5, ambiguity=0.5, activity=ActivityConfig(mean=0.9, sigma=0.2)
     ),
