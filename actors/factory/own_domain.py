@@ -12,11 +12,11 @@ from actors.core.messages import Codec
 from actors.factory.domain_code import DomainCode, domain_error, find_domain_code, raised
 from prism.checked import field_types
 from prism.config import Config, Section, SimulationConfig
-from prism.config.domain_settings import NoSettings, settings_from
+from prism.config.domain_settings import DOMAIN, NoSettings, settings_from
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.section import is_section, sections_of
 from prism.domain import Domain, InputFiles, World
-from prism.errors import ConfigError, PrismError
+from prism.errors import ConfigError, PrismError, SettingError
 from prism.expectations import expectation, found
 from prism.statechart import Oracle, Statechart
 
@@ -75,10 +75,30 @@ def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Doma
     if problem is not None:
         raise domain_error(f"{reference} returned {_named(domain)}, which is no domain: {problem}")
     built: Domain = domain
-    if config.interventions and _missing(built.world, ("intervene",), World) is not None:
-        problem = f"the world of {reference}, {_named(built.world)}, takes none: it has no method intervene"
-        raise ConfigError("configuration", problem, key=INTERVENTIONS)
+    _check_interventions(own, config, built)
     return built
+
+
+def _check_interventions(own: OwnDomain, config: Config, domain: Domain) -> None:
+    """Refuse interventions that a domain does not take, and settings in them that it does not have.
+
+    Raises:
+        ConfigError: there are some.
+    """
+    if config.interventions and _missing(domain.world, ("intervene",), World) is not None:
+        problem = f"the world of {own.code.reference}, {_named(domain.world)}, takes none: it has no method intervene"
+        raise ConfigError("configuration", problem, key=INTERVENTIONS)
+    sections = sections_of(own.settings)
+    for index, each in enumerate(config.interventions):
+        for path, value in (each.set or {}).items():
+            section, _, name = path.removeprefix(f"{DOMAIN}.").rpartition(".")
+            key = f"{INTERVENTIONS}[{index}].set.{path}"
+            if section not in sections or name not in field_types(sections[section]):
+                raise ConfigError("configuration", "is no setting of the domain", key=key)
+            try:
+                sections[section].taken(name, value)
+            except SettingError as error:
+                raise ConfigError("configuration", error.problem, key=key) from None
 
 
 def _arguments_of(code: DomainCode) -> tuple[str, ...]:

@@ -175,6 +175,21 @@ def with_oracle(**settings: Any) -> Config:
 
 
 EMBEDDED, LIVE = Scene(is_live=False), Scene(is_live=True)
+INTERVENED = Scene(
+    is_live=True,
+    config=msgspec.structs.replace(
+        CONFIG,
+        interventions=[
+            {"tick": 2, "publish": {"author": 1, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
+            {"tick": 4, "set": {"feed.algorithm": "chronological", "population.posts_per_session": 0.9}},
+            {"tick": 6, "follow": [[3, 4], [5, 4]]},
+            {"tick": 7, "unfollow": [[3, 4]]},  # at a checkpoint
+            {"tick": 9, "silence": [6, 7], "until_round": 3},
+            {"tick": 13, "silence": [8]},
+        ],
+    ),
+)
+"""The live scene with interventions before, at and between its checkpoints."""
 REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
-from tests.crash.scenes import EMBEDDED, LIVE, REAL_TIME, Scene, with_oracle
+from tests.crash.scenes import EMBEDDED, INTERVENED, LIVE, REAL_TIME, Scene, with_oracle
 from tests.crash.trial import CrashTrial, Fault, Trial, names_of, records, trials
 from tests.tiers import Size
 
@@ -37,6 +37,11 @@ def test_the_scenes_are_worth_a_crash() -> None:
             operation for operation, _ in disk.operations
         } == {"truncate"}
     assert len(names_of(records(LIVE.whole.visible(ANSWERS)))) >= 10
+
+
+def test_a_run_with_interventions_stands_two_crashes_anywhere(size: Size) -> None:
+    assert b"Breaking: a bridge" in INTERVENED.whole.visible(JOURNAL)
+    assert crashes_each(INTERVENED, trials(INTERVENED, size(200, everyday=40), faults=2)) >= 1.7
 
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:

@@ -10,10 +10,12 @@ import pytest
 
 from actors import build_domain, read_config
 from actors.factory.domains import settled
+from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.errors import ConfigError
-from tests.domains import TrafficDomain
+from tests.domains import Crossing, TrafficDomain
 from tests.own_domains import CROSSING, Study, path_restored, write_study
+from tests.schedules import run_scheduled
 
 HEAD = "from tests.domains import TrafficDomain, Crossing\n"
 HALF = f"""\
@@ -110,6 +112,73 @@ def test_a_class_may_be_the_function_and_needs_no_settings(tmp_path: Path) -> No
     study = write_study(tmp_path, "from tests.domains import TrafficDomain as build\nbuild.__init__.__defaults__\n")
     assert "takes an argument" not in str(build_domain(read_config(study.config, environment={})).domain)
     assert refusal(study, "domain.lights=3").startswith("--set: domain.lights: unknown key; domain has: ")
+
+
+BANS = f"""\
+{CROSSING}
+from tests.domains import Crossing
+
+
+class Banned(Crossing):
+    banned = ()
+
+    def intervene(self, tick, intervention):
+        self.banned = intervention.silence or self.banned
+
+    def triggers(self, tick):
+        return [trigger for trigger in super().triggers(tick) if trigger.agent not in self.banned]
+
+
+def with_bans(settings: Settings) -> TrafficDomain:
+    made = TrafficDomain(settings.lights)
+    made.world = Banned(settings.lights)
+    return made
+"""
+
+
+def test_a_world_of_ones_own_takes_part_in_interventions(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "study", BANS)
+    study.write_config("interventions: [{tick: 7, silence: [1]}]\n", f"{study.module}:with_bans")
+    config = read_config(study.config, environment={})
+    simulation = Simulation(config, build_domain(config).domain)
+    run_scheduled(0, simulation.run)
+    world = simulation.domain.world
+    assert isinstance(world, Crossing)
+    assert {update.agent for update in world.updates if update.tick >= 7} == {0, 2}
+    assert {update.agent for update in world.updates if update.tick < 7} == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "line"),
+    [
+        (
+            "build",
+            "{tick: 7, silence: [1]}",
+            "configuration: interventions: the world of crossing:build, a Crossing, takes none: it has no method",
+        ),
+        (
+            "with_bans",
+            "{tick: 7, set: {domain.light: 3}}",
+            "configuration: interventions[0].set.domain.light: is no setting of the domain",
+        ),
+        (
+            "with_bans",
+            "{tick: 7, set: {domain.lights: 0}}",
+            "configuration: interventions[0].set.domain.lights: expected int >= 1, got 0",
+        ),
+        (
+            "with_bans",
+            "{tick: 30, silence: [1]}",
+            "study/study.yaml:2: interventions[0].tick: expected an intervention before the end of the run, at tick 30",
+        ),
+    ],
+)
+def test_interventions_that_a_domain_of_ones_own_does_not_take_are_refused(
+    function: str, given: str, line: str, tmp_path: Path
+) -> None:
+    study = write_study(tmp_path / "study", BANS)
+    study.write_config(f"interventions: [{given}]\n", f"{study.module}:{function}")
+    assert refusal(study).startswith(line)
 
 
 def test_an_input_file_that_a_domain_reads_is_hashed(tmp_path: Path) -> None:

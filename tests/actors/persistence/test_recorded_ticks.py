@@ -10,7 +10,7 @@ from actors.core.frames import RunningDigest, tick_payload
 from actors.core.messages import LATE
 from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.recorded_ticks import RecordedTicks, difference
-from prism.agents import Source, Update
+from prism.agents import Intervened, Source, Update
 from tests.actors.persistence.files import empty_run, history_of, question, run_of, update
 
 encode = msgspec.msgpack.encode
@@ -18,6 +18,10 @@ encode = msgspec.msgpack.encode
 
 def payload(*answers: bytes) -> bytes:
     return tick_payload(4, answers)
+
+
+def intervened(number: int, agent: int) -> Intervened:
+    return Intervened(4, number, "silence", {"silence": [agent]})
 
 
 def test_a_run_without_ticks_has_no_history() -> None:
@@ -99,6 +103,17 @@ def test_what_comes_out_otherwise_is_refused_with_tick_agent_and_field() -> None
             [encode([2, 4, 1, "clock", "red", "green", "rule", [math.nan, 1.0]])],
             "agent 1: effect is [nan, 1] in the journal and [nan, 1.0] in the new run",
         ),
+        (
+            [encode(intervened(0, 3)), update(4, 1)],
+            [encode(intervened(0, 5)), update(4, 1)],
+            "the journal has intervention 0: {'silence': [3]}, the new run intervention 0: {'silence': [5]}",
+        ),
+        (
+            [encode(intervened(0, 3)), update(4, 1)],
+            [update(4, 1)],
+            "the journal has intervention 0: {'silence': [3]}, the new run agent 1 with Update to 'clock'",
+        ),
+        ([encode(intervened(2, 3))], [], "intervention 2 is only in the journal"),
         ([encode([2, 4, 1])], [b"\x93\x02\x04\xcc\x01"], "the values are the same, and encoded otherwise"),
     ],
 )
