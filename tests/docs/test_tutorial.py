@@ -14,6 +14,7 @@ from tests.docs.pages import Block, blocks
 from tests.paths import ROOT
 
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
+BEHAVIOUR = ROOT / "docs" / "tutorial-behaviour.md"
 
 Shell = Callable[[str], str]
 """Runs commands in the directory of a study, and returns what they print."""
@@ -89,6 +90,15 @@ def test_the_tutorial_prints_what_it_says(study: Path, shell: Shell) -> None:
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.timeout(600)
+def test_the_tutorial_of_a_behaviour_prints_what_it_says(study: Path, shell: Shell) -> None:
+    assert follow(blocks(BEHAVIOUR), study, shell)[1] == 6
+    assert (study / "chart.svg").read_text().startswith("<svg")
+    assert "doomscrolling" in (study / "run.svg").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.timeout(600)
 def test_the_readme_prints_what_it_says(study: Path, shell: Shell) -> None:
     _, excerpt, *page = [block for block in blocks(README) if block.info in {"sh", "text"}]
     everything, compared = follow(page, study, shell)
@@ -103,6 +113,8 @@ def test_a_line_that_is_not_printed_is_noticed() -> None:
     assert missing("d\n...\na\n", printed) == ["a"]
 
 
-def test_every_block_of_the_tutorial_is_a_file_a_command_or_output() -> None:
-    kinds = {(block.info.split()[0], len(block.info.split())) for block in blocks(TUTORIAL)}
-    assert kinds == {("sh", 1), ("text", 1), ("yaml", 2), ("python", 2)}
+@pytest.mark.parametrize("page", [TUTORIAL, BEHAVIOUR])
+def test_every_block_of_a_tutorial_is_a_file_a_command_or_output(page: Path) -> None:
+    kinds = {(block.info.split()[0], len(block.info.split())) for block in blocks(page)}
+    assert kinds <= {("sh", 1), ("text", 1), ("yaml", 2), ("python", 2)}
+    assert kinds >= {("sh", 1), ("text", 1), ("yaml", 2)}

@@ -127,8 +127,8 @@ def test_a_real_run_is_viewed_whole() -> None:
     run_scheduled(0, watched.simulation.run)
     text = shown(Interval(Scrape.parse(before, 0.0), Scrape.parse(watched.text(), 1.0)))
     assert text.startswith("run small-001: social, choice, seed 11\nstarting for "), "no process tells a phase"
-    assert "  tick 42 of 42 (100%), round 3\n" in text
-    assert "  42.0, " in text
+    assert "  tick 36 of 36 (100%), round 3\n" in text
+    assert "  36.0, " in text
     assert "breaker closed" in text
 
 
