@@ -138,14 +138,16 @@ class StatefulAgent(Generic[S]):
         elif type(tick) is not int or tick < 0:
             tick = whole("tick", tick)
         if self._max_history_depth and state is not before:
-            context = self.remembered(context)
-            self._remember(_copied(StateTransition(before, state, trigger, self.clock.at(tick), context)))
+            self._remember(StateTransition(before, state, trigger, self.clock.at(tick), self.remembered(context)))
         self._state = state
         self._tick = self._entered = tick
 
     def remembered(self, context: Any) -> dict[str, Any] | None:
-        """Return the part of a trigger's context that the history keeps: a dictionary, unless a subclass differs."""
-        return context if isinstance(context, dict) else None
+        """Return the part of a trigger's context that the history keeps: a copy of a dictionary, else None.
+
+        A subclass that keeps something else returns a dictionary that nobody changes later.
+        """
+        return _copy_of(context, {}) if isinstance(context, dict) else None
 
     def answered(self, trigger: str, content: str) -> None:
         """Take in the content of the oracle's answer, as JSON text, right before the chosen row is run."""
