@@ -17,12 +17,28 @@ from prism.social.intentions import DEFAULT_INTENTIONS, Intentions
 from prism.social.persona import Persona
 from prism.social.post import PostView
 from prism.statechart import AgentState
+from prism.statechart.writing import Written
 
 RELEVANCE_WEIGHTS: Final = {"topic_match": 0.2, "followed": 0.05, "popularity": 0.15, "appeal": 0.6}
 """The weight of each part of a view in its relevance; they add up to 1. Uncalibrated."""
 
 _TOPIC, _FOLLOWED, _POPULARITY, _APPEAL = RELEVANCE_WEIGHTS.values()
+NOTHING_WRITTEN: Final = Written()
 ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
+
+
+class Draft(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The action that a person is about to take, with the text that a model wrote for it.
+
+    Args:
+        action: like, reply, reshare or post; empty if the state says it.
+        text: the text, on one line.
+        reason: why, in the model's words; empty if it does not say.
+    """
+
+    action: str
+    text: str
+    reason: str = ""
 
 
 class SocialAgent(StatefulAgent[AgentState]):
@@ -43,7 +59,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         ValueError: a threshold or count is not a number, or is out of its range.
     """
 
-    __slots__ = ("_timeout_threshold", "intentions", "pending_action", "persona", "seed", "told")
+    __slots__ = ("_timeout_threshold", "_written", "intentions", "pending_action", "persona", "seed", "told")
 
     states: ClassVar[type[AgentState]] = AgentState
 
@@ -81,6 +97,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         self.pending_action = pending_action
         self.seed = whole("seed", seed, least=None)
         self.told = told
+        self._written = NOTHING_WRITTEN
         self.intentions = intentions
 
     @property
@@ -180,6 +197,19 @@ class SocialAgent(StatefulAgent[AgentState]):
     def effect(self) -> str | None:
         """Return the action that the person is about to take; None before the first intention."""
         return self.pending_action
+
+    def answered(self, trigger: str, content: str) -> None:  # noqa: ARG002  # the interface's
+        """Take the text that the model wrote with its choice.
+
+        Raises:
+            msgspec.ValidationError: the content is no text and reason.
+        """
+        self._written = msgspec.json.decode(content, type=Written)
+
+    def with_answer(self, effect: str | None) -> str | Draft | None:
+        """Return the effect with the text that the model wrote; as it is where there is none."""
+        written, self._written = self._written, NOTHING_WRITTEN
+        return Draft(effect or "", written.text, written.reason) if written.text else effect
 
 
 def _with_threshold(persona: Persona, threshold: float) -> Persona:

@@ -156,6 +156,10 @@ class StatefulAgent(Generic[S]):
         """Return the effect of the action just run beyond the state, for the world to carry out; None for nothing."""
         return None
 
+    def with_answer(self, effect: Any) -> Any:
+        """Return the effect of a row that an answer with content has chosen; a subclass may add the content."""
+        return effect
+
     def to_json(self) -> dict[str, Any]:
         """Return the agent as JSON values, for debugging."""
         return {

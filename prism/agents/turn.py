@@ -155,6 +155,9 @@ def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any]
     row = choice.option(decision.state) if isinstance(choice, Choice) else None
     if row is None or not chart.commit(agent, row, trigger.tick, trigger.context):
         return Update(trigger.tick, trigger.agent, trigger.name, before, before, Source.NO_ROW, None, "stale")
+    effect = None if row.action is None else agent.effect()
+    if decision.content:
+        effect = agent.with_answer(effect)
     return Update(
         trigger.tick,
         trigger.agent,
@@ -162,6 +165,6 @@ def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any]
         before,
         agent.state,
         decision.source,
-        None if row.action is None else agent.effect(),
+        effect,
         decision.reason,
     )

@@ -45,7 +45,17 @@ TAKEN_NAMES: Final = frozenset(
         *("engagement_threshold", "low_threshold", "high_threshold", "timeout_threshold", "pending_action"),
         *("agent", "agent_id", "seed", "state", "states", "tick", "ticks", "ticks_in_state", "entered", "clock"),
         *("state_history", "max_history_depth", "open_triggers", "fields", "field"),
-        *("relevance", "should_engage", "intend", "remembered", "effect", "enter", "answered", "to_json"),
+        *(
+            "relevance",
+            "should_engage",
+            "intend",
+            "remembered",
+            "effect",
+            "enter",
+            "answered",
+            "with_answer",
+            "to_json",
+        ),
         *("running", "run", "start", "stop"),
         *("view", "post", "feed", "context", "event", "trigger", "round", "world", "rng"),
     }

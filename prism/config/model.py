@@ -439,6 +439,13 @@ class LLMConfig(Section, frozen=True, kw_only=True):
             "`probabilities` only so, `json` never so"
         ),
     ] = "auto"
+    writes: Annotated[
+        bool,
+        Meta(
+            description="let the model write the replies and comments that it chooses, with a reason; such a choice is "
+            "asked for as JSON, whatever llm.method says"
+        ),
+    ] = False
     systemone: Annotated[
         Literal["auto", "off"],
         Meta(description="auto: ask ollama's `/v1/systemone` for probabilities where it is; off: never"),

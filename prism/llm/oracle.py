@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
 import anyio
+import msgspec
+from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
@@ -40,6 +43,10 @@ from prism.statechart.oracle import (
     parse_oracle_response,
 )
 from prism.statechart.states import AgentState, S
+from prism.statechart.writing import parse_written, writing_form, writing_schema
+
+WRITING_TOKENS = 256
+"""The most tokens of an answer with a text, unless `llm.num_predict` allows more."""
 
 _UNREADABLE = frozenset({"invalid_response", "not_an_option"})
 """The reasons of failures that leave an unreadable answer on a tape, under the name of the asker who got it."""
@@ -116,6 +123,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         seed: the run's seed, for draws from probabilities.
         deadline_s: a limit for each call that is shorter than the model's own.
         descriptions: what the model reads of each state; by default, of the social states.
+        writers: the states to which a text belongs, if the model writes texts: `llm.writes`.
     """
 
     def __init__(
@@ -126,8 +134,10 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         *,
         deadline_s: float | None = None,
         descriptions: Mapping[Any, str] | None = None,
+        writers: Collection[Any] = (),
     ) -> None:
         super().__init__(model)
+        self._writers = writers
         if descriptions is not None:
             self._descriptions = descriptions
         self._config = config
@@ -163,16 +173,13 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             OracleResponseError: the answer names no option.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        prompt = self.prompt(agent, current_state, trigger, options, context)
+        writers = [option for option in options if option in self._writers]
         begun_s = perf_counter()
         try:
-            found = await self._model.choose(self._choice(agent, prompt, options))
-            self._draws = isinstance(found, Distribution) and not self._is_certain(found)
-            if isinstance(found, Distribution):
-                return self._drawn(agent, found, options)
-            if isinstance(found, Undecided):
-                self.counters.count("invalid_response", found.latency_s, found.usage)
-            return Answer(await self._named(agent, prompt, options))
+            if writers:
+                prompt = self.prompt(agent, current_state, trigger, options, context, writing_form(writers))
+                return await self._written(agent, prompt, options, writers)
+            return await self._chosen(agent, self.prompt(agent, current_state, trigger, options, context), options)
         except LLMFailureException as error:
             self.counters.count(error.reason, error.latency_s, error.usage)
             raise
@@ -180,6 +187,28 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             # At its deadline, or at the end of the run. The tokens that the server spent on it are not known.
             self.counters.count("cancelled", perf_counter() - begun_s)
             raise
+
+    async def _chosen(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> Answer:
+        """Return an option drawn from probabilities if the model gives sound ones, else the one that it names."""
+        found = await self._model.choose(self._choice(agent, prompt, options))
+        self._draws = isinstance(found, Distribution) and not self._is_certain(found)
+        if isinstance(found, Distribution):
+            return self._drawn(agent, found, options)
+        if isinstance(found, Undecided):
+            self.counters.count("invalid_response", found.latency_s, found.usage)
+        with self._call(agent) as call:
+            return Answer(await self.chosen(call, prompt, options))
+
+    async def _written(
+        self, agent: Asker, prompt: str, options: Sequence[AgentState], writers: Sequence[AgentState]
+    ) -> Answer:
+        """Return the option that the model names, and what it writes."""
+        with self._call(agent, max(self._config.num_predict, WRITING_TOKENS)) as call:
+            said = await call.chat(prompt, schema=writing_schema(options))
+            state, written = read_answer(
+                said, lambda candidate: parse_written(candidate, options, writers), (OracleResponseError,)
+            )
+        return Answer(state, msgspec.json.encode(written).decode())
 
     def parsed(self, text: str, options: Sequence[AgentState]) -> AgentState:
         """Return the option named by the text, or by the last JSON object in it that names one."""
@@ -209,18 +238,26 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         drawn = pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))
         return Answer(options[drawn], method=found.method)
 
-    async def _named(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> AgentState:
-        """Return the option that the model names, and count its answer."""
-        sample = 0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id
-        call = _Call(self._model, self._request_seed(agent), sample, self._deadline_s, _asked_by(agent))
+    @contextmanager
+    def _call(self, agent: Asker, max_tokens: int | None = None) -> Iterator[_Call]:
+        """Provide the client for one question, and count its answer: as unreadable unless the block reads it."""
+        request = ChatRequest(
+            messages=(),
+            seed=self._request_seed(agent),
+            sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
+            max_tokens=max_tokens,
+            deadline_s=self._deadline_s,
+            asked_by=_asked_by(agent),
+            attempt=ATTEMPT.get(),
+        )
+        call = _Call(self._model, request)
         outcome: Outcome = "invalid_response"
         try:
-            chosen = await self.chosen(call, prompt, options)
+            yield call
             outcome = "ok"
         finally:
             if call.said is not None:
                 self.counters.count(outcome, call.said.latency_s, call.said.usage)
-        return chosen
 
     def _request_seed(self, agent: Asker) -> int:
         if self._config.temperature == 0.0:
@@ -233,37 +270,23 @@ class _Call:
 
     Args:
         model: the model that is asked.
-        seed: the seed of the request.
-        sample: makes equal questions different ones; 0 if they are one.
-        deadline_s: a limit for the call that is shorter than the model's own.
-        asked_by: the name of the asker.
+        request: the request, but for its messages and its schema.
     """
 
-    def __init__(self, model: LanguageModel, seed: int, sample: int, deadline_s: float | None, asked_by: str) -> None:
+    def __init__(self, model: LanguageModel, request: ChatRequest) -> None:
         self.said: Completion | None = None
         self._model = model
-        self._seed = seed
-        self._sample = sample
-        self._deadline_s = deadline_s
-        self._asked_by = asked_by
+        self._request = request
 
     async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
         """Return the text of the model's answer."""
         # The text that is the same for all people comes first, as the system message, so that a server reads it once.
         rules, _, situation = prompt.partition(UNTRUSTED)
-        request = ChatRequest(
-            messages=(
-                Message(role="system", content=f"{rules}{UNTRUSTED}"),
-                Message(role="user", content=situation.strip()),
-            ),
-            schema=schema,
-            seed=self._seed,
-            sample=self._sample,
-            deadline_s=self._deadline_s,
-            asked_by=self._asked_by,
-            attempt=ATTEMPT.get(),
+        messages = (
+            Message(role="system", content=f"{rules}{UNTRUSTED}"),
+            Message(role="user", content=situation.strip()),
         )
-        self.said = await self._model.complete(request)
+        self.said = await self._model.complete(replace(self._request, messages=messages, schema=schema))
         return self.said.text
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from prism.agents.social_agent import SocialAgent
+from prism.agents.social_agent import Draft, SocialAgent
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
@@ -20,6 +20,7 @@ from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
 from prism.social.world import SocialWorld
+from prism.social.writers import writing_states
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
 
 HISTORY_DEPTH = 50
@@ -42,7 +43,7 @@ class SocialDomain:
     """
 
     context_type: Any = PostView
-    effect_type: Any = str
+    effect_type: Any = str | Draft
     priority = 1
     checkpoint_every_ticks = 500
 
@@ -88,6 +89,7 @@ class SocialDomain:
                 self.config.llm,
                 self.config.simulation.seed,
                 descriptions=self.behaviour.descriptions,
+                writers=writing_states(self.behaviour) if self.config.llm.writes else (),
             )
         return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed, self.behaviour)
 

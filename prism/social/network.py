@@ -63,16 +63,19 @@ class Network:
         self._qualities: dict[int, float] = {}
         """`{root: the least appeal of its cascade}` of posts from outside that have one."""
 
-    def publish(self, author: int, tick: int) -> Post:
-        """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines."""
+    def publish(self, author: int, tick: int, text: str = "") -> Post:
+        """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines.
+
+        Args:
+            text: what the author wrote; empty for a sentence from a template, here as for replies and reshares.
+        """
         interests = self.population.personas[author].interests
         topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
-        return self._start(self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None))
+        return self._start(self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None, text))
 
     def publish_from_outside(self, author: int, tick: int, given: PublishConfig) -> Post:
         """Return a new original post as an intervention gives it, and add it to the timelines of the followers."""
-        post = self._new(author, tick, PostKind.ORIGINAL, given.topics, None)
-        post.text = given.text
+        post = self._new(author, tick, PostKind.ORIGINAL, given.topics, None, given.text)
         if given.quality:
             self._qualities[post.id] = given.quality
         return self._start(post)
@@ -105,24 +108,24 @@ class Network:
         self.cascades[post.root].liked(tick)
         self.counts["likes"] += 1
 
-    def reply(self, author: int, post_id: int, tick: int) -> None:
+    def reply(self, author: int, post_id: int, tick: int, text: str = "") -> None:
         """Add a reply to the post's cascade and to the timeline of the post's author. A forgotten post gets none."""
         parent = self.posts.get(post_id)
         if parent is None:
             return
-        reply = self._new(author, tick, PostKind.REPLY, parent.topics, parent)
+        reply = self._new(author, tick, PostKind.REPLY, parent.topics, parent, text)
         parent.replies += 1
         self.cascades.grown(reply)
         if parent.author != author:
             self._deliver(parent.author, reply.id)
         self.counts["replies"] += 1
 
-    def reshare(self, author: int, post_id: int, tick: int) -> None:
+    def reshare(self, author: int, post_id: int, tick: int, text: str = "") -> None:
         """Add a reshare to the post's cascade and to the followers' timelines. A forgotten post gets none."""
         parent = self.posts.get(post_id)
         if parent is None:
             return
-        reshare = self._new(author, tick, PostKind.RESHARE, parent.topics, parent)
+        reshare = self._new(author, tick, PostKind.RESHARE, parent.topics, parent, text)
         parent.reshares += 1
         self.cascades.grown(reshare)
         self._push(reshare)
@@ -252,13 +255,15 @@ class Network:
                 return
             yield post
 
-    def _new(self, author: int, tick: int, kind: PostKind, topics: tuple[str, ...], parent: Post | None) -> Post:
+    def _new(  # a post's parts
+        self, author: int, tick: int, kind: PostKind, topics: tuple[str, ...], parent: Post | None, text: str
+    ) -> Post:
         post_id = self._next_id
         self._next_id += 1
         post = Post(
             id=post_id,
             author=author,
-            text=write_post(kind, topics[0] if topics else "this", self.seed, author, tick),
+            text=text or write_post(kind, topics[0] if topics else "this", self.seed, author, tick),
             topics=topics,
             created=tick,
             root=post_id if parent is None else parent.root,

@@ -22,6 +22,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
+from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import Config
@@ -73,6 +74,8 @@ class SocialWorld(World):
         """`{agent: id of the post in view}`."""
         self.pending: dict[int, str] = {}
         """`{agent: the action that it last decided to take}`."""
+        self.drafts: dict[int, str] = {}
+        """`{agent: the text that a model wrote for its next post}`."""
         self.deliberating: dict[int, None] = {}
         self.quarantined: dict[int, None] = {}
         self.silenced: dict[int, int | None] = {}
@@ -98,7 +101,7 @@ class SocialWorld(World):
             due = [agent for agent in due if agent not in self.silenced]
         return [self._trigger(agent, tick) for agent in due]
 
-    def apply(self, update: Update[str]) -> None:
+    def apply(self, update: Update[str | Draft]) -> None:
         """Commit one person's turn, carry out its effect, and plan the person's next trigger."""
         agent, tick = update.agent, update.tick
         self.deliberating.pop(agent, None)
@@ -109,12 +112,14 @@ class SocialWorld(World):
         self.states[agent] = state
         self.entered[agent] = tick
         if update.effect is not None:
-            self.pending[agent] = update.effect
+            self._intend(agent, update.effect)
         effects = self.behaviour.effects.get(update.trigger)
         if agent in self.silenced:  # it was waiting for a decision, and nothing comes of that
             effects = None
         if effects is not None and (effect := effects.get((update.from_state, update.to_state))) is not None:
             self._carry_out(agent, effect, tick)
+        if state in self.behaviour.roles:
+            self.drafts.pop(agent, None)  # whatever was written is posted, or it never will be
         if before in self._offline and state not in self._offline and not self._is_fresh(agent, tick):
             self.session_round[agent] = (tick + 1) // self.ticks_per_round
             self.sessions.pop(agent, None)
@@ -158,6 +163,8 @@ class SocialWorld(World):
         yield from pack_lists("sessions", self.sessions)
         yield from pack_items("current", self.current)
         yield from pack_items("pending", self.pending)
+        if self.drafts:
+            yield from pack_items("drafts", self.drafts)
         yield from pack("deliberating", self.deliberating)
         yield from pack("quarantined", self.quarantined)
         yield from self.agenda.columns()
@@ -179,6 +186,8 @@ class SocialWorld(World):
         self.sessions = columns.lists("sessions", int, int)
         self.current = columns.items("current", int, int)
         self.pending = columns.items("pending", int, str)
+        if "drafts" in columns.unread:
+            self.drafts = columns.items("drafts", int, str)
         self.deliberating = dict.fromkeys(columns.values("deliberating", int))
         self.quarantined = dict.fromkeys(columns.values("quarantined", int))
         self.agenda.restore(columns)
@@ -242,7 +251,7 @@ class SocialWorld(World):
         fatigue = self._place(agent) / max(1, self.shown[agent])
         return Trigger(tick, agent, name, self.network.view(agent, self.current[agent], tick, fatigue))
 
-    def _stay(self, update: Update[str]) -> None:
+    def _stay(self, update: Update[str | Draft]) -> None:
         """Plan a timeout for a person whose turn moved them nowhere, or remove a quarantined person for good."""
         if update.source == "quarantine":
             self.quarantined[update.agent] = None
@@ -252,9 +261,19 @@ class SocialWorld(World):
             patience = self.entered[update.agent] + self.config.statechart.default_timeout_ticks
             self.agenda.put(update.agent, max(update.tick + 1, patience), "timeout")
 
+    def _intend(self, agent: int, effect: str | Draft) -> None:
+        """Keep the action that a person is about to take, and the text for it if a model wrote one."""
+        self.drafts.pop(agent, None)
+        if isinstance(effect, Draft):
+            self.drafts[agent] = effect.text
+            effect = effect.action
+        if effect:
+            self.pending[agent] = effect
+
     def _carry_out(self, agent: int, effect: str, tick: int) -> None:
+        text = self.drafts.pop(agent, "")
         if effect == Effect.POST:
-            self.network.publish(agent, tick)
+            self.network.publish(agent, tick, text)
             return
         post_id = self.current.get(agent)
         if post_id is None:
@@ -262,9 +281,9 @@ class SocialWorld(World):
         if effect == Effect.LIKE:
             self.network.like(post_id, tick)
         elif effect == Effect.REPLY:
-            self.network.reply(agent, post_id, tick)
+            self.network.reply(agent, post_id, tick, text)
         else:
-            self.network.reshare(agent, post_id, tick)
+            self.network.reshare(agent, post_id, tick, text)
 
     def _plan(self, agent: int, trigger: str, tick: int) -> None:
         """Plan the person's next trigger, by the role of their state, or else by its delay."""

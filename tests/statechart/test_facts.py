@@ -41,7 +41,7 @@ You are currently in the "evaluating" state and received the "decides" event.
 
 
 def prompt(facts: dict[str, Any] | None = None) -> str:
-    given_facts = {} if facts is None else {"facts": facts}
+    given_facts: dict[str, Any] = {} if facts is None else {"facts": facts}
     return build_oracle_prompt("Ada", ["tea"], "calm", AgentState.EVALUATING, "decides", OPTIONS, None, **given_facts)
 
 

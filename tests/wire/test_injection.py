@@ -45,7 +45,7 @@ class WitnessedWorld(SocialWorld):
         super().__init__(chosen, domain.population)
         self.turns: Turns = {agent: [] for agent in range(domain.size)}
 
-    def apply(self, update: Update[str]) -> None:
+    def apply(self, update: Update[Any]) -> None:
         self.turns[update.agent].append(update)
         super().apply(update)
 

@@ -145,6 +145,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Tracer:
         run_traced(tracer, settings, None)
         run_traced(tracer, settings, TapedModel(ScriptedModel(says), Tape(tape, "record"), "record"))
         run_traced(tracer, settings, TapedModel(None, Tape(tape, "replay"), "replay"))
+    run_traced(tracer, {**SOCIAL, "llm": {"writes": True}}, ScriptedModel(says))
     return tracer
 
 

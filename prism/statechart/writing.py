@@ -1,0 +1,86 @@
+"""Texts that a model writes with its choice: the form of such an answer, and what is taken from it.
+
+A text from a model is data, as text from people is: one line of bounded length, which later prompts quote.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from prism.statechart.oracle import parse_oracle_response
+from prism.statechart.states import S
+
+TEXT_CHARS: Final = 280
+"""The most characters of a post."""
+REASON_CHARS: Final = 200
+"""The most characters of a reason."""
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The text and the reason that a model wrote with its choice.
+
+    Args:
+        text: the text of the post; empty for none.
+        reason: why it chose as it did; empty if it does not say.
+    """
+
+    text: str = ""
+    reason: str = ""
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a text on one line, without characters that nobody sees, and cut to `most` characters."""
+    line = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return line[:most].strip()
+
+
+def writing_form(writers: Sequence[StrEnum]) -> str:
+    """Return what a prompt says of the form of an answer with a text.
+
+    Args:
+        writers: the options to which a text belongs.
+    """
+    names = ", ".join(state.value for state in writers)
+    return f"""{{"next_state": "<state_value>", "text": "<your post>", "reason": "<why you choose this>"}}
+
+The text is for {names} only: what you post, on one line of at most {TEXT_CHARS} characters. For others it is empty.
+The reason is one line of at most {REASON_CHARS} characters."""
+
+
+def writing_schema(options: Sequence[StrEnum]) -> dict[str, Any]:
+    """Return the JSON schema of an answer with a text.
+
+    The lengths are not in it: servers that turn a schema into a grammar unroll them character by character.
+    """
+    text = {"type": "string"}
+    return {
+        "type": "object",
+        "properties": {
+            "next_state": {"type": "string", "enum": [option.value for option in options]},
+            "text": text,
+            "reason": text,
+        },
+        "required": ["next_state", "text", "reason"],
+        "additionalProperties": False,
+    }
+
+
+def parse_written(response_text: str, options: Sequence[S], writers: Sequence[S]) -> tuple[S, Written]:
+    """Return the option that a response names, and what is written in it. A text of another option is left out.
+
+    Raises:
+        OracleResponseError: the response names no option. One without a text, or with another value for it, has none.
+    """
+    state = parse_oracle_response(response_text, options)
+    said = json.loads(response_text)
+    text = _line(said.get("text"), TEXT_CHARS) if state in writers else ""
+    return state, Written(text=text, reason=_line(said.get("reason"), REASON_CHARS))
+
+
+def _line(value: object, most: int) -> str:
+    return one_line(value, most) if isinstance(value, str) else ""
