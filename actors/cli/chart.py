@@ -11,12 +11,15 @@ import click
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import with_settings
 from actors.core.errors import RunDirectoryError
-from actors.factory.charts import chart_of, chart_text
+from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
+from actors.factory.domains import chart_of
+from actors.factory.input_files import read_input
 from actors.persistence.disk import RealDisk, write_whole
 from actors.runs.chart_activity import ChartActivity, chart_activity
 from actors.runs.chart_coverage import covered_rows
 from actors.runs.directory import CONFIG as RESOLVED
+from actors.runs.directory import RunDirectory
 from actors.runs.resume import read_resolved
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
@@ -62,9 +65,12 @@ def chart(  # noqa: PLR0913  # an argument for each option
     A question mark behind a trigger says that the row is put to the oracle. Rows of an outer state hold in every state
     inside it.
     """
+    _check_options(shape, out, drawn_run, coverage, lints=lints)
     run = coverage or drawn_run
     settings = _config(config, overrides, run)
     behaviour = chart_of(settings)
+    if run is not None and config is None:
+        _check_chart_file(run, settings)
     if lints:
         _print_findings(behaviour)
         return
@@ -85,6 +91,33 @@ def chart(  # noqa: PLR0913  # an argument for each option
         except OSError as error:
             raise RunDirectoryError(f"{out}: cannot be written: {error.strerror}") from None
         click.echo(f"{out}: written")
+
+
+def _check_options(
+    shape: str | None, out: Path | None, drawn_run: Path | None, coverage: Path | None, *, lints: bool
+) -> None:
+    """Refuse options that would have no effect beside --lint or --coverage."""
+    if not lints and coverage is None:
+        return
+    asked = "--lint" if lints else "--coverage"
+    others = {
+        "--format": shape is not None,
+        "--out": out is not None,
+        "--coverage": lints and coverage is not None,
+        "--run": not lints and drawn_run is not None,
+    }
+    for other, is_given in others.items():
+        if is_given:
+            raise click.UsageError(f"{asked} and {other} cannot be used together")
+
+
+def _check_chart_file(run: Path, settings: Config) -> None:
+    """Refuse a chart whose file has changed since the run began: the run's counts would stand on the wrong rows."""
+    name = settings.statechart.file
+    began = None if name is None else RunDirectory(run).manifest().inputs.get(name)
+    if name is not None and began not in (None, read_input(name).sha256):
+        problem = f"{name} has changed since the run began; put it back, or name a configuration with another chart"
+        raise RunDirectoryError(f"{run}: {problem}")
 
 
 def _config(path: Path | None, overrides: Sequence[str], run: Path | None) -> Config:

@@ -12,7 +12,7 @@ from prism.config import LENGTH_MAX, Config, SimulationConfig
 from prism.errors import ConfigError, InputError, StatechartError
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_chart_text
 from prism.social.vocabulary import social_vocabulary
-from prism.statechart import Behaviour, Statechart, read_chart
+from prism.statechart import Behaviour, read_chart
 from prism.statechart.deferred import is_deferred
 
 SUFFIXES = (".yaml", ".yml")
@@ -81,19 +81,6 @@ def chart_text(config: Config) -> str:
         raise ConfigError("configuration", problem, key="simulation.domain")
     name = config.statechart.file
     return social_chart_text() if name is None else read_input(name, bytes_max=4 * LENGTH_MAX).data.decode()
-
-
-def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
-    """Return the chart of a configuration: the behaviour where its domain has one, else the chart.
-
-    Raises:
-        ConfigError: the domain or the chart cannot be used.
-    """
-    if config.simulation.domain == "social":
-        return load_chart(config).behaviour
-    from prism.economy.chart import ECONOMY_CHART  # noqa: PLC0415
-
-    return ECONOMY_CHART
 
 
 class _Functions:

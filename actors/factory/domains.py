@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain
 from prism.social.population import ignore_step
+from prism.statechart import Behaviour, Statechart
 
 
 class BuiltDomain(NamedTuple):
@@ -87,6 +88,24 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
         InputError: an input file cannot be used.
     """
     return DOMAINS.get(config.simulation.domain, _own)(config, on_step)
+
+
+def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
+    """Return the chart of a configuration: the behaviour where its domain has one, else the chart.
+
+    A domain of one's own is built, because only it knows its chart.
+
+    Raises:
+        ConfigError: the domain or the chart cannot be used.
+        InputError: an input file cannot be used.
+    """
+    if config.simulation.domain == "social":
+        return load_chart(config).behaviour
+    if config.simulation.domain == "economy":
+        from prism.economy.chart import ECONOMY_CHART  # noqa: PLC0415
+
+        return ECONOMY_CHART
+    return build_domain(config).domain.chart
 
 
 def is_own(config: Config) -> bool:

@@ -43,9 +43,13 @@ def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Ste
 
 
 def _is_decided(row: RowDefinition, rows: Sequence[RowDefinition]) -> bool | None:
-    """Return whether the row is taken by decisions alone, or by rules alone; None if by both."""
-    rivals = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target) and each.oracle]
-    return False if rivals and row.oracle is None else row.oracle
+    """Return whether the row is taken by decisions alone, or by rules alone; None if by both.
+
+    Only beside a row of the other kind for the same trigger and target can the two be told apart. A row for the oracle
+    that is the only option is taken by a rule, because nothing is left to ask.
+    """
+    rivals = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]
+    return bool(row.oracle) if len({bool(each.oracle) for each in rivals}) > 1 else None
 
 
 def _times(

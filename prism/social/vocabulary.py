@@ -174,14 +174,12 @@ ASSUMPTIONS: Final = (
 
 def attribute_field(name: str, declaration: AttributeConfig) -> Field:
     """Return the field `agent.NAME` of people's own attribute."""
-    return Field(
-        name=f"agent.{name}",
-        kind=declaration.type,
-        low=-NUMBER_MAX if declaration.min is None else declaration.min,
-        high=NUMBER_MAX if declaration.max is None else declaration.max,
-        values=declaration.values,
-        help="the person's own attribute",
-    )
+    name, about = f"agent.{name}", "the person's own attribute"
+    if declaration.type not in ("int", "float"):
+        return Field(name=name, kind=declaration.type, values=declaration.values, help=about)
+    low = -NUMBER_MAX if declaration.min is None else declaration.min
+    high = NUMBER_MAX if declaration.max is None else declaration.max
+    return Field(name=name, kind=declaration.type, low=low, high=high, help=about)
 
 
 def social_vocabulary(

@@ -213,11 +213,13 @@ class _ChartReader:
     def _drawn(self, trigger: str, law: DelayLaw, entry: Entry, path: str) -> Delay:
         value = without_lines(entry.value)
         given: list[Any] = value if isinstance(value, list) else [value]
-        numbers = [float(each) for each in given if isinstance(each, int | float) and not isinstance(each, bool)]
+        stated = [each for each in given if isinstance(each, int | float) and not isinstance(each, bool)]
         count = _LAWS[law]
-        if not len(numbers) == len(given) == count:
+        if not len(stated) == len(given) == count:
             expected = "a number" if count == 1 else f"{count} numbers in a list"
             raise self._refused(path, f"expected {expected}, got {found(value)}", entry.line)
+        # An int may be too large for a float. Beyond the limits its size makes no difference: it is refused.
+        numbers = [float(max(-1, min(each, DELAY_MAX + 1))) for each in stated]
         first, last = numbers[0], numbers[-1]
         fits = {
             DelayLaw.UNIFORM: 1 <= first <= last <= DELAY_MAX and first.is_integer() and last.is_integer(),
@@ -230,7 +232,7 @@ class _ChartReader:
                 DelayLaw.GEOMETRIC: "a mean of 1 tick or more",
                 DelayLaw.LOG_NORMAL: "a median above 0, and a sigma from 0 to 10",
             }[law]
-            raise self._refused(path, f"expected {expected}, got {value}", entry.line)
+            raise self._refused(path, f"expected {expected}, got {found(value)}", entry.line)
         return Delay(trigger=trigger, law=law, numbers=tuple(numbers))
 
     def _name(self, value: object, path: str, line: int) -> str:

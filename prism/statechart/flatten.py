@@ -76,7 +76,7 @@ class _Flattening:
             descriptions={state: leaf.description or _described(state) for state, leaf in leaves.items()},
             roles={state: leaf.role for state, leaf in leaves.items() if leaf.role},
             delays={state: leaf.after for state, leaf in leaves.items() if leaf.after is not None},
-            effects=effects,
+            effects=_stated(effects),
             definition=self._definition,
             assumed=tuple(parse(text, self._words.fields) for text in self._words.assumptions),
         )
@@ -90,13 +90,13 @@ class _Flattening:
             for definition in owner[-1].rows:
                 if closed.get(definition.trigger, level) < level:
                     continue
+                self._check_is_possible(definition, is_closed=definition.trigger in closed)
                 row = self._row(path, owner, definition, level)
                 found.append(row)
                 if row.guard is None:
                     closed[definition.trigger] = level
                 effect = definition.effect or (leaf.effect if _ends(leaf, definition) else "")
-                if effect and row.target is not None:
-                    self._add_effect(effects, row, effect, definition)
+                self._add_effect(effects, row, effect, definition)
         if leaf.effect and not any(_ends(leaf, row) for owner in path for row in owner.rows):
             raise self._refused(
                 f"states.{leaf.name}.effect",
@@ -107,7 +107,7 @@ class _Flattening:
 
     def _row(self, leaf: Path, owner: Path, row: RowDefinition, level: int) -> Transition[Any]:
         guard, expression = self._guard(row)
-        actions = [self._action(name, row.line) for name in row.do]
+        actions = [self._action(name, "do", row.line) for name in row.do]
         if row.target:
             if row.target not in self._paths:
                 raise self._refused("target", self._no_state(row.target), row.line)
@@ -131,6 +131,12 @@ class _Flattening:
         except StatechartError as error:
             raise ConfigError(self._definition.source, str(error), line=row.line) from None
 
+    def _check_is_possible(self, row: RowDefinition, *, is_closed: bool) -> None:
+        """Refuse a row behind one of the same state that always wins."""
+        if is_closed:
+            problem = f"a row for {row.trigger} before it has no `when` and always wins; expected that row last"
+            raise self._refused("trigger", problem, row.line)
+
     def _check_open_target(self, row: RowDefinition) -> None:
         """Refuse a row without a target in a chart whose states have actions: which ones run depends on the target."""
         if any(path[-1].on_entry or path[-1].on_exit for path in self._paths.values()):
@@ -139,13 +145,21 @@ class _Flattening:
 
     def _exits(self, leaf: Path, owner: Path, row: RowDefinition) -> list[Action]:
         kept = self._kept(owner, row)
-        return [self._action(name, state.line) for state in reversed(leaf[kept:]) for name in state.on_exit]
+        return [
+            self._action(name, f"states.{state.name}.on_exit", state.line)
+            for state in reversed(leaf[kept:])
+            for name in state.on_exit
+        ]
 
     def _entries(self, owner: Path, row: RowDefinition) -> list[Action]:
         kept, path = self._kept(owner, row), list(self._paths[row.target])
         while path[-1].states:
             path.append(next(inner for inner in path[-1].states if inner.name == path[-1].initial))
-        return [self._action(name, state.line) for state in path[kept:] for name in state.on_entry]
+        return [
+            self._action(name, f"states.{state.name}.on_entry", state.line)
+            for state in path[kept:]
+            for name in state.on_entry
+        ]
 
     def _kept(self, owner: Path, row: RowDefinition) -> int:
         """Return the number of states that the row does not leave: the proper common ancestors of owner and target."""
@@ -169,12 +183,12 @@ class _Flattening:
             raise self._refused("when", str(error), row.line) from None
         return closure(expression, self._words.readers), expression
 
-    def _action(self, name: str, line: int) -> Action:
+    def _action(self, name: str, key: str, line: int) -> Action:
         if FUNCTION.fullmatch(name):
-            function: Action = self._function(name, "do", line)
+            function: Action = self._function(name, key, line)
             return function
         if name not in self._words.actions:
-            raise self._refused("do", _unknown("action", name, self._words.actions), line)
+            raise self._refused(key, _unknown("action", name, self._words.actions), line)
         return self._words.actions[name]
 
     def _function(self, name: str, key: str, line: int) -> Any:
@@ -190,12 +204,19 @@ class _Flattening:
         effect: str,
         definition: RowDefinition,
     ) -> None:
+        """Note the effect of a row, or that it has none. A run knows a row by its trigger and its two states only."""
         if row.target is None:
+            if definition.effect:
+                problem = "is for rows with a target; give it to the rows among whose targets the oracle chooses"
+                raise self._refused("effect", problem, definition.line)
             return
         known = effects.setdefault(row.trigger, {})
         ends = (row.source.value, row.target.value)
         if known.setdefault(ends, effect) != effect:
-            problem = f"{row.name} has the effect {known[ends]} in another row; expected one effect"
+            problem = (
+                f"the row from {ends[0]} to {ends[1]} for {row.trigger} has the effect {effect or 'none'}, and another "
+                f"such row {known[ends] or 'none'}; expected the same, or another target"
+            )
             raise self._refused("effect", problem, definition.line)
 
     def _check_words(self, state: StateDefinition) -> None:
@@ -235,6 +256,14 @@ def _described(state: StrEnum) -> str:
 def _ends(leaf: StateDefinition, row: RowDefinition) -> bool:
     """Return whether a row answers the trigger of the state's delay."""
     return leaf.after is not None and row.trigger == leaf.after.trigger
+
+
+def _stated(effects: Mapping[str, Mapping[tuple[str, str], str]]) -> dict[str, dict[tuple[str, str], str]]:
+    """Return the effects without the rows that were noted to have none."""
+    stated = {
+        trigger: {ends: effect for ends, effect in by_ends.items() if effect} for trigger, by_ends in effects.items()
+    }
+    return {trigger: by_ends for trigger, by_ends in stated.items() if by_ends}
 
 
 def _together(actions: Sequence[Action]) -> Action | None:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from prism.config import ChoiceConfig, PopulationConfig
+from prism.config.attributes import AttributeConfig
 from prism.errors import ConfigError
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_definition
 from prism.social.choice import ChoiceOracle
@@ -174,3 +175,22 @@ def test_the_default_chart_is_its_file() -> None:
         SOCIAL_BEHAVIOUR.delays,
         SOCIAL_BEHAVIOUR.effects,
     )
+
+
+def test_attributes_of_every_type_are_fields_of_conditions() -> None:
+    attributes = {
+        "mood": AttributeConfig(type="text", values=("calm", "cross")),
+        "is_new": AttributeConfig(type="bool", default=False),
+        "age": AttributeConfig(type="int", min=13, max=99),
+    }
+    text = DOOM.replace("agent.anxiety > 0.5", "'agent.mood == \"cross\" and agent.is_new and agent.age < 20'")
+    text = text.replace("agent.patience", "agent.age")
+    behaviour = social_behaviour(read_chart(text, "doom.yaml"), social_vocabulary(attributes))
+    guard = next(row.guard for row in behaviour.chart.transitions if row.label == "sink")
+    assert guard is not None
+    for age, expected in ((19, True), (20, False)):
+        someone = person()
+        someone.persona = msgspec.structs.replace(
+            someone.persona, attributes={"mood": "cross", "is_new": True, "age": age}
+        )
+        assert guard(someone, view()) is expected

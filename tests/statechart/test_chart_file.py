@@ -187,3 +187,11 @@ def test_the_schema_has_the_keys_that_are_read() -> None:
     assert set(keys["state"]["properties"]) == set(chart_file.STATE_KEYS)
     assert set(keys["row"]["properties"]) == set(chart_file.ROW_KEYS)
     assert set(keys["after"]["properties"]) == set(chart_file.AFTER_KEYS)
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400])
+def test_an_int_that_no_float_can_hold_is_refused(number: str) -> None:
+    text = SMALL.replace("ticks: 3", f"ticks: {{uniform: [1, {number}]}}")
+    with pytest.raises(ConfigError, match=r"small\.yaml:9: .*uniform: expected whole numbers") as refused:
+        read_chart(text, "small.yaml")
+    assert len(str(refused.value)) < 250

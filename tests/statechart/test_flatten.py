@@ -187,7 +187,15 @@ REFUSED = [
     ("transitions: [{trigger: t, target: b, do: 'm:f'}]", "do: m:f: no such function"),
     ("transitions: [{trigger: t, target: b, when: 'm:f'}]", "when: m:f: no such function"),
     ("transitions: [{trigger: t, target: b, when: agent.mod > 1}]", "when: "),
-    ("transitions: [{trigger: t, target: b, oracle: false}, {trigger: t, target: a}]", "a --t--> a: comes after"),
+    (
+        "transitions: [{trigger: t, target: b, oracle: false}, {trigger: t, target: a}]",
+        "trigger: a row for t before it has no `when`",
+    ),
+    ("on_exit: k\n    transitions: [{trigger: t, target: b}]", "chart.yaml:3: states.a.on_exit: k: no such action"),
+    (
+        "transitions: [{trigger: t, target: b, when: agent.mood > 3}, {trigger: t, effect: sing}]",
+        "effect: is for rows with a target",
+    ),
     ("transitions: [{trigger: t}]", "a --t--> as the oracle decides: the oracle has nothing to choose from"),
 ]
 
@@ -202,12 +210,14 @@ def test_words_that_nobody_knows_are_named_with_their_line(line: str, message: s
     assert "\n" not in shown
 
 
-def test_two_rows_cannot_have_two_effects_between_the_same_states() -> None:
-    with pytest.raises(ConfigError, match=r"chart.yaml:3: effect: .* has the effect sing in another row"):
+@pytest.mark.parametrize(("second", "told"), [(", effect: dance", "dance"), ("", "none")])
+def test_two_rows_cannot_have_two_effects_between_the_same_states(second: str, told: str) -> None:
+    message = rf"chart.yaml:3: effect: the row from a to b for t has the effect {told}, and another such row sing;"
+    with pytest.raises(ConfigError, match=message):
         built(
             "initial: a\nstates: {b: {}, a: {transitions: [\n"
             "{trigger: t, target: b, when: agent.mood > 3, effect: sing},\n"
-            "{trigger: t, target: b, effect: dance}]}}".replace("[\n{", "[{")
+            f"{{trigger: t, target: b{second}}}]}}}}".replace("[\n{", "[{")
         )
 
 

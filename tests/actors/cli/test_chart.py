@@ -24,7 +24,7 @@ states:
     role: browse
     after: {ticks: 2, trigger: timeout}
     transitions:
-      - {trigger: sees_post, target: reading, when: post.appeal > 0.5, effect: like}
+      - {trigger: sees_post, target: reading, when: post.appeal > 0.5}
       - {trigger: sees_post, target: reading}
       - {trigger: round_ends, target: away}
 """
@@ -74,6 +74,43 @@ def test_a_file_that_cannot_be_written_is_one_line(prism: Prism) -> None:
 
 def test_the_chart_of_an_economy_is_that_of_nations(prism: Prism) -> None:
     assert "proposed --> accepted : review?" in prism("chart", str(ROOT / "configs" / "economy.yaml")).out
+
+
+@pytest.mark.slow
+def test_the_chart_of_a_domain_of_ones_own_is_its_own(prism: Prism) -> None:
+    assert prism("init", "--template", "domain", "mine").code == 0
+    drawn = prism("chart", "mine/config.yaml")
+    assert drawn.code == 0
+    assert "red --> green : clock" in drawn.out
+    assert prism("chart", "mine/config.yaml", "--lint").out.endswith("faults, 0 notices\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--lint", "--out", "c.svg"], "--lint and --out cannot be used together"),
+        (["--lint", "--coverage", "run"], "--lint and --coverage cannot be used together"),
+        (["--coverage", "run", "--format", "dot"], "--coverage and --format cannot be used together"),
+        (["--coverage", "run", "--run", "run"], "--coverage and --run cannot be used together"),
+    ],
+)
+def test_options_that_would_have_no_effect_are_refused(options: list[str], message: str, prism: Prism) -> None:
+    ended = prism("chart", *options)
+    assert ended.code == 2
+    assert message in ended.err
+
+
+@pytest.mark.long
+def test_a_run_whose_chart_file_has_changed_since_is_not_drawn(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(CHART)
+    (tmp_path / "c.yaml").write_text("simulation: {rounds: 1}\npopulation: {size: 20}\nstatechart: {file: own.yaml}\n")
+    assert prism("run", "c.yaml", "--out", "run", "-q").code == 0
+    (tmp_path / "own.yaml").write_text(CHART.replace("0.5", "0.4"))
+    for option in ("--run", "--coverage"):
+        ended = prism("chart", option, "run")
+        assert ended.code == 2
+        assert "own.yaml has changed since the run began; put it back" in ended.err
+    assert prism("chart", "c.yaml", "--run", "run").code == 0
 
 
 @pytest.mark.long
