@@ -63,7 +63,7 @@ class Config(Section, frozen=True, kw_only=True):
             economy=self.economy,
             domain=self.domain,
             run=self.run,
-        ) or find_intervention_conflict(self.simulation, self.interventions)
+        ) or find_intervention_conflict(self.interventions, self.simulation, self.population, self.economy)
         if conflict is not None:
             raise SettingError(type(self).__name__, conflict.problem, keys=conflict.keys)
 

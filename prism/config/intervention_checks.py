@@ -1,4 +1,7 @@
-"""The checks of interventions against the rest of a configuration."""
+"""The checks of interventions against the rest of a configuration.
+
+An error names the intervention, also if another setting was set last: otherwise it would not say which one is wrong.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +10,63 @@ from collections.abc import Iterator, Sequence
 from prism.config.checks import SHIPPED_DOMAINS, Conflict
 from prism.config.document import join
 from prism.config.domain_settings import DOMAIN
-from prism.config.interventions import CHANGEABLE, KINDS_OF, PLACE, InterventionConfig
-from prism.config.model import SimulationConfig
+from prism.config.interventions import (
+    CHANGEABLE,
+    KINDS_OF,
+    PLACE,
+    InterventionConfig,
+    not_numbered,
+    numbered_nation,
+    placed_agents,
+)
+from prism.config.model import EconomyConfig, PopulationConfig, SimulationConfig
 
 
 def find_intervention_conflict(
-    simulation: SimulationConfig, interventions: Sequence[InterventionConfig]
+    interventions: Sequence[InterventionConfig],
+    simulation: SimulationConfig,
+    population: PopulationConfig,
+    economy: EconomyConfig,
 ) -> Conflict | None:
-    """Return the first conflict between an intervention and the domain or the length of the run."""
+    """Return the first conflict between an intervention and the domain, the length or the agents of the run."""
     for index, each in enumerate(interventions):
         conflict = next(_conflicts(f"{PLACE}[{index}]", simulation, each), None)
         if conflict is not None:
             return conflict
-    return None
+    if simulation.domain == "social":
+        return next(_people_conflicts(interventions, population), None)
+    return next(_nation_conflicts(interventions, economy), None) if simulation.domain == "economy" else None
+
+
+def _people_conflicts(interventions: Sequence[InterventionConfig], population: PopulationConfig) -> Iterator[Conflict]:
+    """Yield the numbers that no person has, where the number of people is known before they are made."""
+    if population.graph.path is not None or population.graph.kind == "profiles":
+        return
+    for place, agent in placed_agents(interventions):
+        if isinstance(agent, int) and agent >= population.size:
+            problem = not_numbered(agent, population.size, "people")
+            yield Conflict(keys=(place,), problem=problem)
+
+
+def _nation_conflicts(interventions: Sequence[InterventionConfig], economy: EconomyConfig) -> Iterator[Conflict]:
+    for place, agent in placed_agents(interventions):
+        try:
+            numbered_nation(agent, economy.nations)
+        except LookupError as error:
+            yield Conflict(keys=(place,), problem=str(error.args[0]))
 
 
 def _conflicts(place: str, simulation: SimulationConfig, each: InterventionConfig) -> Iterator[Conflict]:
     tick = each.at(simulation.ticks_per_round)
     if tick >= simulation.length:
         yield Conflict(
-            keys=(
-                f"{place}.{each.when}",
-                *(f"simulation.{name}" for name in ("ticks", "rounds", "ticks_per_round")),
-            ),
+            keys=(f"{place}.{each.when}",),
             problem=f"expected an intervention before the end of the run, at tick {simulation.length:,}, got "
             + (f"tick {tick:,}" if each.round is None else f"round {each.round:,}, which begins at tick {tick:,}"),
         )
     if each.until_round is not None and (each.until_round - 1) * simulation.ticks_per_round <= tick:
         yield Conflict(
-            keys=(f"{place}.until_round", f"{place}.tick", "simulation.ticks_per_round"),
+            keys=(f"{place}.until_round",),
             problem=f"expected a round that begins after tick {tick:,}, got round {each.until_round}",
         )
     yield from _kind_conflicts(place, simulation, each)
@@ -53,7 +84,7 @@ def _kind_conflicts(place: str, simulation: SimulationConfig, each: Intervention
         return
     if each.kind not in KINDS_OF[domain]:
         yield Conflict(
-            keys=(f"{place}.{each.kind}", "simulation.domain"),
+            keys=(f"{place}.{each.kind}",),
             problem=f"the {domain} domain has no {each.kind}: expected one of {', '.join(KINDS_OF[domain])}",
         )
     for path in each.set or ():

@@ -227,6 +227,13 @@ def planned(interventions: Sequence[InterventionConfig], ticks_per_round: int) -
     return sorted([Planned(each.at(ticks_per_round), each) for each in interventions], key=lambda each: each.tick)
 
 
+def placed_agents(interventions: Sequence[InterventionConfig]) -> Iterator[tuple[str, int | str]]:
+    """Yield the place in a configuration of every agent that interventions name, and its number or name."""
+    for index, intervention in enumerate(interventions):
+        for place, agent in agents_of(intervention):
+            yield f"{PLACE}[{index}].{place}", agent
+
+
 def agents_of(intervention: InterventionConfig) -> Iterator[tuple[str, int | str]]:
     """Yield the place in an intervention of every agent that it names, and its number or name."""
     if intervention.publish is not None:
@@ -251,14 +258,13 @@ def check_agents(
     Raises:
         ConfigError: there is one; its key is the place in the configuration.
     """
-    for index, intervention in enumerate(interventions):
-        for place, agent in agents_of(intervention):
-            if numbers_only and isinstance(agent, str):
-                continue
-            try:
-                number_of(agent)
-            except LookupError as error:
-                raise ConfigError("configuration", str(error.args[0]), key=f"{PLACE}[{index}].{place}") from None
+    for place, agent in placed_agents(interventions):
+        if numbers_only and isinstance(agent, str):
+            continue
+        try:
+            number_of(agent)
+        except LookupError as error:
+            raise ConfigError("configuration", str(error.args[0]), key=place) from None
 
 
 def numbered(agent: int, size: int, what: str) -> int:
@@ -269,7 +275,25 @@ def numbered(agent: int, size: int, what: str) -> int:
     """
     if agent < size:
         return agent
-    raise LookupError(f"expected the number of one of {size:,} {what}, 0 to {size - 1}, got {agent}")
+    raise LookupError(not_numbered(agent, size, what))
+
+
+def not_numbered(agent: int, size: int, what: str) -> str:
+    """Return the message about a number that no agent has."""
+    return f"expected the number of one of {size:,} {what}, 0 to {size - 1}, got {agent}"
+
+
+def numbered_nation(nation: int | str, names: Sequence[str]) -> int:
+    """Return the number of a nation, by number or by name.
+
+    Raises:
+        LookupError: there is none.
+    """
+    if isinstance(nation, int):
+        return numbered(nation, len(names), "nations")
+    if nation not in names:
+        raise LookupError(f"expected one of the nations {', '.join(names)}, got {found(nation)}")
+    return names.index(nation)
 
 
 def shocked(name: str, value: float, shock: float) -> float:

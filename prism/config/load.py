@@ -159,7 +159,9 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
             if (at := each.at(config.simulation.ticks_per_round)) < tick:
                 problem = f"expected tick {tick:,} or later, where the fork begins, got tick {at:,}"
                 raise SettingError(Config.__name__, problem, keys=(f"{INTERVENTIONS}[{index}].{each.when}",))
-        if (conflict := find_intervention_conflict(config.simulation, added)) is not None:
+        if (
+            conflict := find_intervention_conflict(added, config.simulation, config.population, config.economy)
+        ) is not None:
             raise SettingError(Config.__name__, conflict.problem, keys=conflict.keys)
     except SettingError as error:
         raise leaf.refuse(error.problem, error.keys[0]) from None

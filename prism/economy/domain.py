@@ -7,7 +7,6 @@ from typing import Any
 
 from prism.agents.turn import Question
 from prism.config import Config
-from prism.config.interventions import check_agents
 from prism.economy.chart import ECONOMY_CHART
 from prism.economy.components import Components, clock_of, model_components
 from prism.economy.embedded import embedded_components
@@ -42,7 +41,6 @@ class EconomyDomain:
         self.config = config
         self.chart = chart
         self.world = EconomyWorld(config, start)
-        check_agents(config.interventions, self.world.number)
         self._clock = clock_of(config)
         depth = config.statechart.max_history_depth
         self._history_depth = HISTORY_DEPTH if depth is None else depth

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from prism.agents.turn import MOVED, Question, Source, Trigger, Update
 from prism.columns import Column, Columns, pack, pack_items
 from prism.config import Config
-from prism.config.interventions import InterventionConfig, numbered, shocked, with_settings
+from prism.config.interventions import InterventionConfig, numbered_nation, shocked, with_settings
 from prism.domain import World
 from prism.economy.action import Action
 from prism.economy.macro import draw_shocks, step
@@ -29,7 +29,6 @@ from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Rev
 from prism.economy.rate_path import DIGITS, RatePath
 from prism.economy.state import GlobalState, NationState, SimulationState
 from prism.errors import ConfigError
-from prism.expectations import found
 from prism.measure import Measure
 from prism.models import LLMReasoningChain
 
@@ -216,25 +215,13 @@ class EconomyWorld(World):
             for intervention in self.interventions:
                 self._adopt(intervention)
 
-    def number(self, nation: int | str) -> int:
-        """Return the number of a nation, by number or by name.
-
-        Raises:
-            LookupError: there is none.
-        """
-        if isinstance(nation, int):
-            return numbered(nation, len(self.names), "nations")
-        if nation not in self.names:
-            raise LookupError(f"expected one of the nations {', '.join(self.names)}, got {found(nation)}")
-        return self.names.index(nation)
-
     def _adopt(self, intervention: InterventionConfig) -> None:
         """Take over what lasts of an intervention beyond the indicators, which are in the columns."""
         if intervention.set is not None:
             self.config = with_settings(self.config, intervention.set)
         until, length = intervention.until_round, self.config.simulation.ticks_per_round
         for nation in intervention.silence or ():
-            self.silenced[self.number(nation)] = None if until is None else (until - 1) * length
+            self.silenced[numbered_nation(nation, self.names)] = None if until is None else (until - 1) * length
 
     def _situation(self, nation: int | None = None) -> Situation:
         """Return the context for a nation: before its proposal with all the nations, then with itself alone.

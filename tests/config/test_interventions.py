@@ -192,6 +192,10 @@ HOSTILE: dict[str, tuple[Any, str]] = {
         [{"round": 51, "silence": [1]}],
         "[0].round: expected an intervention before the end of the run, at tick 1,200, got round 51, which begins at",
     ),
+    "a person who does not exist": (
+        [{"tick": 3, "follow": [[1, 2], [3, 1000]]}],
+        "[0].follow[1][1]: expected the number of one of 1,000 people, 0 to 999, got 1000",
+    ),
     "the second entry": ([{"tick": 3, "silence": [1]}, {"tick": 4}], f"[1]: {ONE}, got none"),
 }
 
@@ -270,6 +274,15 @@ def test_a_domain_of_its_own_takes_every_kind_and_only_its_own_settings() -> Non
     assert made(**own, interventions=[{"tick": 3, "set": {"domain.green": 3}}]).interventions
     with pytest.raises(SettingError, match=r"set\.feed\.size: expected a setting of the run's own domain"):
         made(**own, interventions=[{"tick": 3, "set": {"feed.size": 3}}])
+
+
+def test_people_of_a_file_are_counted_when_they_are_made() -> None:
+    config = made(population={"graph": {"path": "ties.csv"}}, interventions=[{"tick": 3, "silence": [1000]}])
+    assert config.interventions[0].silence == (1000,)
+
+
+def test_a_run_that_is_made_shorter_names_the_intervention_that_it_would_not_reach() -> None:
+    assert refusal(STUDY, None, "simulation.ticks=100").startswith("c.yaml:4: interventions[1].tick: expected an ")
 
 
 def test_a_later_source_replaces_the_whole_list() -> None:

@@ -121,5 +121,5 @@ async def test_a_checkpoint_has_what_interventions_have_changed() -> None:
 )
 def test_an_intervention_on_no_nation_is_refused(nation: int | str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        domain_of(config_with({"tick": 3, "silence": [nation]}))
-    assert str(caught.value) == f"configuration: interventions[0].silence[0]: {message}"
+        config_with({"tick": 3, "silence": [nation]})
+    assert str(caught.value) == f"Config: interventions[0].silence[0]: {message}"
