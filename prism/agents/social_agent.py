@@ -59,7 +59,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         ValueError: a threshold or count is not a number, or is out of its range.
     """
 
-    __slots__ = ("_timeout_threshold", "_written", "intentions", "pending_action", "persona", "seed", "told")
+    __slots__ = ("_pending_action", "_timeout_threshold", "_written", "intentions", "persona", "seed", "told")
 
     states: ClassVar[type[AgentState]] = AgentState
 
@@ -90,8 +90,6 @@ class SocialAgent(StatefulAgent[AgentState]):
         )
         if not isinstance(persona, Persona):
             raise TypeError(f"persona must be a Persona, got {shown(persona)}")
-        if pending_action is not None and not isinstance(pending_action, str):
-            raise TypeError(f"pending_action must be a text or None, got {shown(pending_action)}")
         self.persona = persona if engagement_threshold is None else _with_threshold(persona, engagement_threshold)
         self.timeout_threshold = timeout_threshold
         self.pending_action = pending_action
@@ -108,6 +106,17 @@ class SocialAgent(StatefulAgent[AgentState]):
     @timeout_threshold.setter
     def timeout_threshold(self, value: int) -> None:
         self._timeout_threshold = whole("timeout_threshold", value, least=1)
+
+    @property
+    def pending_action(self) -> str | None:
+        """The action that the person is about to take; None before the first intention."""
+        return self._pending_action
+
+    @pending_action.setter
+    def pending_action(self, value: str | None) -> None:
+        if value is not None and not isinstance(value, str):  # an action of a chart may be somebody else's code
+            raise TypeError(f"pending_action must be a text or None, got {shown(value)}")
+        self._pending_action = value
 
     @property
     def name(self) -> str:
@@ -196,7 +205,7 @@ class SocialAgent(StatefulAgent[AgentState]):
 
     def effect(self) -> str | None:
         """Return the action that the person is about to take; None before the first intention."""
-        return self.pending_action
+        return self._pending_action
 
     def answered(self, trigger: str, content: str) -> None:  # noqa: ARG002  # the interface's
         """Take the text that the model wrote with its choice.

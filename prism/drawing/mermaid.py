@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from prism.drawing.outline import Outline
 from prism.statechart.definition import StateDefinition
@@ -12,28 +13,35 @@ CHOICE = "oracle"
 
 def mermaid(chart: Outline) -> str:
     """Return the text of a Mermaid state diagram (`stateDiagram-v2`)."""
-    lines = ["stateDiagram-v2", f"    [*] --> {chart.definition.initial}"]
+    ids = _ids(chart)
+    lines = ["stateDiagram-v2", f"    [*] --> {ids[chart.definition.initial]}"]
     for state in chart.definition.states:
-        lines += _state(chart, state, 1)
+        lines += _state(chart, state, ids, 1)
     for place, arrow in enumerate(chart.arrows):
-        target = arrow.target or f"{CHOICE}_{place}"
+        target = ids[arrow.target] if arrow.target else f"{CHOICE}_{place}"
         if not arrow.target:
             lines.append(f"    state {target} <<choice>>")
-        lines.append(f"    {arrow.source} --> {target} : {_plain(arrow.label)}")
+        lines.append(f"    {ids[arrow.source]} --> {target} : {_plain(arrow.label)}")
     return "\n".join(lines) + "\n"
 
 
-def _state(chart: Outline, state: StateDefinition, depth: int) -> Iterator[str]:
+def _ids(chart: Outline) -> dict[str, str]:
+    """Return `{state: its id}`: its name, unless it has spaces or signs, which Mermaid would not read as one name."""
+    names = [path[-1].name for path in chart.definition.walk()]
+    return {name: name if re.fullmatch(r"\w+", name) else f"state_{place}" for place, name in enumerate(names)}
+
+
+def _state(chart: Outline, state: StateDefinition, ids: Mapping[str, str], depth: int) -> Iterator[str]:
     indent = "    " * depth
     notes = chart.notes(state)
     if state.states:
         yield f"{indent}state {state.name} {{"
         yield f"{indent}    [*] --> {state.initial}"
         for inner in state.states:
-            yield from _state(chart, inner, depth + 1)
+            yield from _state(chart, inner, ids, depth + 1)
         yield f"{indent}}}"
-    elif notes:
-        yield f'{indent}state "{"<br/>".join(map(_plain, [state.name, *notes]))}" as {state.name}'
+    elif notes or ids[state.name] != state.name:
+        yield f'{indent}state "{"<br/>".join(map(_plain, [state.name, *notes]))}" as {ids[state.name]}'
     else:
         yield f"{indent}state {state.name}"
 

@@ -34,6 +34,8 @@ from prism.statechart.definition import (
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A state's or trigger's name: it is a label in metrics, a column in tables and a word in prompts."""
 FIELD: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that no text has: drawings could not be read by other programs, and a model would see them."""
 STATES_MAX: Final = 200
 """The most states of a chart: every one is a time series in the metrics."""
 
@@ -246,6 +248,9 @@ class _ChartReader:
             return ""
         if not isinstance(entry.value, str):
             raise self._refused(path, f"expected a text, got {found(without_lines(entry.value))}", entry.line)
+        if CONTROL.search(entry.value):
+            problem = f"expected a text without control characters, got {ascii(entry.value)[:60]}"
+            raise self._refused(path, problem, entry.line)
         return entry.value.strip()
 
     def _texts(self, entry: Entry | None, path: str) -> tuple[str, ...]:

@@ -171,3 +171,10 @@ def test_a_post_is_remembered_by_its_id() -> None:
 def test_the_effect_is_what_the_person_is_about_to_do(state: AgentState) -> None:
     assert person(state, pending_action="like").effect() == "like"
     assert person(state).effect() is None
+
+
+def test_an_action_that_is_no_text_is_refused_where_it_is_set() -> None:
+    ada = person(pending_action="like")
+    with pytest.raises(TypeError, match="pending_action must be a text or None, got 7"):
+        ada.pending_action = 7  # type: ignore[assignment]
+    assert ada.pending_action == "like"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from enum import StrEnum
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from prism.drawing import Activity, dot, mermaid, outline, scxml, svg
 from prism.economy.chart import ECONOMY_CHART
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_definition
-from prism.statechart import flatten, read_chart
+from prism.statechart import Statechart, Transition, flatten, read_chart
 from tests.statechart.test_flatten import vocabulary
 
 SCXML = "{http://www.w3.org/2005/07/scxml}"
@@ -134,3 +135,18 @@ def test_texts_cannot_break_out_of_a_drawing() -> None:
     assert "the oracle chooses the target" in svg(chart)
     assert "<<choice>>" in mermaid(chart)
     assert "shape=diamond" in dot(chart)
+
+
+class Crossing(StrEnum):
+    OPEN = "open"
+    NOT_YET = "not yet --> open"
+
+
+def test_a_state_of_several_words_has_an_id_in_mermaid() -> None:
+    chart = Statechart(Crossing, [Transition("go", Crossing.NOT_YET, Crossing.OPEN)], Crossing.NOT_YET)
+    assert mermaid(outline(chart)).splitlines()[1:] == [
+        "    [*] --> state_1",
+        "    state open",
+        '    state "not yet --> open" as state_1',
+        "    state_1 --> open : go",
+    ]

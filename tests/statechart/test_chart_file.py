@@ -195,3 +195,9 @@ def test_an_int_that_no_float_can_hold_is_refused(number: str) -> None:
     with pytest.raises(ConfigError, match=r"small\.yaml:9: .*uniform: expected whole numbers") as refused:
         read_chart(text, "small.yaml")
     assert len(str(refused.value)) < 250
+
+
+def test_a_text_with_a_control_character_is_refused() -> None:
+    text = SMALL.replace("description: Continue browsing", 'description: "Continue \\0"')
+    with pytest.raises(ConfigError, match=r"small\.yaml:8: .*description: expected a text without control characters"):
+        read_chart(text, "small.yaml")
