@@ -91,9 +91,11 @@ class SocialAgent(StatefulAgent[AgentState]):
         if not isinstance(persona, Persona):
             raise TypeError(f"persona must be a Persona, got {shown(persona)}")
         self.persona = persona if engagement_threshold is None else _with_threshold(persona, engagement_threshold)
-        self.timeout_threshold = timeout_threshold
+        if type(timeout_threshold) is not int or timeout_threshold < 1:
+            timeout_threshold = whole("timeout_threshold", timeout_threshold, least=1)
+        self._timeout_threshold = timeout_threshold
         self.pending_action = pending_action
-        self.seed = whole("seed", seed, least=None)
+        self.seed = seed if type(seed) is int else whole("seed", seed, least=None)
         self.told = told
         self._written = NOTHING_WRITTEN
         self.intentions = intentions

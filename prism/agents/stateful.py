@@ -52,16 +52,29 @@ class StatefulAgent(Generic[S]):
         max_history_depth: int = 50,
         clock: SimulatedClock = DEFAULT_CLOCK,
     ) -> None:
-        if not isinstance(clock, SimulatedClock):
+        if clock is not DEFAULT_CLOCK and not isinstance(clock, SimulatedClock):
             raise TypeError(f"clock must be a SimulatedClock, got {shown(clock)}")
+        if not isinstance(state, self.states):
+            self._checked(state)
+        # Nearly always plain ints: one test of all is quicker than a call for each.
+        if (
+            not (type(agent_id) is type(tick) is type(ticks_in_state) is type(max_history_depth) is int)
+            or agent_id < 0
+            or tick < 0
+            or ticks_in_state < 0
+            or max_history_depth < 0
+        ):
+            agent_id, tick = whole("agent_id", agent_id), whole("tick", tick)
+            ticks_in_state = whole("ticks_in_state", ticks_in_state)
+            max_history_depth = whole("max_history_depth", max_history_depth)
         self.running: Transition[S] | None = None
         """The row whose guard or action is running; a chart sets it."""
-        self.agent_id = whole("agent_id", agent_id)
+        self.agent_id = agent_id
         self.clock = clock
-        self._state = self._checked(state)
-        self._tick = whole("tick", tick)
-        self._entered = self._tick - whole("ticks_in_state", ticks_in_state)
-        self._max_history_depth = whole("max_history_depth", max_history_depth)
+        self._state = state
+        self._tick = tick
+        self._entered = tick - ticks_in_state
+        self._max_history_depth = max_history_depth
         self._history: list[StateTransition[S]] | None = None
 
     @property
@@ -128,10 +141,9 @@ class StatefulAgent(Generic[S]):
             TypeError: the state is not one of the agent's states.
             ValueError: the tick is not an int of 0 or more.
         """
-        if self.running is not None:
-            self._check_is_free("state")
         before = self._state
-        if type(state) is not type(before):
+        if self.running is not None or type(state) is not type(before):
+            self._check_is_free("state")
             self._checked(state)
         if tick is None:
             tick = self._tick

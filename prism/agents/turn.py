@@ -128,6 +128,11 @@ def turn(
     if trigger.decision is not None:
         return _settle(chart, agent, trigger, trigger.decision)
     tick, name, context = trigger.tick, trigger.name, trigger.context
+    before = agent.state
+    target = chart.certain_target(before, name)
+    if target is not None and tick >= agent.entered:  # an earlier tick is refused below
+        agent.enter(target, name, tick, context)
+        return Update(tick, trigger.agent, name, before, target, _RULE, None)
     agent.tick = tick
     row = chart.select(agent, name, context)
     if isinstance(row, Choice):

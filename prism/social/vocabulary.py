@@ -98,14 +98,9 @@ def _pending(agent: SocialAgent, _: Any) -> str:
     return agent.pending_action or ""
 
 
-def _of_agent(path: str) -> Reader:
-    read = attrgetter(path)
-    return lambda agent, _: read(agent)
-
-
-def _of_post(name: str) -> Reader:
+def _of_trait(name: str) -> Reader:
     read = attrgetter(name)
-    return lambda _, view: read(view)
+    return lambda agent, _: read(agent.persona.traits)
 
 
 def _share(name: str, text: str) -> Field:
@@ -117,17 +112,23 @@ def _count(name: str, text: str, low: float = 0.0) -> Field:
 
 
 _AGENT: Final[tuple[tuple[Field, Reader], ...]] = (
-    (_share("agent.low_threshold", "relevance up to which a post is ignored"), _of_agent("persona.low_threshold")),
-    (_share("agent.high_threshold", "relevance from which a post is acted on"), _of_agent("persona.high_threshold")),
+    (
+        _share("agent.low_threshold", "relevance up to which a post is ignored"),
+        lambda agent, _: agent.persona.low_threshold,
+    ),
+    (
+        _share("agent.high_threshold", "relevance from which a post is acted on"),
+        lambda agent, _: agent.persona.high_threshold,
+    ),
     (
         _share("agent.engagement_threshold", "relevance at which the person engages, between the other two"),
-        _of_agent("persona.engagement_threshold"),
+        lambda agent, _: agent.persona.engagement_threshold,
     ),
-    (_share("agent.activity", "probability of being online in a round"), _of_agent("persona.activity")),
-    (_count("agent.ticks_in_state", "ticks since the state was entered"), _of_agent("ticks_in_state")),
+    (_share("agent.activity", "probability of being online in a round"), lambda agent, _: agent.persona.activity),
+    (_count("agent.ticks_in_state", "ticks since the state was entered"), lambda agent, _: agent.ticks_in_state),
     (
         _count("agent.timeout_threshold", "the setting `statechart.default_timeout_ticks`", 1.0),
-        _of_agent("timeout_threshold"),
+        lambda agent, _: agent.timeout_threshold,
     ),
     (
         Field(
@@ -138,31 +139,37 @@ _AGENT: Final[tuple[tuple[Field, Reader], ...]] = (
         ),
         _pending,
     ),
-    (Field(name="agent.interests", kind="texts", help="the person's interests"), _of_agent("persona.interests")),
+    (
+        Field(name="agent.interests", kind="texts", help="the person's interests"),
+        lambda agent, _: agent.persona.interests,
+    ),
     *(
         (
             Field(name=f"agent.{trait}", kind="float", low=-1.0, high=1.0, help="trait of personality"),
-            _of_agent(f"persona.traits.{trait}"),
+            _of_trait(trait),
         )
         for trait in TRAITS
     ),
 )
 _POST: Final[tuple[tuple[Field, Reader], ...]] = (
     (_share("post.relevance", "how much the post is worth to the person: docs/statechart.md"), _relevance),
-    (_share("post.topic_match", "share of its topics that interest the person"), _of_post("topic_match")),
-    (_share("post.popularity", "n / (n + 10) for n engagements of its cascade"), _of_post("popularity")),
-    (_share("post.appeal", "the person's unobserved taste for it"), _of_post("appeal")),
-    (_share("post.fatigue", "share of the session's feed already seen"), _of_post("fatigue")),
-    (Field(name="post.followed", kind="bool", help="whether the person follows its author"), _of_post("followed")),
-    (_count("post.likes", "people who liked it"), _of_post("likes")),
-    (_count("post.replies", "replies to it"), _of_post("replies")),
-    (_count("post.reshares", "reshares of it"), _of_post("reshares")),
-    (_count("post.age_ticks", "ticks since it was made"), _of_post("age_ticks")),
+    (_share("post.topic_match", "share of its topics that interest the person"), lambda _, view: view.topic_match),
+    (_share("post.popularity", "n / (n + 10) for n engagements of its cascade"), lambda _, view: view.popularity),
+    (_share("post.appeal", "the person's unobserved taste for it"), lambda _, view: view.appeal),
+    (_share("post.fatigue", "share of the session's feed already seen"), lambda _, view: view.fatigue),
+    (
+        Field(name="post.followed", kind="bool", help="whether the person follows its author"),
+        lambda _, view: view.followed,
+    ),
+    (_count("post.likes", "people who liked it"), lambda _, view: view.likes),
+    (_count("post.replies", "replies to it"), lambda _, view: view.replies),
+    (_count("post.reshares", "reshares of it"), lambda _, view: view.reshares),
+    (_count("post.age_ticks", "ticks since it was made"), lambda _, view: view.age_ticks),
     (
         Field(name="post.velocity", kind="float", low=0.0, high=1e12, help="engagements a round"),
-        _of_post("velocity"),
+        lambda _, view: view.velocity,
     ),
-    (Field(name="post.topics", kind="texts", help="its topics"), _of_post("topics")),
+    (Field(name="post.topics", kind="texts", help="its topics"), lambda _, view: view.topics),
 )
 
 ASSUMPTIONS: Final = (

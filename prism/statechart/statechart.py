@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import groupby
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
 from prism.errors import StatechartError
+from prism.expressions import expression_of
 from prism.quoting import shown
 from prism.statechart.deferred import is_work_left
 from prism.statechart.states import S, most_passive
-from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition
+from prism.statechart.transitions import NEEDS_ORACLE, Choice, Guard, Transition
 
 T = TypeVar("T")
 
@@ -55,19 +56,22 @@ class GuardErrors(msgspec.Struct):
     first: str
 
 
+_Group = tuple[tuple[Transition[S], ...], Guard]
+"""Rows next to each other that have the very same guard, because one call of it decides on them all; and that call."""
+
+
 class _Rows(msgspec.Struct, Generic[S], frozen=True):
-    """The rows of one state and trigger: the guarded ones in order, then the else; and all targets.
+    """The rows of one state and trigger: groups of the guarded ones in order, then the else; and all targets.
 
-    Rows next to each other that have the very same guard are one group, because one call of it decides on them all.
-
-    `certain` is the row that is taken for every agent and context, and `at_once` its target if it has no action: most
-    lookups end there.
+    `only_read` says that every guard is an expression. `certain` is the row that is taken for every agent and context,
+    and `at_once` its target if it has no action: most lookups end there.
     """
 
     source: S
-    guarded: tuple[tuple[Transition[S], ...], ...]
+    guarded: tuple[_Group[S], ...]
     otherwise: Transition[S] | None
     targets: tuple[S, ...]
+    only_read: bool
     certain: Transition[S] | None
     at_once: S | None
 
@@ -105,10 +109,6 @@ class Statechart(Generic[S]):
         """One entry for each row whose guard has raised. Counters, not part of the chart's meaning."""
         self._check_rows()
         self._index = self._indexed()
-        self._at_once = _ByState(
-            (state, {trigger: rows.at_once for trigger, rows in by_trigger.items() if rows.at_once is not None})
-            for state, by_trigger in self._index.items()
-        )
 
     def valid_triggers(self, state: S) -> list[str]:
         """Return the triggers that have a row in `state`, in order of their first row."""
@@ -124,7 +124,7 @@ class Statechart(Generic[S]):
         rows = self._index[agent.state].get(trigger)
         return () if rows is None else self._enabled(rows, agent, context)[0]
 
-    def fire(self, agent: Stateful[S], trigger: str, context: Any = None, *, tick: int | None = None) -> S | None:
+    def fire(self, agent: Stateful[S], trigger: str, context: Any = None, tick: int | None = None) -> S | None:
         """Return the state that the first enabled row led to, or None if no row was enabled. It never asks an oracle.
 
         Args:
@@ -136,9 +136,22 @@ class Statechart(Generic[S]):
             Exception: any error of the action; the agent stays where it was.
         """
         state = agent.state
-        target = self._at_once[state].get(trigger)
-        if target is None:
-            return self._fire(self._index[state].get(trigger), agent, trigger, context, tick)
+        rows = self._index[state].get(trigger)
+        if rows is not None and (target := rows.at_once) is not None:
+            agent.enter(target, trigger, tick, context)
+            return target
+        if agent.running is not None:
+            raise StatechartError(
+                f"{agent.running.name}: its guard or action must not fire {shown(trigger)} on its agent"
+            )
+        if rows is None:
+            return None
+        # The same as `commit`, without its checks: the row is of this chart, and of the state that the agent is in.
+        row = rows.certain or self._first(rows, agent, context)
+        if row is None or (target := row.target) is None:
+            return None
+        if row.action is not None:
+            _act(row, agent, context)
         agent.enter(target, trigger, tick, context)
         return target
 
@@ -172,18 +185,14 @@ class Statechart(Generic[S]):
         agent.enter(target, transition.trigger, tick, context)
         return True
 
-    def _fire(
-        self, rows: _Rows[S] | None, agent: Stateful[S], trigger: str, context: Any, tick: int | None
-    ) -> S | None:
-        """Fire where there is no row, a guard or an action."""
-        if agent.running is not None:
-            raise StatechartError(
-                f"{agent.running.name}: its guard or action must not fire {shown(trigger)} on its agent"
-            )
-        if rows is None:
-            return None
-        row = rows.certain or self._first(rows, agent, context)
-        return row.target if row is not None and self.commit(agent, row, tick, context) else None
+    def certain_target(self, state: S, trigger: str) -> S | None:
+        """Return where `trigger` leads every agent in `state`; None if that takes a guard, an action or the oracle.
+
+        Raises:
+            StatechartError: the state is not in the chart.
+        """
+        rows = self._index[state].get(trigger)
+        return None if rows is None else rows.at_once
 
     def _enabled(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
         """Return the enabled rows in order, and whether a guard asked for the oracle.
@@ -192,13 +201,16 @@ class Statechart(Generic[S]):
         """
         enabled: list[Transition[S]] = []
         marked = False
-        for group in rows.guarded:
+        for group, ask in rows.guarded:
             if enabled and group[0].level > enabled[0].level:
                 break
-            result = self._guard_result(group, agent, context)
-            if result:
-                enabled.extend(group)
-                marked = marked or (result == NEEDS_ORACLE and any(row.oracle is not False for row in group))
+            try:
+                result = ask(agent, context)
+                if result is True or (result is not False and (result := _judged(result))):
+                    enabled.extend(group)
+                    marked = marked or (result == NEEDS_ORACLE and any(row.oracle is not False for row in group))
+            except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
+                self._count_guard_error(group, error)
         if agent.state != rows.source:
             return (), False
         if not enabled and rows.otherwise is not None:
@@ -206,34 +218,26 @@ class Statechart(Generic[S]):
         return tuple(enabled), marked
 
     def _first(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> Transition[S] | None:
-        for group in rows.guarded:
-            if self._guard_result(group, agent, context):
-                return group[0]
-        return rows.otherwise
+        found = rows.otherwise
+        for group, ask in rows.guarded:
+            try:
+                result = ask(agent, context)
+                if result is True or (result is not False and _judged(result)):
+                    found = group[0]
+                    break
+            except Exception as error:  # noqa: BLE001  # as in `_enabled`
+                self._count_guard_error(group, error)
+        return found if rows.only_read or agent.state == rows.source else None
 
-    def _guard_result(self, group: tuple[Transition[S], ...], agent: Stateful[S], context: Any) -> object:
-        """Return the result of the guard that these rows share.
-
-        It is False if the guard raises, because one agent's bad guard must not stop a population.
-        """
-        row = group[0]
-        before, agent.running = agent.running, row
-        try:
-            result = row.guard(agent, context)  # type: ignore[misc]  # only guarded rows come here
-            return result if result is True or result is False else _judged(result)
-        except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
-            for row in group:
-                self._count_guard_error(row, error)
-            return False
-        finally:
-            agent.running = before
-
-    def _count_guard_error(self, row: Transition[S], error: Exception) -> None:
-        for seen in self.guard_errors:
-            if seen.row is row:
-                seen.count += 1
-                return
-        self.guard_errors.append(GuardErrors(row, 1, _told(error)))
+    def _count_guard_error(self, group: tuple[Transition[S], ...], error: Exception) -> None:
+        """Count an error for each row: one agent's bad guard must not stop a population."""
+        for row in group:
+            for seen in self.guard_errors:
+                if seen.row is row:
+                    seen.count += 1
+                    break
+            else:
+                self.guard_errors.append(GuardErrors(row, 1, _told(error)))
 
     def _choice(self, rows: _Rows[S], enabled: tuple[Transition[S], ...]) -> Choice[S]:
         options: dict[S, Transition[S]] = {}
@@ -276,11 +280,32 @@ def _rows(rows: list[Transition[S]]) -> _Rows[S]:
     for row in rows:
         if row.target is None and not targets:
             raise StatechartError(f"{row.name}: the oracle has nothing to choose from; add rows with a target")
-    guarded = tuple(tuple(group) for _, group in groupby((row for row in rows if row.guard is not None), _guard_id))
+    groups = [tuple(group) for _, group in groupby((row for row in rows if row.guard is not None), _guard_id)]
+    guarded = tuple((group, _asking(group[0])) for group in groups)
     otherwise = rows[-1] if rows[-1].guard is None else None
     certain = None if guarded or otherwise is None or _is_ambiguous((otherwise,)) else otherwise
     at_once = None if certain is None or certain.action is not None else certain.target
-    return _Rows(rows[0].source, guarded, otherwise, targets, certain, at_once)
+    only_read = all(expression_of(group[0].guard) is not None for group in groups)
+    return _Rows(rows[0].source, guarded, otherwise, targets, only_read, certain, at_once)
+
+
+def _asking(row: Transition[S]) -> Guard:
+    """Return the call of a row's guard: with `running` set, so that nothing moves the agent meanwhile.
+
+    An expression is called as it is. It only reads, and the setting would double its time.
+    """
+    guard = cast("Guard", row.guard)
+    if expression_of(guard) is not None:
+        return guard
+
+    def ask(agent: Stateful[S], context: Any) -> object:
+        before, agent.running = agent.running, row
+        try:
+            return guard(agent, context)
+        finally:
+            agent.running = before
+
+    return ask
 
 
 def _guard_id(row: Transition[S]) -> tuple[int, int]:
