@@ -113,5 +113,11 @@ class ChoiceOracle(Oracle[AgentState]):
 
 def _effects_of(behaviour: Behaviour[Any]) -> dict[str, Effect]:
     """Return `{state: the effect that its delay ends with}`; of composing, which may end with several, a reply."""
-    found = {before: Effect(effect) for ends in behaviour.effects.values() for (before, _), effect in ends.items()}
+    # A row for another trigger, such as a like at the sight of a post, says nothing about the state that it leaves.
+    found = {
+        state.value: Effect(effect)
+        for state, delay in behaviour.delays.items()
+        for (before, _), effect in behaviour.effects.get(delay.trigger, {}).items()
+        if before == state.value
+    }
     return {**found, AgentState.COMPOSING.value: Effect.REPLY}

@@ -194,3 +194,12 @@ def test_attributes_of_every_type_are_fields_of_conditions() -> None:
             someone.persona, attributes={"mood": "cross", "is_new": True, "age": age}
         )
         assert guard(someone, view()) is expected
+
+
+def test_an_effect_of_a_row_is_no_reason_to_stay_in_the_state_that_it_leaves() -> None:
+    text = DOOM.replace("label: share}", "label: share, effect: like}")
+    attributes = {name: AttributeConfig(**keys) for name, keys in ATTRIBUTES.items()}  # type: ignore[arg-type]
+    behaviour = social_behaviour(read_chart(text, "doom.yaml"), social_vocabulary(attributes))
+    oracle = ChoiceOracle(ChoiceConfig(), 1, behaviour)
+    assert oracle.utility(person(), behaviour.states("reading"), view()) == 0.0
+    assert oracle.utility(person(), behaviour.states("sharing"), view()) != 0.0
