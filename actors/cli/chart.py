@@ -166,6 +166,7 @@ def _print_coverage(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> N
     rows = covered_rows(behaviour, _activity(run, behaviour).steps)
     width = max(len(f"{row.times:,}") for row in rows)
     for row in rows:
-        click.echo(f"{row.times:>{width},}  {row.name}")
+        shared = "  (counted together with the other rows that go this way)" if row.is_shared else ""
+        click.echo(f"{row.times:>{width},}  {row.name}{shared}")
     never = sum(not row.times for row in rows)
     click.echo(f"{len(rows) - never} of {len(rows)} rows taken, {never} never")

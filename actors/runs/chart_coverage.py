@@ -17,10 +17,12 @@ class CoveredRow(NamedTuple):
     Args:
         name: the row in one line.
         times: how often it was taken.
+        is_shared: True if other rows that go the same way have their part in the count.
     """
 
     name: str
     times: int
+    is_shared: bool = False
 
 
 def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Step, int]) -> list[CoveredRow]:
@@ -36,6 +38,7 @@ def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Ste
         CoveredRow(
             _name(path[-1].name, row),
             _times(leaves[path[-1].name], entered.get(row.target, ""), _is_decided(row, path[-1].rows), row, steps),
+            is_shared=_is_shared(row, path[-1].rows),
         )
         for path in definition.walk()
         for row in path[-1].rows
@@ -50,6 +53,16 @@ def _is_decided(row: RowDefinition, rows: Sequence[RowDefinition]) -> bool | Non
     """
     rivals = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]
     return bool(row.oracle) if len({bool(each.oracle) for each in rivals}) > 1 else None
+
+
+def _is_shared(row: RowDefinition, rows: Sequence[RowDefinition]) -> bool:
+    """Return whether the journal cannot tell the row from another of its state."""
+    alike = [
+        each
+        for each in rows
+        if (each.trigger, each.target, _is_decided(each, rows)) == (row.trigger, row.target, _is_decided(row, rows))
+    ]
+    return len(alike) > 1
 
 
 def _times(

@@ -9,6 +9,8 @@ from prism.drawing.outline import Outline
 from prism.statechart.definition import StateDefinition
 
 CHOICE = "oracle"
+KEYWORDS = frozenset({"accdescr", "acctitle", "as", "class", "classdef", "direction", "end", "note", "state", "style"})
+"""Words that Mermaid does not read as the id of a state."""
 
 
 def mermaid(chart: Outline) -> str:
@@ -26,17 +28,21 @@ def mermaid(chart: Outline) -> str:
 
 
 def _ids(chart: Outline) -> dict[str, str]:
-    """Return `{state: its id}`: its name, unless it has spaces or signs, which Mermaid would not read as one name."""
+    """Return `{state: its id}`: its name, unless Mermaid would not read that as one, or would read it as a keyword."""
     names = [path[-1].name for path in chart.definition.walk()]
-    return {name: name if re.fullmatch(r"\w+", name) else f"state_{place}" for place, name in enumerate(names)}
+    return {
+        name: name if re.fullmatch(r"\w+", name) and name.lower() not in KEYWORDS else f"state_{place}"
+        for place, name in enumerate(names)
+    }
 
 
 def _state(chart: Outline, state: StateDefinition, ids: Mapping[str, str], depth: int) -> Iterator[str]:
     indent = "    " * depth
     notes = chart.notes(state)
     if state.states:
-        yield f"{indent}state {state.name} {{"
-        yield f"{indent}    [*] --> {state.initial}"
+        own = ids[state.name]
+        yield f"{indent}state {own} {{" if own == state.name else f'{indent}state "{_plain(state.name)}" as {own} {{'
+        yield f"{indent}    [*] --> {ids[state.initial]}"
         for inner in state.states:
             yield from _state(chart, inner, ids, depth + 1)
         yield f"{indent}}}"

@@ -17,8 +17,9 @@ coefficients are configuration, plausible and UNCALIBRATED.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from prism.agents.social_agent import SocialAgent
@@ -50,29 +51,45 @@ class ChoiceOracle(Oracle[AgentState]):
         self._traits = tuple((name, getattr(coefficients, name)) for name in TRAITS if getattr(coefficients, name))
         self._attributes = tuple(coefficients.attributes.items())
         self._effects = _effects_of(behaviour)
+        self._of_rows = behaviour.effects
 
     async def ask(
         self,
         agent: SocialAgent,
-        current_state: AgentState,  # noqa: ARG002  # the interface's; the utilities do not depend on it
-        trigger: str,  # noqa: ARG002  # the interface's
+        current_state: AgentState,
+        trigger: str,
         options: Sequence[AgentState],
         context: Any = None,
     ) -> AgentState:
         """Return the option drawn for this agent and tick."""
-        weights = self.probabilities(agent, options, context)
+        rows = self._of_rows.get(trigger, {})
+        at_once = {option.value: rows.get((current_state.value, option.value), "") for option in options}
+        weights = self.probabilities(agent, options, context, at_once)
         return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
 
-    def probabilities(self, agent: SocialAgent, options: Sequence[AgentState], view: PostView | None) -> list[float]:
-        """Return the probability of each option, in order; they add up to 1."""
-        utilities = [self.utility(agent, option, view) / self._coefficients.scale for option in options]
+    def probabilities(
+        self,
+        agent: SocialAgent,
+        options: Sequence[AgentState],
+        view: PostView | None,
+        at_once: Mapping[str, str] = MappingProxyType({}),
+    ) -> list[float]:
+        """Return the probability of each option, in order; they add up to 1.
+
+        Args:
+            at_once: `{option: the effect of the row that leads to it}`; empty for an option whose row has none.
+        """
+        utilities = [
+            self.utility(agent, option, view, at_once.get(option.value, "")) / self._coefficients.scale
+            for option in options
+        ]
         highest = max(utilities)
         weights = [math.exp(utility - highest) for utility in utilities]
         total = math.fsum(weights)
         return [weight / total for weight in weights]
 
-    def utility(self, agent: SocialAgent, option: StrEnum, view: PostView | None) -> float:
-        """Return V of one option.
+    def utility(self, agent: SocialAgent, option: StrEnum, view: PostView | None, at_once: str = "") -> float:
+        """Return V of one option, by the effect of its row or else by that with which its delay ends.
 
         It is 0 if the option does not engage, and only the constant without a post in view. A state that the
         coefficients name under `states` has that constant and no other term.
@@ -80,7 +97,7 @@ class ChoiceOracle(Oracle[AgentState]):
         b = self._coefficients
         if option.value in b.states:
             return b.states[option.value]
-        effect = self._effects.get(option.value)
+        effect = Effect(at_once) if at_once else self._effects.get(option.value)
         if effect is None:
             return 0.0
         constant = {Effect.LIKE: b.like, Effect.RESHARE: b.reshare}.get(effect, b.compose)

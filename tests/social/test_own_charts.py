@@ -128,6 +128,18 @@ def test_a_constant_of_ones_own_moves_a_choice() -> None:
     assert probability(-2.0) < probability(0.0) < probability(2.0)
 
 
+def test_an_option_engages_by_the_effect_of_its_row_or_of_its_delay() -> None:
+    text = DOOM.replace("oracle: true, label: sink}", "oracle: true, label: sink, effect: like}")
+    options: Any = [behaviour(text).states(name) for name in ("doomscrolling", "sharing")]
+    reading: Any = behaviour(text).states("reading")
+    oracle = ChoiceOracle(ChoiceConfig(like=20.0, reshare=10.0, scale=0.1), 1, behaviour(text))
+    plain = ChoiceOracle(ChoiceConfig(like=20.0, reshare=10.0, scale=0.1), 1, behaviour())
+    likes = [asyncio.run(oracle.ask(person(agent_id=n), reading, "sees_post", options, view())) for n in range(9)]
+    shares = [asyncio.run(plain.ask(person(agent_id=n), reading, "sees_post", options, view())) for n in range(9)]
+    assert set(likes) == {"doomscrolling"}
+    assert set(shares) == {"sharing"}
+
+
 WRONG = [
     ("role: offline", "role: browse", "initial: away needs `role: offline`"),
     (

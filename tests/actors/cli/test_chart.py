@@ -157,6 +157,18 @@ def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: 
 
 
 @pytest.mark.long
+def test_rows_that_a_journal_cannot_tell_apart_say_so(prism: Prism, tmp_path: Path) -> None:
+    rival = "      - {trigger: sees_post, target: reading, when: post.appeal > 0.9}\n"
+    plain = CHART.replace(", effect: like", "")
+    (tmp_path / "own.yaml").write_text(plain.replace("      - {trigger: sees_post, target: reading}\n", rival))
+    (tmp_path / "c.yaml").write_text("simulation: {rounds: 2}\npopulation: {size: 40}\nstatechart: {file: own.yaml}\n")
+    assert prism("run", "c.yaml", "--out", "run", "-q").code == 0
+    shared = [line for line in prism("chart", "--coverage", "run").out.splitlines() if "counted together" in line]
+    assert len(shared) == 2
+    assert all("reading --sees_post--> reading when post.appeal > 0." in line for line in shared)
+
+
+@pytest.mark.long
 def test_a_run_of_another_chart_is_refused(small_run: Path, prism: Prism, tmp_path: Path) -> None:
     shutil.copytree(small_run, tmp_path / "run")
     (tmp_path / "own.yaml").write_text(CHART)
