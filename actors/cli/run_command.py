@@ -20,7 +20,7 @@ from actors.core.errors import ungrouped
 from actors.display.progress import show_progress
 from actors.display.starting import GREETING, step_shown
 from actors.logs.output import say
-from actors.logs.setup import log_muted_streams
+from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
@@ -158,7 +158,7 @@ async def with_progress(function: Callable[[Callable[[Simulation], None]], Await
         PrismError: the function raised it.
     """
     simulations: list[Simulation] = []
-    with ungrouped():
+    with logging_to(None), ungrouped():  # else structlog would print events to standard output
         async with anyio.create_task_group() as tasks:
 
             def on_begin(simulation: Simulation) -> None:

@@ -15,9 +15,12 @@ from prism.config.interventions import check_agents, numbered
 from prism.config.model import PopulationConfig
 from prism.domain import Domain
 from prism.social.attribute_lines import lines_of_columns, lines_of_people
+from prism.social.chart import can_post
 from prism.social.graph import FollowGraph
 from prism.social.population import graph_of
 from prism.social.profiles import Profile, check_profile_format, parse_profiles
+
+NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
 
 
 class Checked(NamedTuple):
@@ -51,7 +54,8 @@ def check_domain(config: Config) -> Checked:
         check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
-    return checked._replace(inputs={**checked.inputs, **chart.inputs})
+    silent = () if can_post(chart.behaviour) else (NOBODY_POSTS,)
+    return checked._replace(inputs={**checked.inputs, **chart.inputs}, people=(*checked.people, *silent))
 
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:

@@ -69,7 +69,8 @@ class _Picture:
         top, height = -BOX[1] / 2 - MARGIN - LINE, bottom + LINE * (len(below) + 1)
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:.0f} {top:.0f} {right - left:.0f} '
-            f'{height - top:.0f}" width="{right - left:.0f}" height="{height - top:.0f}" font-family="sans-serif">'
+            f'{height - top:.0f}" width="{right - left:.0f}" height="{height - top:.0f}" font-family="sans-serif" '
+            'style="max-width: 100%; height: auto">'
         )
         yield f"<title>{escape(self._chart.definition.name or 'statechart')}</title>"
         yield f'<rect x="{left:.0f}" y="{top:.0f}" width="100%" height="100%" fill="white"/>'

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, Final
 
 from prism.errors import ConfigError, StatechartError
-from prism.social.vocabulary import Role, social_vocabulary
+from prism.social.vocabulary import TRIGGERS, Effect, Role, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Vocabulary
 from prism.statechart.chart_file import read_chart
 from prism.statechart.definition import ChartDefinition
@@ -47,18 +48,21 @@ def check_social(behaviour: Behaviour[Any]) -> None:
     Raises:
         ConfigError: people do not start offline, cannot come online, see no posts, or cannot decide.
     """
+    _check_triggers(behaviour)
     chart, offline = behaviour.chart, behaviour.in_role(Role.OFFLINE)
     if chart.initial not in offline:
-        raise _refused(behaviour, f"initial: {chart.initial} needs `role: offline`, because people start outside")
+        line = _line_of_state(behaviour, chart.initial)
+        raise _refused(behaviour, f"initial: {chart.initial} needs `role: offline`, because people start outside", line)
     for state in behaviour.states:
-        role, triggers = behaviour.roles.get(state), chart.valid_triggers(state)
+        role, triggers, line = behaviour.roles.get(state), chart.valid_triggers(state), _line_of_state(behaviour, state)
         needed = _NEEDED.get(role or "")
         if needed is not None and needed not in triggers:
-            raise _refused(behaviour, f"states.{state}: `role: {role}` needs a row for {needed}")
+            raise _refused(behaviour, f"states.{state}: `role: {role}` needs a row for {needed}", line)
         if role in (Role.OFFLINE, Role.ATTEND) and state in behaviour.delays:
-            raise _refused(behaviour, f"states.{state}.after: a state with `role: {role}` has no delay")
+            raise _refused(behaviour, f"states.{state}.after: a state with `role: {role}` has no delay", line)
     if "feed_ready" not in chart.valid_triggers(chart.initial):
-        raise _refused(behaviour, f"states.{chart.initial}: needs a row for feed_ready, or nobody comes online")
+        line = _line_of_state(behaviour, chart.initial)
+        raise _refused(behaviour, f"states.{chart.initial}: needs a row for feed_ready, or nobody comes online", line)
     lonely = [state for state in behaviour.states if state not in offline and not _goes_offline(behaviour, state)]
     if lonely:
         names = ", ".join(lonely)
@@ -66,7 +70,36 @@ def check_social(behaviour: Behaviour[Any]) -> None:
             behaviour,
             f"states.{lonely[0]}: needs a row for round_ends to a state with `role: offline` "
             f"(so do: {names}); one row on a state around them all is enough",
+            _line_of_state(behaviour, lonely[0]),
         )
+
+
+def can_post(behaviour: Behaviour[Any]) -> bool:
+    """Return whether anybody can write an original post by this chart."""
+    return any(effect == Effect.POST for ends in behaviour.effects.values() for effect in ends.values())
+
+
+def _check_triggers(behaviour: Behaviour[Any]) -> None:
+    """Refuse a row for a trigger that nobody sends: neither the world nor a delay of the chart."""
+    sent = {*TRIGGERS, *(delay.trigger for delay in behaviour.delays.values())}
+    for row in behaviour.chart.transitions:
+        if row.trigger not in sent:
+            close = get_close_matches(row.trigger, sent, n=1)
+            guess = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(sorted(sent))}"
+            problem = f"states.{row.source}: nobody sends {row.trigger}; {guess}"
+            raise _refused(behaviour, problem, _line_of_row(behaviour, row.trigger))
+
+
+def _line_of_row(behaviour: Behaviour[Any], trigger: str) -> int:
+    definition = behaviour.definition
+    paths = [] if definition is None else list(definition.walk())
+    return next((row.line for path in paths for row in path[-1].rows if row.trigger == trigger), 0)
+
+
+def _line_of_state(behaviour: Behaviour[Any], state: str) -> int:
+    definition = behaviour.definition
+    paths = [] if definition is None else list(definition.walk())
+    return next((path[-1].line for path in paths if path[-1].name == state), 0)
 
 
 def _goes_offline(behaviour: Behaviour[Any], state: Any) -> bool:
@@ -74,10 +107,10 @@ def _goes_offline(behaviour: Behaviour[Any], state: Any) -> bool:
     return any(target in offline for target in behaviour.chart.valid_targets(state, "round_ends"))
 
 
-def _refused(behaviour: Behaviour[Any], problem: str) -> Exception:
+def _refused(behaviour: Behaviour[Any], problem: str, line: int = 0) -> Exception:
     if behaviour.definition is None:
         return StatechartError(problem)
-    return ConfigError(behaviour.definition.source, problem)
+    return ConfigError(behaviour.definition.source, problem, line=line or None)
 
 
 SOCIAL_BEHAVIOUR: Final[Behaviour[AgentState]] = social_behaviour(social_definition())

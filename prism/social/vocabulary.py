@@ -42,6 +42,9 @@ ROLES: Final[Mapping[str, str]] = {
 }
 """`{role: what the world does for a person in such a state}`."""
 
+TRIGGERS: Final = ("feed_ready", "wants_to_post", "sees_post", "decides", "ignores", "timeout", "round_ends")
+"""The triggers that the world sends. The others are those of the chart's delays."""
+
 EFFECTS: Final[Mapping[str, str]] = {
     Effect.LIKE: "the post in view gets a like",
     Effect.REPLY: "the post in view gets a reply, which goes to its author",

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
+from inspect import signature
 from typing import Any, Final, cast
 
 from prism.errors import ConfigError, StatechartError
@@ -193,7 +194,10 @@ class _Flattening:
 
     def _function(self, name: str, key: str, line: int) -> Any:
         try:
-            return self._words.function(name)
+            found = self._words.function(name)
+            if not _takes_two(found):
+                raise StatechartError(f"{name}: expected a function of two arguments, (agent, context)")
+            return found
         except StatechartError as error:
             raise self._refused(key, str(error), line) from None
 
@@ -264,6 +268,17 @@ def _stated(effects: Mapping[str, Mapping[tuple[str, str], str]]) -> dict[str, d
         trigger: {ends: effect for ends, effect in by_ends.items() if effect} for trigger, by_ends in effects.items()
     }
     return {trigger: by_ends for trigger, by_ends in stated.items() if by_ends}
+
+
+def _takes_two(function: Any) -> bool:
+    """Return whether a function can be called as `(agent, context)`; True also if its signature cannot be known."""
+    try:
+        signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # a function of a C module may have none
+        pass
+    return True
 
 
 def _together(actions: Sequence[Action]) -> Action | None:

@@ -27,7 +27,7 @@ def named(heading: str) -> set[str]:
 def test_the_small_chart_of_the_page_can_be_run() -> None:
     chart = next(block.text for block in blocks(PAGE) if block.info == "yaml" and block.text.startswith("initial"))
     behaviour = social_behaviour(read_chart(chart, "page"))
-    assert [state.value for state in behaviour.states] == ["away", "reading", "liking"]
+    assert [state.value for state in behaviour.states] == ["away", "reading", "writing", "liking"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ DOCUMENTED = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", PAGE, re.MULTILINE)
 @pytest.mark.parametrize("field", [name for name, kind in field_types(LLMConfig).items() if not is_section(kind)])
 def test_every_setting_is_documented_with_its_default(field: str) -> None:
     default = getattr(LLMConfig(), field)
-    assert DOCUMENTED[field] == (f"{default:g}" if isinstance(default, float) else str(default))
+    shown = f"{default:g}" if isinstance(default, float) else str(default)
+    assert DOCUMENTED[field] == (shown.lower() if isinstance(default, bool) else shown)
 
 
 @pytest.mark.parametrize("reason", REASONS)

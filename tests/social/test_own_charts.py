@@ -141,13 +141,19 @@ def test_an_option_engages_by_the_effect_of_its_row_or_of_its_delay() -> None:
 
 
 WRONG = [
+    (
+        "trigger: wants_to_post",
+        "trigger: wants_to_pst",
+        ":8: states.away: nobody sends wants_to_pst; did you mean",
+    ),
+    ("trigger: written, target: reading, effect: post", "trigger: writen, target: reading", "did you mean written?"),
     ("role: offline", "role: browse", "initial: away needs `role: offline`"),
     (
         "{trigger: feed_ready, target: reading}",
-        "{trigger: other, target: reading}",
+        "{trigger: decides, target: reading}",
         "states.away: needs a row",
     ),
-    ("  - {trigger: round_ends, target: away}", "  - {trigger: ends, target: away}", "needs a row for round_ends to a"),
+    ("  - {trigger: round_ends, target: away}", "  - {trigger: ends, target: away}", "nobody sends ends; "),
     ("target: away}\n    states", "target: reading}\n    states", "needs a row for round_ends to a state with `role"),
     ("agent.anxiety > 0.5", "agent.anxeity > 0.5", "did you mean agent.anxiety"),
     ("agent.patience", "agent.interests", "no such field for a delay"),

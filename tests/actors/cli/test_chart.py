@@ -142,6 +142,21 @@ def test_a_fault_is_a_line_with_values_that_show_it_and_exit_code_4(prism: Prism
 
 
 @pytest.mark.long
+def test_a_guard_that_raises_says_so_on_standard_error_alone(prism: Prism, tmp_path: Path) -> None:
+    posting = "{trigger: feed_ready, target: reading}, {trigger: wants_to_post, target: reading, effect: post}"
+    guarded = CHART.replace("{trigger: feed_ready, target: reading}", posting)
+    guarded = guarded.replace("when: post.appeal > 0.5", 'when: "raising_guards:broken"')
+    (tmp_path / "own.yaml").write_text(guarded)
+    (tmp_path / "raising_guards.py").write_text("def broken(agent, view):\n    raise ValueError('no')\n")
+    people = "population: {size: 40, posts_per_session: 0.5}"
+    (tmp_path / "c.yaml").write_text(f"simulation: {{rounds: 2}}\n{people}\nstatechart: {{file: own.yaml}}\n")
+    ran = prism("run", "c.yaml", "--out", "run", "-q")
+    assert (ran.code, ran.err.count("guard_raised")) == (0, 1)
+    assert prism("replay", "run", "-q").out == ran.out
+    assert "guard_raised" not in prism("verify", "run").out
+
+
+@pytest.mark.long
 def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: Prism, tmp_path: Path) -> None:
     run = shutil.copytree(small_run, tmp_path / "run")
     ended = prism("chart", "--coverage", "run")

@@ -40,6 +40,10 @@ def note(agent, view):
     pass
 
 
+def forgetful(agent):
+    return True
+
+
 async def later(agent, view):
     return True
 """
@@ -88,6 +92,7 @@ def test_a_function_of_the_chart_is_its_guard(tmp_path: Path, module: str) -> No
         ("MODULE:is_keen", "no_such_module_here:is_keen", "when: no_such_module_here:is_keen: no module"),
         ("MODULE:is_keen", "MODULE:is_kene", "has no 'is_kene'; did you mean is_keen?"),
         ("MODULE:is_keen", "MODULE:later", "expected a function (agent, context) that is not async"),
+        ("MODULE:is_keen", "MODULE:forgetful", "forgetful: expected a function of two arguments, (agent, context)"),
         ("MODULE:note", "MODULE:NUMBER", "expected a function (agent, context) that is not async"),
         ("MODULE:is_keen", "post.appeal > agent.zeal", "agent.zeal"),
     ],
