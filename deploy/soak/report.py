@@ -237,6 +237,8 @@ def _rows(warm: Sequence[Observation]) -> dict[str, Row]:
 
 
 def _row(values: Sequence[float], at_s: Sequence[float] | None = None) -> Row:
+    if not values:  # such as ticks that wait for no answer, in a short soak of a slow server
+        return Row(first=math.nan, least=math.nan, most=math.nan, last=math.nan, slope=None)
     slope = None
     if at_s is not None and len(values) >= BLOCKS_MIN and not any(map(math.isnan, values)):
         found: Trend = trend(at_s, values)

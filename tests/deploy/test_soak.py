@@ -175,3 +175,11 @@ def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_pat
     assert facts["faults"]["error"] > 0
     assert facts["retries"]["server_error"] > 0
     assert facts["spells"]["slow"] > 0
+
+
+def test_a_soak_without_a_tick_that_is_not_held_up_has_a_report_without_their_row() -> None:
+    run = [msgspec.structs.replace(each, ticks=1) for each in observed(lambda _: 300.0)]
+    assert undisturbed(run) == []
+    report = judge(run, WELL, OPTIONS)
+    assert "a tick that waits for no answer" not in report.text
+    assert "descriptors" in report.text
