@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +20,7 @@ from actors.core.ends import FALLBACK_SHARE, SPEND_CAP
 from actors.core.errors import ungrouped
 from actors.display.progress import show_progress
 from actors.display.starting import GREETING, step_shown
-from actors.logs.output import say
+from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
@@ -148,6 +149,23 @@ def _print_resume_command(summary: Summary, path: Path, oracle: OracleConfig) ->
         say(f"stopped with a checkpoint; continue with: prism resume {path}{raised}")
 
 
+@contextmanager
+def _logging_trouble() -> Iterator[None]:
+    """Return a context in which warnings of ticks that are done again go to standard error.
+
+    Without it structlog would print every event to standard output. What the first run said at INFO is not said again,
+    unless another level was asked for.
+    """
+    level = output.level
+    with ExitStack() as log:
+        output.level = logging.WARNING if level == logging.INFO else level
+        try:
+            log.enter_context(logging_to(None))  # which takes the level over
+        finally:
+            output.level = level
+        yield
+
+
 async def with_progress(function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool) -> T:
     """Call a function that runs simulations, one after the other, show their progress, and return its result.
 
@@ -158,7 +176,7 @@ async def with_progress(function: Callable[[Callable[[Simulation], None]], Await
         PrismError: the function raised it.
     """
     simulations: list[Simulation] = []
-    with logging_to(None), ungrouped():  # else structlog would print events to standard output
+    with _logging_trouble(), ungrouped():
         async with anyio.create_task_group() as tasks:
 
             def on_begin(simulation: Simulation) -> None:

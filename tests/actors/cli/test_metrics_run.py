@@ -72,8 +72,9 @@ def get(url: str, path: str) -> tuple[int, str]:
 @pytest.mark.process
 def test_a_run_can_be_scraped_while_it_goes_on(tmp_path: Path) -> None:
     with running(tmp_path) as (process, url):
+        # The page is there before the run is known.
+        assert until(lambda: Scrape.parse(get(url, "/metrics")[1], 0.0).labels("prism_run_info").get("run_id") == "out")
         scrape = Scrape.parse(get(url, "/metrics")[1], 0.0)
-        assert scrape.labels("prism_run_info")["run_id"] == "out"
         assert scrape.value("prism_run_active") == 1
         assert scrape.value("prism_agents") == scrape.value("prism_population") == 60
         assert get(url, "/healthz") == (200, "ok\n")
