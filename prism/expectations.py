@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date
+from difflib import get_close_matches
 from typing import Any
 
 from msgspec import inspect
@@ -107,3 +109,10 @@ def _found(value: object) -> str:
     if isinstance(value, dict):
         return "a mapping"
     return str(value) if isinstance(value, date) else repr(value)
+
+
+def guess(name: str, known: Iterable[str]) -> str:
+    """Return what was meant by an unknown name: the nearest known one, or else all of them in their order."""
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(names) or 'none'}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from actors.factory.domain_code import find_domain_code
-from actors.factory.input_files import locate_input, read_input
+from actors.factory.input_files import Input, locate_input, read_input
 from prism.config import LENGTH_MAX, Config, SimulationConfig
 from prism.errors import ConfigError, InputError, StatechartError
+from prism.expectations import guess
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_chart_text
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
@@ -43,11 +43,7 @@ def load_chart(config: Config) -> LoadedChart:
         return LoadedChart(SOCIAL_BEHAVIOUR, {})
     if not name.endswith(SUFFIXES):
         raise InputError(name, f"expected a chart in {' or '.join(SUFFIXES)}", key="statechart.file")
-    source = read_input(name, bytes_max=4 * LENGTH_MAX)
-    try:
-        text = source.data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(name, f"is not UTF-8 text (byte {error.start})") from None
+    source, text = _read(name)
     definition = read_chart(text.replace("\r\n", "\n"), name)
     functions = _Functions(locate_input(name).parent)
     words = social_vocabulary(config.population.attributes, functions.find)
@@ -63,9 +59,7 @@ def check_choices(config: Config, behaviour: Behaviour[Any]) -> None:
     known = [state.value for state in behaviour.states]
     for name in config.oracle.choice.states:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            guess = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known)}"
-            problem = f"{name}: the chart has no such state; {guess}"
+            problem = f"{name}: the chart has no such state; {guess(name, known)}"
             raise ConfigError("configuration", problem, key="oracle.choice.states")
 
 
@@ -80,7 +74,16 @@ def chart_text(config: Config) -> str:
         problem = f"the chart of {config.simulation.domain} is made in Python, so there is no file of it"
         raise ConfigError("configuration", problem, key="simulation.domain")
     name = config.statechart.file
-    return social_chart_text() if name is None else read_input(name, bytes_max=4 * LENGTH_MAX).data.decode()
+    return social_chart_text() if name is None else _read(name)[1]
+
+
+def _read(name: str) -> tuple[Input, str]:
+    """Return a chart's file, and its text."""
+    source = read_input(name, bytes_max=4 * LENGTH_MAX)
+    try:
+        return source, source.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(name, f"is not UTF-8 text (byte {error.start})") from None
 
 
 class _Functions:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, Final
 
 from prism.errors import ConfigError, StatechartError
+from prism.expectations import guess
 from prism.social.vocabulary import TRIGGERS, Effect, Role, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Vocabulary
 from prism.statechart.chart_file import read_chart
-from prism.statechart.definition import ChartDefinition
+from prism.statechart.definition import ChartDefinition, StateDefinition
 from prism.statechart.flatten import flatten
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import AgentState
@@ -84,22 +84,22 @@ def _check_triggers(behaviour: Behaviour[Any]) -> None:
     sent = {*TRIGGERS, *(delay.trigger for delay in behaviour.delays.values())}
     for row in behaviour.chart.transitions:
         if row.trigger not in sent:
-            close = get_close_matches(row.trigger, sent, n=1)
-            guess = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(sorted(sent))}"
-            problem = f"states.{row.source}: nobody sends {row.trigger}; {guess}"
+            problem = f"states.{row.source}: nobody sends {row.trigger}; {guess(row.trigger, sorted(sent))}"
             raise _refused(behaviour, problem, _line_of_row(behaviour, row.trigger))
 
 
 def _line_of_row(behaviour: Behaviour[Any], trigger: str) -> int:
-    definition = behaviour.definition
-    paths = [] if definition is None else list(definition.walk())
-    return next((row.line for path in paths for row in path[-1].rows if row.trigger == trigger), 0)
+    rows = (row for state in _defined_states(behaviour) for row in state.rows)
+    return next((row.line for row in rows if row.trigger == trigger), 0)
 
 
 def _line_of_state(behaviour: Behaviour[Any], state: str) -> int:
-    definition = behaviour.definition
-    paths = [] if definition is None else list(definition.walk())
-    return next((path[-1].line for path in paths if path[-1].name == state), 0)
+    return next((each.line for each in _defined_states(behaviour) if each.name == state), 0)
+
+
+def _defined_states(behaviour: Behaviour[Any]) -> list[StateDefinition]:
+    """Return every state as its author wrote it; none of a chart that was made in Python."""
+    return [] if behaviour.definition is None else [path[-1] for path in behaviour.definition.walk()]
 
 
 def _goes_offline(behaviour: Behaviour[Any], state: Any) -> bool:

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 from prism.config.document import Entry, join, read_document, without_lines
 from prism.errors import ConfigError
-from prism.expectations import found
+from prism.expectations import found, guess
 from prism.statechart.definition import (
     DELAY_MAX,
     ChartDefinition,
@@ -267,9 +266,7 @@ class _ChartReader:
     def _known(self, entries: Mapping[str, Entry], keys: Collection[str], path: str, line: int) -> None:
         for key, entry in entries.items():
             if key not in keys:
-                close = get_close_matches(key, keys, n=1)
-                guess = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(keys)}"
-                raise self._refused(join(path, key), f"unknown key; {guess}", entry.line or line)
+                raise self._refused(join(path, key), f"unknown key; {guess(key, keys)}", entry.line or line)
 
     def _refused(self, key: str, problem: str, line: int) -> ConfigError:
         return ConfigError(self._source, problem, key=key, line=line)

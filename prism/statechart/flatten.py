@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from inspect import signature
 from typing import Any, Final, cast
 
 from prism.errors import ConfigError, StatechartError
+from prism.expectations import guess
 from prism.expressions import Expression, ExpressionError, closure, parse
 from prism.statechart.behaviour import Behaviour, Vocabulary
 from prism.statechart.definition import ChartDefinition, DelayLaw, RowDefinition, StateDefinition
+from prism.statechart.oracle import described
 from prism.statechart.statechart import Statechart
-from prism.statechart.states import STATE_DESCRIPTIONS, AgentState
+from prism.statechart.states import AgentState
 from prism.statechart.transitions import Action, Guard, Transition
 
 FUNCTION: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
@@ -74,7 +75,7 @@ class _Flattening:
         return Behaviour(
             chart=chart,
             states=self._states,
-            descriptions={state: leaf.description or _described(state) for state, leaf in leaves.items()},
+            descriptions={state: leaf.description or described(state) for state, leaf in leaves.items()},
             roles={state: leaf.role for state, leaf in leaves.items() if leaf.role},
             delays={state: leaf.after for state, leaf in leaves.items() if leaf.after is not None},
             effects=_stated(effects),
@@ -153,9 +154,7 @@ class _Flattening:
         ]
 
     def _entries(self, owner: Path, row: RowDefinition) -> list[Action]:
-        kept, path = self._kept(owner, row), list(self._paths[row.target])
-        while path[-1].states:
-            path.append(next(inner for inner in path[-1].states if inner.name == path[-1].initial))
+        kept, path = self._kept(owner, row), self._paths[self._paths[row.target][-1].entered]
         return [
             self._action(name, f"states.{state.name}.on_entry", state.line)
             for state in path[kept:]
@@ -251,12 +250,6 @@ def _enumeration(names: Sequence[str]) -> type[StrEnum]:
     return cast("type[StrEnum]", enumeration("ChartState", [(name.upper(), name) for name in names]))
 
 
-def _described(state: StrEnum) -> str:
-    """Return a description of a state that has none: the social state of that name, or its name in words."""
-    known = {each.value: text for each, text in STATE_DESCRIPTIONS.items()}
-    return known.get(state.value, state.value.replace("_", " ").capitalize())
-
-
 def _ends(leaf: StateDefinition, row: RowDefinition) -> bool:
     """Return whether a row answers the trigger of the state's delay."""
     return leaf.after is not None and row.trigger == leaf.after.trigger
@@ -295,6 +288,4 @@ def _together(actions: Sequence[Action]) -> Action | None:
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> str:
-    close = get_close_matches(name, known, n=1)
-    guess = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(sorted(known)) or 'none'}"
-    return f"{name}: no such {what}; {guess}"
+    return f"{name}: no such {what}; {guess(name, sorted(known))}"

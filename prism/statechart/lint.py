@@ -136,11 +136,11 @@ class _Group(Generic[S]):
     def before(self, row: Transition[S]) -> list[Transition[S]]:
         """Return the guarded rows before a row, of its own level."""
         place = next(place for place, each in enumerate(self.rows) if each is row)
-        return [each for each in self.rows[:place] if each.guard is not None and _level(each) == _level(row)]
+        return [each for each in self.rows[:place] if each.guard is not None and each.level == row.level]
 
     def inside(self, row: Transition[S]) -> list[Transition[S]]:
         """Return the guarded rows of inner states, which a row of an outer state holds back for."""
-        return [each for each in self.guarded if _level(each) < _level(row)]
+        return [each for each in self.guarded if each.level < row.level]
 
     def is_dead(self, row: Transition[S]) -> bool:
         """Return whether a row is certainly never enabled."""
@@ -162,7 +162,7 @@ class _Group(Generic[S]):
         return tuple(found)
 
     def _may_be_options(self, row: Transition[S], other: Transition[S]) -> bool:
-        if _level(row) != _level(other):
+        if row.level != other.level:
             return False
         if other.oracle is not False:
             return not self.search([row, other], self.inside(row)).is_impossible
@@ -198,7 +198,7 @@ class _Linting(Generic[S]):
         for state in self._states:
             found += self._of_state(state)
             for group in self._groups[state].values():
-                is_inherited = all(_level(row) for row in group.rows)
+                is_inherited = all(row.level for row in group.rows)
                 for finding in self._of_group(group):
                     key = (finding.kind, finding.trigger, finding.message)
                     if not is_inherited or key not in inherited:
@@ -339,10 +339,6 @@ def _with_states(finding: Finding, inherited: Mapping[tuple[str, str, str], Sequ
     return msgspec.structs.replace(finding, message=f"{finding.message} (also in {', '.join(others)})")
 
 
-def _level(row: Transition[Any]) -> int:
-    return row.level
-
-
 def _is_marked(row: Transition[Any]) -> bool:
     """Return whether a row is meant for the oracle."""
     return row.oracle is True or row.target is None
@@ -356,7 +352,7 @@ def _may_overlap(first: Transition[Any], second: Transition[Any]) -> bool:
     """
     is_same = first.target == second.target and first.action is second.action
     is_meant = _is_marked(first) and _is_marked(second)
-    return is_meant or is_same or first.oracle is False or second.oracle is False or _level(first) != _level(second)
+    return is_meant or is_same or first.oracle is False or second.oracle is False or first.level != second.level
 
 
 def _told(row: Transition[Any]) -> str:
