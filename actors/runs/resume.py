@@ -227,7 +227,7 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
 def _is_whole(plan: ResumePlan, recovered: Recovered) -> bool:
     """Return whether a run that has all its ticks has nothing that a resume could write again."""
     ticks, before = recovered.recorded.ticks, plan.before
-    if recovered.skipped or (plan.covered is not None and plan.covered < ticks):
+    if recovered.skipped or not plan.rows.is_clean or (plan.covered is not None and plan.covered < ticks):
         return False
     at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
     if before.checkpoints and at != ticks:

@@ -212,6 +212,11 @@ class Coverage:
         self.ticks = (self._rows.last * (self._rows.first == 1) + 1) * ticks_per_round - 1
         """The last tick from which a resume leaves no round without a row."""
 
+    @property
+    def is_clean(self) -> bool:
+        """True if nothing else follows the rows. A resume that begins cuts it off."""
+        return not self._rows.has_more
+
     def is_as_written(self, position: Position) -> bool:
         """Return whether the rows up to a checkpoint are those that it was written after; True if it does not say."""
         return self._rows.is_as_written(position, self._ticks_per_round)
