@@ -1,0 +1,151 @@
+"""The moments of an economy: a few numbers that say how its quarters behave, the same for a run and for history.
+
+They are computed from the columns of `rounds.csv`: the interest rate, inflation over the year, the growth of the
+quarter at an annual rate, and unemployment. `real_columns` makes the same columns of real figures.
+
+| moment | is |
+|---|---|
+| `NAME_mean`, `NAME_sd` | mean and standard deviation of a column, in its unit |
+| `NAME_autocorrelation` | correlation of a column with itself a quarter before |
+| `okun_correlation` | of growth with the change of unemployment in the same quarter; -1 is an exact law |
+| `okun_slope` | points of unemployment for a percent of growth at an annual rate, by least squares |
+| `rate_inflation_correlation` | of the rate with inflation in the same quarter |
+| `rate_inflation_before_correlation` | of the rate with inflation a year before |
+| `rate_inflation_after_correlation` | of the rate with inflation a year later |
+| `big_move_share` | share of quarters in which the rate moves by a point or more |
+| `zero_rate_share` | share of quarters with a rate of a quarter of a point or less |
+| `deflation_share` | share of quarters in which prices are lower than a year before |
+| `deflation_trap` | 1 if the last two years have a rate of a quarter of a point or less and falling prices; else 0 |
+
+NAME is each of `COLUMNS`. A moment that is not defined is NaN: the correlation of a column that does not vary.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from prism.economy.series import YEAR_QUARTERS, Figures, year_inflation
+from prism.quarter import Period
+
+COLUMNS: Final = ("interest_rate", "inflation", "gdp_growth", "unemployment")
+"""The columns that moments are made of, by their names in `rounds.csv`."""
+QUARTERS_MIN: Final = 12
+"""The fewest quarters that have moments: three years."""
+BIG_MOVE: Final = 1.0
+"""Points by which a rate moves in a quarter with a big move."""
+ZERO_RATE: Final = 0.25
+"""The rate, in percent, up to which it counts as zero: one step of policy."""
+TRAP_QUARTERS: Final = 8
+"""The quarters at the end of a series that decide whether it is in a deflation trap."""
+
+_ROUNDING: Final = 1e-9
+"""Rates are sums of steps, so a move of a point may be a little less than 1."""
+
+
+def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Return the moments of an economy.
+
+    Args:
+        series: `{column: its value in each quarter}`, with at least `COLUMNS`, all of one length.
+
+    Raises:
+        ValueError: a column is missing, too short, or not as long as the others.
+    """
+    columns = _checked(series)
+    rate, inflation = columns["interest_rate"], columns["inflation"]
+    growth, unemployment = columns["gdp_growth"], columns["unemployment"]
+    work = changes(unemployment)
+    return {
+        **{f"{name}_mean": statistics.fmean(column) for name, column in columns.items()},
+        **{f"{name}_sd": statistics.pstdev(column) for name, column in columns.items()},
+        **{f"{name}_autocorrelation": autocorrelation(column) for name, column in columns.items()},
+        "okun_correlation": correlation(growth[1:], work),
+        "okun_slope": slope(growth[1:], work),
+        "rate_inflation_correlation": correlation(rate, inflation),
+        "rate_inflation_before_correlation": correlation(rate[YEAR_QUARTERS:], inflation[:-YEAR_QUARTERS]),
+        "rate_inflation_after_correlation": correlation(rate[:-YEAR_QUARTERS], inflation[YEAR_QUARTERS:]),
+        "big_move_share": _share([abs(move) >= BIG_MOVE - _ROUNDING for move in changes(rate)]),
+        "zero_rate_share": _share([each <= ZERO_RATE for each in rate]),
+        "deflation_share": _share([each < 0.0 for each in inflation]),
+        "deflation_trap": float(is_deflation_trap(rate, inflation)),
+    }
+
+
+def real_moments(figures: Sequence[Figures], period: Period | None = None) -> dict[str, float]:
+    """Return the moments of real figures, as `parse_series` reads them; of a period, or of all that have a year before.
+
+    Raises:
+        ValueError: the period has too few quarters.
+    """
+    return moments(real_columns(figures, period))
+
+
+def real_columns(figures: Sequence[Figures], period: Period | None = None) -> dict[str, list[float]]:
+    """Return real figures as `COLUMNS`, from the first quarter on that has a year before it.
+
+    Inflation is the rise of prices over the year, growth that of the quarter at an annual rate, as in a run.
+    """
+    columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    for place in range(YEAR_QUARTERS, len(figures)):
+        now, before = figures[place], figures[place - 1]
+        inflation = year_inflation(figures, place)
+        if inflation is None or (period is not None and now.quarter not in period):
+            continue
+        columns["interest_rate"].append(now.interest_rate)
+        columns["inflation"].append(inflation)
+        columns["gdp_growth"].append(100.0 * ((now.real_gdp / before.real_gdp) ** YEAR_QUARTERS - 1.0))
+        columns["unemployment"].append(now.unemployment)
+    return columns
+
+
+def is_deflation_trap(rate: Sequence[float], inflation: Sequence[float]) -> bool:
+    """Return whether a series ends in a deflation trap: no rate is left to cut, and prices fall, for two years."""
+    last = zip(rate[-TRAP_QUARTERS:], inflation[-TRAP_QUARTERS:], strict=True)
+    return len(rate) >= TRAP_QUARTERS and all(each <= ZERO_RATE and prices < 0.0 for each, prices in last)
+
+
+def changes(column: Sequence[float]) -> list[float]:
+    """Return the change of a column from each quarter to the next: one value fewer than the column has."""
+    return [after - before for before, after in pairwise(column)]
+
+
+def autocorrelation(column: Sequence[float], lag: int = 1) -> float:
+    """Return the correlation of a column with itself `lag` quarters before; NaN if it does not vary."""
+    return correlation(column[lag:], column[:-lag])
+
+
+def correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
+    try:
+        return statistics.correlation(first, second)
+    except statistics.StatisticsError:
+        return math.nan
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the change of y for a unit of x, by least squares; NaN if x does not vary."""
+    try:
+        return statistics.linear_regression(x, y).slope
+    except statistics.StatisticsError:
+        return math.nan
+
+
+def _checked(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    missing = [name for name in COLUMNS if name not in series]
+    if missing:
+        raise ValueError(f"expected the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}")
+    columns = {name: series[name] for name in COLUMNS}
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"expected columns of one length, got {', '.join(f'{n} {k}' for n, k in lengths.items())}")
+    if lengths["interest_rate"] < QUARTERS_MIN:
+        raise ValueError(f"expected at least {QUARTERS_MIN} quarters, got {lengths['interest_rate']}")
+    return columns
+
+
+def _share(facts: Sequence[bool]) -> float:
+    return sum(facts) / len(facts)

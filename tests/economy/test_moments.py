@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from prism.economy.moments import (
+    COLUMNS,
+    QUARTERS_MIN,
+    autocorrelation,
+    is_deflation_trap,
+    moments,
+    real_columns,
+    real_moments,
+)
+from prism.quarter import Period
+from tests.economy.history import us_series
+
+RATES = [4.0, 4.0, 5.0, 5.0, 3.5, 3.5, 4.25, 4.25, 5.25, 5.0, 0.25, 0.0]
+
+
+def columns_with(**given: list[float]) -> dict[str, list[float]]:
+    """Columns of twelve quarters that do not move, but for those given."""
+    still = {name: [2.0] * QUARTERS_MIN for name in COLUMNS}
+    return {**still, **given}
+
+
+def test_an_exact_law_of_okun_has_a_correlation_of_minus_1_and_its_slope() -> None:
+    growth = [1.0, 3.0, 5.0, -2.0, 0.0, 4.0, 2.0, 6.0, 1.0, -1.0, 3.0, 2.0]
+    unemployment = [5.0]
+    for each in growth[1:]:
+        unemployment.append(unemployment[-1] - 0.1 * (each - 3.0))
+    found = moments(columns_with(gdp_growth=growth, unemployment=unemployment))
+    assert found["okun_correlation"] == pytest.approx(-1.0)
+    assert found["okun_slope"] == pytest.approx(-0.1)
+
+
+def test_moves_of_a_point_are_big_and_a_quarter_of_a_point_is_a_rate_of_zero() -> None:
+    found = moments(columns_with(interest_rate=RATES))
+    # The moves are 0, 1, 0, -1.5, 0, 0.75, 0, 1, -0.25, -4.75, -0.25: four of eleven are big.
+    assert found["big_move_share"] == pytest.approx(4 / 11)
+    assert found["zero_rate_share"] == pytest.approx(2 / 12)
+    tenths = [0.1 * step for step in range(12)]
+    assert moments(columns_with(interest_rate=[10.0 * each for each in tenths]))["big_move_share"] == 1.0
+
+
+def test_the_autocorrelation_is_that_of_the_definition() -> None:
+    assert autocorrelation([1.0, -1.0] * 6) == pytest.approx(-1.0)
+    assert autocorrelation([1.0, 2.0, 4.0, 8.0, 16.0]) == pytest.approx(1.0)
+    # Pairs (0, 1), (1, 0), (0, 2): means 1/3 and 1; covariance -1/3, variances 2/3 and 2, by the sums of products.
+    assert autocorrelation([0.0, 1.0, 0.0, 2.0]) == pytest.approx(-1.0 / math.sqrt(2.0 / 3.0 * 2.0))
+
+
+def test_inflation_that_the_rate_follows_is_correlated_with_the_rate_a_year_later() -> None:
+    inflation = [1.0, 5.0, 2.0, 8.0, 3.0, 3.0, 9.0, 1.0, 4.0, 6.0, 2.0, 7.0]
+    rate = [0.0, 9.0, 1.0, 3.0, *inflation[:-4]]
+    found = moments(columns_with(interest_rate=rate, inflation=inflation))
+    assert found["rate_inflation_before_correlation"] == pytest.approx(1.0)
+    assert abs(found["rate_inflation_correlation"]) < 0.9
+    assert abs(found["rate_inflation_after_correlation"]) < 0.9
+
+
+@pytest.mark.parametrize(
+    ("rate", "inflation", "is_trap"),
+    [
+        ([0.25] * 8, [-0.1] * 8, True),
+        ([5.0] + [0.0] * 8, [3.0] + [-1.0] * 8, True),
+        ([0.0] * 7 + [0.5], [-1.0] * 8, False),
+        ([0.0] * 8, [-1.0] * 7 + [0.0], False),
+        ([0.0] * 7, [-1.0] * 7, False),
+    ],
+)
+def test_a_deflation_trap_is_two_years_at_the_end_without_a_rate_and_with_falling_prices(
+    rate: list[float], inflation: list[float], is_trap: bool
+) -> None:
+    assert is_deflation_trap(rate, inflation) is is_trap
+
+
+def test_what_is_not_defined_is_nan_and_the_rest_is_a_number() -> None:
+    found = moments(columns_with())
+    undefined = {name for name, value in found.items() if math.isnan(value)}
+    assert undefined == {name for name in found if name.endswith("correlation")} | {"okun_slope"}
+    assert (found["inflation_sd"], found["inflation_mean"], found["big_move_share"]) == (0.0, 2.0, 0.0)
+
+
+def test_the_moments_of_the_united_states_are_those_of_its_figures() -> None:
+    found = real_moments(us_series())
+    # Computed with numpy.corrcoef, numpy.polyfit and numpy.std from the same file, 1960q1-2009q3.
+    assert found["gdp_growth_autocorrelation"] == pytest.approx(0.318, abs=0.0005)
+    assert found["okun_correlation"] == pytest.approx(-0.669, abs=0.0005)
+    assert found["okun_slope"] == pytest.approx(-0.064, abs=0.0005)
+    assert found["big_move_share"] == pytest.approx(24 / 198)
+    assert found["inflation_sd"] == pytest.approx(2.930, abs=0.0005)
+    assert found["zero_rate_share"] == pytest.approx(4 / 199)
+    assert found["deflation_trap"] == 0.0
+
+
+def test_real_columns_are_those_of_a_run_and_of_a_period_its_quarters() -> None:
+    series = us_series()
+    columns = real_columns(series)
+    assert tuple(columns) == COLUMNS
+    assert {len(column) for column in columns.values()} == {len(series) - 4}
+    # The file's first lines: prices of 28.98 in 1959q1 and 29.54 in 1960q1.
+    assert columns["inflation"][0] == pytest.approx(100.0 * (29.54 / 28.98 - 1.0))
+    calm = real_columns(series, Period.parse("1984q1-2009q3"))
+    assert len(calm["interest_rate"]) == 103
+    assert calm["unemployment"][0] == next(each.unemployment for each in series if str(each.quarter) == "1984q1")
+
+
+@pytest.mark.parametrize(
+    ("series", "message"),
+    [
+        ({"inflation": [1.0] * 12}, "missing: interest_rate, gdp_growth, unemployment"),
+        (columns_with(inflation=[1.0] * 13), "expected columns of one length, got interest_rate 12, inflation 13"),
+        ({name: [1.0] * 11 for name in COLUMNS}, "expected at least 12 quarters, got 11"),
+    ],
+)
+def test_columns_without_moments_are_refused(series: dict[str, list[float]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        moments(series)
