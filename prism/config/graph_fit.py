@@ -14,6 +14,9 @@ _SIZE, _DEGREE, _BLOCKS, _MIXING, _KIND = (
     "population.graph.kind",
 )
 
+POWER_LAW_SHARE = 4
+"""On average a person follows at most one in so many people. The generator takes very long to draw more ties."""
+
 
 class Misfit(NamedTuple):
     """Settings of which no graph can be made.
@@ -33,6 +36,9 @@ def find_misfit(graph: GraphConfig, size: int) -> Misfit | None:
         return Misfit((_DEGREE, _SIZE), f"expected graph.degree < the number of people, got {graph.degree} and {size}")
     if graph.kind == "watts_strogatz" and graph.degree % 2:
         return Misfit((_DEGREE, _KIND), f"expected an even graph.degree for watts_strogatz, got {graph.degree}")
+    if graph.kind == "power_law" and graph.degree * POWER_LAW_SHARE > size:
+        problem = f"expected graph.degree <= a quarter of the people for power_law, got {graph.degree} and {size}"
+        return Misfit((_DEGREE, _SIZE, _KIND), problem)
     if graph.kind != "stochastic_block":
         return None
     if graph.blocks > size:

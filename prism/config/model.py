@@ -75,7 +75,7 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     """The follow graph: generated, read from a file, or taken from the profiles."""
 
     kind: Annotated[
-        Literal["barabasi_albert", "stochastic_block", "watts_strogatz", "profiles"],
+        Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"],
         Meta(description="generator, or `profiles` for the follow lists in the profile file; a path overrides it"),
     ] = "barabasi_albert"
     path: Annotated[
@@ -88,6 +88,14 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     degree: Annotated[
         int, Meta(ge=1, description="mean number of people that a person follows; even for watts_strogatz")
     ] = 10
+    exponent: Annotated[
+        float,
+        Meta(ge=2.0, le=100.0, description="power_law: exponent of the number of followers; Kwak et al. 2010: 2.276"),
+    ] = 2.276
+    following_exponent: Annotated[
+        float,
+        Meta(ge=2.0, le=100.0, description="power_law: exponent of the number of people one follows; uncalibrated"),
+    ] = 3.0
     blocks: Annotated[int, Meta(ge=1, description="stochastic_block: number of equal communities")] = 5
     mixing: Annotated[Share, Meta(description="stochastic_block: share of ties that leave the community")] = 0.1
     rewiring: Annotated[Share, Meta(description="watts_strogatz: share of ties rewired at random")] = 0.1

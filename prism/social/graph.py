@@ -122,10 +122,13 @@ class FollowGraph:
 
 
 def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
-    """Return a graph of `size` people made by the generator `config.kind`; every tie is mutual.
+    """Return a graph of `size` people made by the generator `config.kind`; every tie is mutual, except in power_law.
 
     - barabasi_albert: people join one by one and befriend max(1, degree // 2) earlier ones, popular ones more often.
       Source: Barabasi & Albert (1999).
+    - power_law: `degree` x `size` ties that each go one way, drawn with weights of both ends. The number of followers
+      has a tail of exponent `exponent`, the number of people one follows of `following_exponent`, both without the
+      correction that cuts off the largest. Sources: Goh, Kahng & Kim (2001); Kwak et al. (2010) for Twitter.
     - stochastic_block: equal communities (their sizes differ by one at most), filled in order of person; mean degree
       `degree`, of which the share `mixing` leaves the community. Source: Holland, Laskey & Leinhardt (1983).
     - watts_strogatz: a ring in which each person knows the `degree` nearest, both ends of a tie rewired with
@@ -142,11 +145,13 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     with _drawing_from(seed):
         if config.kind == "barabasi_albert":
             made = load_igraph().Graph.Barabasi(n=size, m=max(1, config.degree // 2), directed=False)
+        elif config.kind == "power_law":
+            made = _power_law(config, size)
         elif config.kind == "watts_strogatz":
             made = _watts_strogatz(config, size)
         else:
             made = _stochastic_block(config, size)
-    return from_igraph(made, mutual=True)
+    return from_igraph(made, mutual=config.kind != "power_law")
 
 
 def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | None = None) -> FollowGraph:
@@ -157,6 +162,16 @@ def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | Non
 
 def _watts_strogatz(config: GraphConfig, size: int) -> igraph.Graph:
     return load_igraph().Graph.Watts_Strogatz(dim=1, size=size, nei=config.degree // 2, p=config.rewiring)
+
+
+def _power_law(config: GraphConfig, size: int) -> igraph.Graph:
+    return load_igraph().Graph.Static_Power_Law(
+        size,
+        size * config.degree,
+        exponent_out=config.following_exponent,
+        exponent_in=config.exponent,
+        finite_size_correction=False,
+    )
 
 
 def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:

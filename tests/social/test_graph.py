@@ -21,7 +21,7 @@ GENERATORS: list[Any] = ["barabasi_albert", "stochastic_block", "watts_strogatz"
 FINGERPRINT = """
 from prism.config.model import GraphConfig
 from prism.social.graph import generate
-for kind in ("barabasi_albert", "stochastic_block", "watts_strogatz"):
+for kind in ("barabasi_albert", "power_law", "stochastic_block", "watts_strogatz"):
     graph = generate(GraphConfig(kind=kind), 200, 5)
     print(kind, [graph.following(person).tolist() for person in range(graph.size)])
 """
@@ -139,7 +139,7 @@ def test_a_generated_graph_has_the_configured_mean_degree_and_only_friendships(k
     assert graph.duplicates == graph.self_loops == 0
 
 
-@pytest.mark.parametrize("kind", GENERATORS)
+@pytest.mark.parametrize("kind", [*GENERATORS, "power_law"])
 def test_another_seed_makes_another_graph(kind: Any) -> None:
     config = GraphConfig(kind=kind)
     assert ties_of(generate(config, 100, 1)) != ties_of(generate(config, 100, 2))
@@ -157,7 +157,7 @@ def test_the_same_seed_makes_the_same_graph_in_every_process() -> None:
         for hash_seed in ("1", "2")
     ]
     assert outputs[0] == outputs[1]
-    assert outputs[0].count(b"\n") == 3
+    assert outputs[0].count(b"\n") == 4
 
 
 def test_the_share_of_ties_between_communities_is_the_mixing() -> None:
@@ -182,6 +182,22 @@ def test_popular_people_exist_in_a_barabasi_albert_graph() -> None:
     assert max(len(graph.followers(person)) for person in range(1000)) > 50
 
 
+@pytest.mark.parametrize("exponent", [2.1, 2.5, 3.5])
+def test_the_followers_of_a_power_law_graph_have_its_exponent(exponent: float) -> None:
+    graph = generate(GraphConfig(kind="power_law", degree=10, exponent=exponent, following_exponent=100.0), 5000, 1)
+    assert graph.edges == 50_000
+    followers = np.sort([len(graph.followers(person)) for person in range(5000)])[::-1]
+    top = followers[:250]  # Hill (1975): the mean log excess over the smallest of the largest is 1 / (exponent - 1)
+    assert 1.0 + 1.0 / np.log(top / top[-1]).mean() == pytest.approx(exponent, abs=0.35)
+    assert max(len(graph.following(person)) for person in range(5000)) < 40
+
+
+def test_ties_of_a_power_law_graph_go_one_way() -> None:
+    graph = generate(GraphConfig(kind="power_law", degree=5), 1000, 1)
+    mutual = sum(graph.follows(other, person) for person, other in ties_of(graph))
+    assert mutual / graph.edges < 0.2
+
+
 def test_the_smallest_degree_still_joins_everyone() -> None:
     assert generate(GraphConfig(degree=1), 50, 1).edges == 98  # a tree: 49 friendships
 
@@ -195,6 +211,12 @@ def test_the_smallest_degree_still_joins_everyone() -> None:
             50,
             "degree",
             "expected an even graph.degree for watts_strogatz, got 7",
+        ),
+        (
+            GraphConfig(kind="power_law", degree=10),
+            39,
+            "degree",
+            "expected graph.degree <= a quarter of the people for power_law, got 10 and 39",
         ),
         (
             GraphConfig(kind="stochastic_block", degree=2, blocks=21),

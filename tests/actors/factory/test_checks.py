@@ -29,7 +29,7 @@ from prism.social.graph import generate
 
 GRAPHS = st.builds(
     GraphConfig,
-    kind=st.sampled_from(("barabasi_albert", "stochastic_block", "watts_strogatz")),
+    kind=st.sampled_from(("barabasi_albert", "power_law", "stochastic_block", "watts_strogatz")),
     degree=st.integers(1, 14),
     blocks=st.integers(1, 14),
     mixing=st.sampled_from((0.0, 0.1, 0.5, 0.9, 1.0)),
