@@ -11,6 +11,7 @@ import msgspec
 from prism.agents.stateful import StatefulAgent, whole
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config.attributes import Value
+from prism.config.model import RelevanceConfig
 from prism.quoting import shown
 from prism.rng import Draw, uniform
 from prism.social.intentions import DEFAULT_INTENTIONS, Intentions
@@ -19,12 +20,9 @@ from prism.social.post import PostView
 from prism.statechart import AgentState
 from prism.statechart.writing import Written
 
-RELEVANCE_WEIGHTS: Final = {"topic_match": 0.2, "followed": 0.05, "popularity": 0.15, "appeal": 0.6}
-"""The weight of each part of a view in its relevance; they add up to 1. Uncalibrated."""
-
-_TOPIC, _FOLLOWED, _POPULARITY, _APPEAL = RELEVANCE_WEIGHTS.values()
 NOTHING_WRITTEN: Final = Written()
 ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
+DEFAULT_WEIGHTS: Final = RelevanceConfig()
 
 
 class Draft(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -53,13 +51,23 @@ class SocialAgent(StatefulAgent[AgentState]):
         seed: the run's seed.
         told: the attributes that a model is told, each with the name that it is told; none: all, by their own names.
         intentions: the actions of a convinced person.
+        weights: the weights of a post's relevance.
 
     Raises:
         TypeError: the state is not an AgentState, or another value is of a wrong class.
         ValueError: a threshold or count is not a number, or is out of its range.
     """
 
-    __slots__ = ("_pending_action", "_timeout_threshold", "_written", "intentions", "persona", "seed", "told")
+    __slots__ = (
+        "_pending_action",
+        "_timeout_threshold",
+        "_written",
+        "intentions",
+        "persona",
+        "seed",
+        "told",
+        "weights",
+    )
 
     states: ClassVar[type[AgentState]] = AgentState
 
@@ -74,6 +82,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         seed: int = 0,
         told: Mapping[str, str] | None = None,
         intentions: Intentions = DEFAULT_INTENTIONS,
+        weights: RelevanceConfig = DEFAULT_WEIGHTS,
         state: AgentState = AgentState.IDLE,
         tick: int = 0,
         ticks_in_state: int = 0,
@@ -99,6 +108,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         self.told = told
         self._written = NOTHING_WRITTEN
         self.intentions = intentions
+        self.weights = weights
 
     @property
     def timeout_threshold(self) -> int:
@@ -184,13 +194,15 @@ class SocialAgent(StatefulAgent[AgentState]):
         self.persona = _with_threshold(self.persona, value)
 
     def relevance(self, view: PostView) -> float:
-        """Return the relevance of a post to the person: the weighted sum of RELEVANCE_WEIGHTS; 0 to 1."""
-        return (
-            _TOPIC * view.topic_match
-            + _FOLLOWED * view.followed
-            + _POPULARITY * view.popularity
-            + _APPEAL * view.appeal
+        """Return the relevance of a post to the person: the sum of its parts by `weights`, and 1 if it is more."""
+        weights = self.weights
+        relevance = (
+            weights.topic_match * view.topic_match
+            + weights.followed * view.followed
+            + weights.popularity * view.popularity
+            + weights.appeal * view.appeal
         )
+        return min(relevance, 1.0)
 
     def should_engage(self, view: PostView) -> bool:
         """Return whether the post's relevance reaches the engagement threshold."""

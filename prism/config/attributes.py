@@ -41,6 +41,7 @@ TAKEN_NAMES: Final = frozenset(
             "told",
             "persona",
             "intentions",
+            "weights",
         ),
         *("engagement_threshold", "low_threshold", "high_threshold", "timeout_threshold", "pending_action"),
         *("agent", "agent_id", "seed", "state", "states", "tick", "ticks", "ticks_in_state", "entered", "clock"),

@@ -12,7 +12,14 @@ from msgspec import Meta
 
 from prism.checked import field_types
 from prism.config.document import join
-from prism.config.model import FeedConfig, InitialConfig, MacroConfig, PopulationConfig
+from prism.config.model import (
+    ActivityConfig,
+    FeedConfig,
+    InitialConfig,
+    MacroConfig,
+    PopulationConfig,
+    RelevanceConfig,
+)
 from prism.config.section import Section, keys_of
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found, mismatch
@@ -29,7 +36,10 @@ KINDS_OF: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """`{domain that comes with PRISM: what an intervention can do there}`."""
 
-_FEED: Final = ("algorithm", "size", "out_of_network", "memory", "pool", "attention")
+_FEED: Final = (
+    *("algorithm", "size", "out_of_network", "memory", "pool", "recent"),
+    *("attention", "hot_rounds", "popularity_weight"),
+)
 _MACRO: Final = (
     *("neutral_rate", "trend_growth", "gap_persistence", "rate_effect", "phillips_slope"),
     *("anchoring", "anchor", "gap_shock", "inflation_shock"),
@@ -39,6 +49,8 @@ CHANGEABLE: Final[Mapping[str, Mapping[str, tuple[type[Section], str]]]] = {
     "social": {
         **{f"feed.{name}": (FeedConfig, name) for name in _FEED},
         "population.posts_per_session": (PopulationConfig, "posts_per_session"),
+        "population.activity.arrival": (ActivityConfig, "arrival"),
+        "population.relevance.popularity_half": (RelevanceConfig, "popularity_half"),
     },
     "economy": {f"economy.macro.{name}": (MacroConfig, name) for name in _MACRO},
 }

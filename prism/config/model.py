@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -69,6 +69,16 @@ class ActivityConfig(Section, frozen=True, kw_only=True):
         0.35
     )
     sigma: Annotated[float, Meta(ge=0.0, le=3.0, description="spread of log activity; 0 makes all people alike")] = 0.9
+    least: Annotated[
+        Share, Meta(description="least activity that is drawn for a person; a column may give less. UNCALIBRATED")
+    ] = 0.01
+    arrival: Annotated[
+        Share,
+        Meta(
+            description="share of the round, from its start, in which people come online; one tick at least, and never "
+            "the last tick. UNCALIBRATED"
+        ),
+    ] = 0.5
 
 
 class GraphConfig(Section, frozen=True, kw_only=True):
@@ -132,13 +142,43 @@ class ColumnsConfig(Section, frozen=True, kw_only=True):
 _SHARE = AttributeConfig(type="float", min=0.0, max=1.0)
 _TRAIT = AttributeConfig(type="float", min=-1.0, max=1.0)
 
-ACTIONS = ("like", "reshare", "reply")
+ACTIONS: Final = ("like", "reshare", "reply")
 Weight = Annotated[float, Meta(ge=-100.0, le=100.0)]
 ByAction = dict[Literal["like", "reshare", "reply"], Weight]
+Part = Annotated[float, Meta(ge=0.0, le=10.0)]
+
+
+class RelevanceConfig(Section, frozen=True, kw_only=True):
+    """The worth of a post to a person: a weighted sum, at most 1. Formulas: docs/calibration.md. UNCALIBRATED."""
+
+    topic_match: Annotated[Part, Meta(description="weight of the share of its topics that interest the person")] = 0.2
+    followed: Annotated[Part, Meta(description="weight of following its author")] = 0.05
+    popularity: Annotated[Part, Meta(description="weight of its popularity, n / (n + popularity_half)")] = 0.15
+    appeal: Annotated[Part, Meta(description="weight of its appeal, the person's unobserved taste for it")] = 0.6
+    popularity_half: Annotated[
+        float,
+        Meta(
+            gt=0.0, le=1e9, description="engagements of a cascade at which its popularity is one half; ranks feeds too"
+        ),
+    ] = 10.0
+    appeal_power: Annotated[
+        float,
+        Meta(
+            gt=0.0,
+            le=100.0,
+            description="p in appeal = u ^ p of a uniform draw u, whose mean is 1 / (p + 1): with a large one most "
+            "posts appeal to few people",
+        ),
+    ] = 3.0
 
 
 class IntentionsConfig(Section, frozen=True, kw_only=True):
-    """The traits in what a convinced person does: each raises the log of an action's weight. UNCALIBRATED."""
+    """The actions of a convinced person: a weight for each, whose log each trait raises. UNCALIBRATED."""
+
+    base: Annotated[
+        dict[Literal["like", "reshare", "reply"], Annotated[float, Meta(ge=0.0, le=1e6)]],
+        Meta(description="weights of the actions if no trait counts, one above 0; an action that is left out has 0"),
+    ] = msgspec.field(default_factory=lambda: {"like": 0.65, "reshare": 0.2, "reply": 0.15})
 
     openness: Annotated[ByAction, Meta(description="weights of openness, by action")] = msgspec.field(
         default_factory=lambda: {"reshare": 0.2}
@@ -156,6 +196,10 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
         default_factory=lambda: {"reply": -0.2}
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.taken("base", self.base)
+
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
         """Return the value of one setting as this section holds it.
@@ -166,7 +210,10 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
         unknown = next((key for key in value if key not in ACTIONS), None) if isinstance(value, Mapping) else None
         if unknown is not None:
             raise cls.refused(join(name, str(unknown)), f"expected one of the actions: {', '.join(ACTIONS)}")
-        return super().taken(name, value)
+        taken = super().taken(name, value)
+        if name == "base" and not any(taken.values()):
+            raise cls.refused(name, "expected at least one weight above 0, got none")
+        return taken
 
 
 class PopulationConfig(Section, frozen=True, kw_only=True):
@@ -186,6 +233,15 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     interests_per_person: Annotated[
         int, Meta(ge=1, description="number of topics that a synthetic person is interested in")
     ] = 3
+    interests_exponent: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=10.0,
+            description="z in the weight 1 / r^z of the topic at place r of the list, for synthetic interests; 0: all "
+            "topics are alike (Zipf 1949 for the shape)",
+        ),
+    ] = 1.0
     engagement_threshold: Annotated[Share, Meta(description="mean relevance at which a person engages")] = 0.5
     threshold_spread: Annotated[
         Share, Meta(description="standard deviation of the engagement threshold over people")
@@ -204,6 +260,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         ),
     ] = msgspec.field(default_factory=dict)
     columns: ColumnsConfig = ColumnsConfig()
+    relevance: RelevanceConfig = RelevanceConfig()
     intentions: IntentionsConfig = IntentionsConfig()
     activity: ActivityConfig = ActivityConfig()
     graph: GraphConfig = GraphConfig()
@@ -242,6 +299,24 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person: the newest ones")
     ] = 50
     pool: Annotated[int, Meta(ge=1, le=1000, description="out-of-network candidates sampled for one feed")] = 20
+    recent: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="newest originals from which out-of-network candidates are sampled")
+    ] = 1000
+    hot_rounds: Annotated[
+        float,
+        Meta(
+            gt=0.0,
+            le=10_000,
+            description="hot: rounds of freshness that count as much as ten times the engagements. UNCALIBRATED; "
+            "Reddit's 12.5 hours are half a day (Salihefendic 2010)",
+        ),
+    ] = 0.5
+    popularity_weight: Annotated[
+        float,
+        Meta(
+            ge=0.0, le=1000.0, description="interest: weight of popularity, where the topic match has 1. UNCALIBRATED"
+        ),
+    ] = 0.5
     attention: Annotated[
         Share,
         Meta(

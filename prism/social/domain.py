@@ -102,6 +102,7 @@ class SocialDomain:
             seed=self.config.simulation.seed,
             told=self._told,
             intentions=self._intentions,
+            weights=self.config.population.relevance,
             state=state,  # type: ignore[arg-type]  # of the type that this class of people takes
             tick=tick,
             max_history_depth=self._history_depth,

@@ -3,8 +3,8 @@
 | algorithm | score of post p for person i at tick t | source |
 |---|---|---|
 | chronological | created(p) | every early timeline |
-| hot | log10(max(1, engagements(p))) + created(p) / tau, tau half a round | Reddit's ranking, Salihefendic (2010) |
-| interest | topic_match(i, p) + popularity(p) / 2 | content-based filtering, Pazzani & Billsus (2007) |
+| hot | log10(max(1, engagements(p))) + created(p) / tau, tau `hot_rounds` | Reddit's ranking, Salihefendic (2010) |
+| interest | topic_match(i, p) + `popularity_weight` popularity(p) | content-based, Pazzani & Billsus (2007) |
 | random | a draw of i, t and p | the neutral baseline |
 
 Equal scores are ordered by the newer post, then by the higher id, so an order never depends on how candidates were
@@ -22,13 +22,21 @@ from prism.social.post import Post, popularity, topic_match
 
 
 class Reader(NamedTuple):
-    """The person who gets the feed, and the tick."""
+    """The person who gets the feed, the tick, and the constants of the scores.
+
+    Args:
+        freshness: ticks that count in `hot` as much as ten times the engagements.
+        popularity_weight: the weight of popularity in `interest`.
+        popularity_half: the engagements at which popularity is one half.
+    """
 
     seed: int
     agent: int
     tick: int
     interests: tuple[str, ...]
-    ticks_per_round: int
+    freshness: float
+    popularity_weight: float
+    popularity_half: float
 
 
 Score = Callable[[Reader, Post, int], float]
@@ -41,13 +49,14 @@ def chronological(_: Reader, post: Post, __: int) -> float:
 
 
 def hot(reader: Reader, post: Post, engagements: int) -> float:
-    """Return the score in which ten times the engagements count as much as half a round of age."""
-    return math.log10(max(1, engagements)) + post.created / (reader.ticks_per_round / 2)
+    """Return the score in which ten times the engagements count as much as `freshness` ticks of age."""
+    return math.log10(max(1, engagements)) + post.created / reader.freshness
 
 
 def interest(reader: Reader, post: Post, engagements: int) -> float:
-    """Return the match of the post's topics, and half its popularity."""
-    return topic_match(reader.interests, post.topics) + popularity(engagements) / 2
+    """Return the match of the post's topics, and its popularity by its weight."""
+    match = topic_match(reader.interests, post.topics)
+    return match + popularity(engagements, reader.popularity_half) * reader.popularity_weight
 
 
 def random_order(reader: Reader, post: Post, _: int) -> float:

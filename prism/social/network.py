@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -10,6 +11,7 @@ from heapq import nlargest
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import FeedConfig
 from prism.config.interventions import PublishConfig
+from prism.config.model import RelevanceConfig
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
@@ -25,11 +27,10 @@ POSTS_A_PIECE = 2048
 
 POSTS = "Posts by what they are: original, reply or reshare."
 
+DEFAULT_RELEVANCE = RelevanceConfig()
+
 TOP_POSTS = 2
 """Posts that are shown to a person who looks at the run."""
-
-RECENT_ORIGINALS = 1000
-"""The number of newest originals from which out-of-network candidates are sampled."""
 
 
 class Network:
@@ -43,13 +44,22 @@ class Network:
         feed: the settings of the feed.
         seed: the run's seed.
         ticks_per_round: length of a round.
+        relevance: the curves of popularity and appeal.
     """
 
-    def __init__(self, population: Population, feed: FeedConfig, seed: int, ticks_per_round: int) -> None:
+    def __init__(
+        self,
+        population: Population,
+        feed: FeedConfig,
+        seed: int,
+        ticks_per_round: int,
+        relevance: RelevanceConfig = DEFAULT_RELEVANCE,
+    ) -> None:
         self.population = population
         self.feed = feed
         self.seed = seed
         self.ticks_per_round = ticks_per_round
+        self.relevance = relevance
         self.posts: dict[int, Post] = {}
         self.cascades = Cascades()
         self.counts: dict[str, int] = {"posts": 0, "likes": 0, "replies": 0, "reshares": 0}
@@ -58,7 +68,7 @@ class Network:
         """Posts by person, in lists: a deque would take 600 bytes for a single post."""
         self._seen: dict[int, list[int]] = {}
         self._memory = _seen_kept(feed)
-        self._recent: deque[int] = deque(maxlen=RECENT_ORIGINALS)
+        self._recent: deque[int] = deque(maxlen=feed.recent)
         self._ties: FollowGraph | ChangedTies = population.graph
         self._qualities: dict[int, float] = {}
         """`{root: the least appeal of its cascade}` of posts from outside that have one."""
@@ -88,9 +98,10 @@ class Network:
         self.counts["posts"] += 1
         return post
 
-    def use(self, feed: FeedConfig) -> None:
-        """Use other settings of the feed from now on."""
-        self.feed = feed
+    def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
+        """Use other settings of the feed, and of the curves of popularity and appeal, from now on."""
+        self.feed, self.relevance = feed, relevance
+        self._recent = deque(self._recent, maxlen=feed.recent)
         self._memory = max(self._memory, _seen_kept(feed))  # what was seen under larger settings stays seen
 
     def change_tie(self, follower: int, followee: int, *, follows: bool) -> None:
@@ -133,8 +144,7 @@ class Network:
 
     def feed_for(self, agent: int, tick: int) -> list[int]:
         """Return the ids of the posts to show this person, first to last."""
-        persona = self.population.personas[agent]
-        reader = Reader(self.seed, agent, tick, persona.interests, self.ticks_per_round)
+        reader = self._reader(agent, tick)
         outside = round(self.feed.size * self.feed.out_of_network)
         shown = build_feed(
             self.feed.algorithm,
@@ -166,7 +176,7 @@ class Network:
             replies=post.replies,
             reshares=post.reshares,
             velocity=post.velocity(tick, self.ticks_per_round),
-            popularity=popularity(self.cascades[post.root].engagements),
+            popularity=popularity(self.cascades[post.root].engagements, self.relevance.popularity_half),
             followed=self._ties.follows(agent, post.author),
             topic_match=topic_match(population.personas[agent].interests, post.topics),
             appeal=self._appeal(agent, post.root),
@@ -237,7 +247,7 @@ class Network:
         self._next_id = columns.value("post", int)
         self.posts = {post.id: post for post in columns.values("posts", Post)}
         self.counts = columns.items("counts", str, int)
-        self._recent.extend(columns.values("recent", int))
+        self._recent = deque(columns.values("recent", int), maxlen=self.feed.recent)
         self._timelines = columns.lists("timelines", int, int)
         self._seen = columns.lists("seen", int, int)
         self.cascades.restore(columns)
@@ -246,7 +256,7 @@ class Network:
 
     def _appeal(self, agent: int, root: int) -> float:
         """Return a person's taste for a cascade, which is at least the quality that an intervention gave it."""
-        drawn = uniform(self.seed, agent, 0, Draw.APPEAL, root) ** 3
+        drawn = math.pow(uniform(self.seed, agent, 0, Draw.APPEAL, root), self.relevance.appeal_power)
         return max(drawn, self._qualities[root]) if root in self._qualities else drawn
 
     def _oldest_first(self, horizon: int) -> Iterator[Post]:
@@ -285,6 +295,12 @@ class Network:
         while timeline[first] not in self.posts:  # forgotten posts: a long run would keep hundreds for each person
             first += 1
         del timeline[:first]
+
+    def _reader(self, agent: int, tick: int) -> Reader:
+        feed, interests = self.feed, self.population.personas[agent].interests
+        freshness = feed.hot_rounds * self.ticks_per_round
+        half = self.relevance.popularity_half
+        return Reader(self.seed, agent, tick, interests, freshness, feed.popularity_weight, half)
 
     def _pool(self, agent: int, tick: int) -> list[int]:
         """Return a sample, with repeats, of the newest originals."""

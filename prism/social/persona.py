@@ -19,9 +19,6 @@ from prism.rng import Draw, integer, normal, pick, uniform
 from prism.social.attributes import NO_ATTRIBUTES, Attributes, drawn_attributes
 from prism.social.traits import NEUTRAL, TRAITS_OF, Traits
 
-ACTIVITY_MIN = 0.01
-"""The least activity: even the least active person comes online about once in a hundred rounds."""
-
 # fmt: off
 _FIRST_NAMES = (
     "Ada", "Amir", "Anika", "Bela", "Bruno", "Carmen", "Chidi", "Dana", "Diego", "Elif", "Emil", "Fatou", "Felix",
@@ -104,7 +101,7 @@ def make_persona(
 
     With z a standard normal deviate of this person, clip(x, a, b) = min(max(x, a), b):
 
-    - activity = clip(mean * exp(sigma * z - sigma**2 / 2), 0.01, 1). Without the clip its mean over people is the
+    - activity = clip(mean * exp(sigma * z - sigma**2 / 2), least, 1). Without the clip its mean over people is the
       configured mean; the clip at 1 lowers it a little if mean and sigma are large.
     - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
       above it, clipped in the same way.
@@ -120,7 +117,7 @@ def make_persona(
         personality=personality,
         engagement_threshold=threshold,
         **band_around(threshold, config),
-        activity=min(max(activity, ACTIVITY_MIN), 1.0),
+        activity=min(max(activity, config.activity.least), 1.0),
         traits=TRAITS_OF.get(personality, NEUTRAL),
         attributes=drawn_attributes(agent, seed, config.attributes),
     )
@@ -137,11 +134,12 @@ def band_around(threshold: float, config: PopulationConfig) -> dict[str, float]:
 def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tuple[str, ...]:
     """Return different topics, in the order drawn: `interests_per_person` of them, or all there are.
 
-    The topic at place r of the configured list (from 1) has weight 1/r, so the first topics are the popular ones.
+    The topic at place r of the configured list (from 1) has weight 1/r^z, with z = `interests_exponent`, so the first
+    topics are the popular ones.
     Source: Zipf (1949) for the shape; the user sets the order of the topics.
     """
     topics = list(dict.fromkeys(config.topics))
-    weights = [1.0 / rank for rank in range(1, len(topics) + 1)]
+    weights = [1.0 / rank**config.interests_exponent for rank in range(1, len(topics) + 1)]
     drawn: list[str] = []
     for index in range(min(config.interests_per_person, len(topics))):
         place = pick(weights, uniform(seed, agent, 0, Draw.INTERESTS, index))

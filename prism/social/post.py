@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum, unique
-from typing import Any, Final
+from typing import Any
 
 import msgspec
-
-POPULARITY_HALF: Final = 10.0
-"""The engagements at which a post's popularity is one half. Uncalibrated."""
 
 
 @unique
@@ -64,11 +61,11 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
         author: the author's number, and `author_name`.
         age_ticks: ticks since the post was made.
         velocity: engagements a round.
-        popularity: n / (n + 10) for the n engagements of its whole cascade; 0 to 1.
+        popularity: n / (n + popularity_half) for the n engagements of its whole cascade; 0 to 1.
         followed: whether the person follows the author.
         topic_match: the share of its topics that are among the person's interests; 0 to 1.
-        appeal: the person's unobserved taste for its cascade: u cubed for a uniform draw u of theirs, 0 to 1, mean 1/4,
-            because most posts interest few people.
+        appeal: the person's unobserved taste for its cascade: u to the power of `appeal_power` for a uniform draw u of
+            theirs; 0 to 1.
         fatigue: the share of the session's feed already seen; 0 to 1.
     """
 
@@ -102,9 +99,9 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
         }
 
 
-def popularity(engagements: int) -> float:
-    """Return social proof between 0 and 1: n / (n + 10)."""
-    return engagements / (engagements + POPULARITY_HALF)
+def popularity(engagements: int, half: float) -> float:
+    """Return social proof between 0 and 1: n / (n + half)."""
+    return engagements / (engagements + half)
 
 
 def topic_match(interests: tuple[str, ...], topics: tuple[str, ...]) -> float:

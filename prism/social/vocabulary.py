@@ -157,7 +157,10 @@ _AGENT: Final[tuple[tuple[Field, Reader], ...]] = (
 _POST: Final[tuple[tuple[Field, Reader], ...]] = (
     (_share("post.relevance", "how much the post is worth to the person: docs/statechart.md"), _relevance),
     (_share("post.topic_match", "share of its topics that interest the person"), lambda _, view: view.topic_match),
-    (_share("post.popularity", "n / (n + 10) for n engagements of its cascade"), lambda _, view: view.popularity),
+    (
+        _share("post.popularity", "n / (n + popularity_half) for n engagements of its cascade"),
+        lambda _, view: view.popularity,
+    ),
     (_share("post.appeal", "the person's unobserved taste for it"), lambda _, view: view.appeal),
     (_share("post.fatigue", "share of the session's feed already seen"), lambda _, view: view.fatigue),
     (

@@ -1,6 +1,6 @@
 """The social world: rounds of feeds, posts seen one by one, decisions and rest, for everyone who is online.
 
-    round starts   each person comes online with probability `activity`, at a tick in its first half
+    round starts   each person comes online with probability `activity`, at a tick in its first part (`arrival`)
     feed_ready     or now and then `wants_to_post`: they write an original post before they look at the feed
     sees_post      the next post of the feed, for a person whose state has the role `browse`
     decides        or `ignores`, in the role `attend`: people look less closely the further down a post is
@@ -60,7 +60,7 @@ class SocialWorld(World):
         self.population = population
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
-        self.network = Network(population, config.feed, self.seed, self.ticks_per_round)
+        self.network = Network(population, config.feed, self.seed, self.ticks_per_round, config.population.relevance)
         self.agenda = Agenda(population.size)
         self.states: list[StrEnum] = [behaviour.chart.initial] * population.size
         self.entered: list[int] = [0] * population.size
@@ -191,19 +191,19 @@ class SocialWorld(World):
         self.deliberating = dict.fromkeys(columns.values("deliberating", int))
         self.quarantined = dict.fromkeys(columns.values("quarantined", int))
         self.agenda.restore(columns)
-        self.network.restore(columns)
         if "interventions" in columns.unread:
             self.interventions = columns.values("interventions", InterventionConfig)
             self.silenced = columns.items("silenced", int, int | None)
             for intervention in self.interventions:
                 self._adopt(intervention)
+        self.network.restore(columns)  # under its latest settings: they say how many originals it keeps
 
     def _adopt(self, intervention: InterventionConfig) -> None:
         """Take over what lasts of an intervention beyond its posts and silences, which are in the columns."""
         number = self.population.number
         if intervention.set is not None:
             self.config = with_settings(self.config, intervention.set)
-            self.network.use(self.config.feed)
+            self.network.use(self.config.feed, self.config.population.relevance)
         for tie in intervention.follow or ():
             self.network.change_tie(number(tie[0]), number(tie[1]), follows=True)
         for tie in intervention.unfollow or ():
@@ -219,13 +219,18 @@ class SocialWorld(World):
 
     def _begin_round(self, tick: int) -> None:
         self.network.retire(tick)
-        window = self.ticks_per_round // 2
+        window = self._arrival_window()
         for agent, persona in enumerate(self.population.personas):
             if self.states[agent] not in self._offline or agent in self.quarantined or agent in self.silenced:
                 continue
             if uniform(self.seed, agent, tick, Draw.ONLINE) < persona.activity:
                 arrival = tick + integer(window, self.seed, agent, tick, Draw.ARRIVAL)
                 self.agenda.put(agent, arrival, "wants_to_post" if self._posts(agent, arrival) else "feed_ready")
+
+    def _arrival_window(self) -> int:
+        """Return the number of ticks of a round in which people come online: the last tick is none of them."""
+        wanted = int(self.ticks_per_round * self.config.population.activity.arrival)
+        return min(max(wanted, 1), self.ticks_per_round - 1)
 
     def _posts(self, agent: int, tick: int) -> bool:
         """Return whether the person who comes online at this tick begins with an original post."""

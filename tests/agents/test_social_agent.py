@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -8,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.agents import SocialAgent
-from prism.agents.social_agent import RELEVANCE_WEIGHTS
-from prism.social.intentions import INTENTIONS
+from prism.config import IntentionsConfig, RelevanceConfig
 from prism.statechart import AgentState
 from tests.social.people import person, persona, relevant, view
 
@@ -115,7 +115,21 @@ def test_a_moved_band_stays_ordered_and_within_bounds(low: float, middle: float,
 
 
 def test_the_weights_of_relevance_add_up_to_one() -> None:
-    assert sum(RELEVANCE_WEIGHTS.values()) == pytest.approx(1.0)
+    weights = RelevanceConfig()
+    assert math.fsum((weights.topic_match, weights.followed, weights.popularity, weights.appeal)) == pytest.approx(1.0)
+
+
+@given(st.tuples(*[st.floats(0, 10)] * 4), SHARE, st.booleans(), SHARE, SHARE)
+def test_weights_of_ones_own_make_relevance_their_sum_and_at_most_1(
+    weights: tuple[float, ...], match: float, followed: bool, popularity: float, appeal: float
+) -> None:
+    parts = ("topic_match", "followed", "popularity", "appeal")
+    ada = person(weights=RelevanceConfig(**dict(zip(parts, weights, strict=True))))
+    shares = (match, float(followed), popularity, appeal)
+    expected = math.fsum(weight * share for weight, share in zip(weights, shares, strict=True))
+    post = view(topic_match=match, followed=followed, popularity=popularity, appeal=appeal)
+    assert ada.relevance(post) == pytest.approx(min(1.0, expected))
+    assert 0.0 <= ada.relevance(post) <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -123,7 +137,7 @@ def test_the_weights_of_relevance_add_up_to_one() -> None:
 )
 def test_each_part_of_a_view_counts_by_its_weight(part: str, weight: float) -> None:
     assert person().relevance(view(**{part: 1})) == pytest.approx(weight)
-    assert RELEVANCE_WEIGHTS[part] == weight
+    assert getattr(RelevanceConfig(), part) == weight
 
 
 def test_relevance_is_a_weighted_sum() -> None:
@@ -134,7 +148,7 @@ def test_relevance_is_a_weighted_sum() -> None:
 @given(SHARE, st.booleans(), SHARE, SHARE)
 def test_relevance_is_a_share(match: float, followed: bool, popularity: float, appeal: float) -> None:
     post = view(topic_match=match, followed=followed, popularity=popularity, appeal=appeal)
-    assert 0.0 <= person().relevance(post) <= 1.0 + 1e-12
+    assert 0.0 <= person().relevance(post) <= 1.0
 
 
 @pytest.mark.parametrize(("share", "engages"), [(0.49, False), (0.51, True)])
@@ -147,7 +161,7 @@ def test_an_intention_is_the_same_whenever_it_is_asked_for() -> None:
     first.intend()
     second.intend()
     assert first.pending_action == second.pending_action
-    assert first.pending_action in dict(INTENTIONS)
+    assert first.pending_action in IntentionsConfig().base
 
 
 def test_intentions_come_as_often_as_their_weights_say() -> None:
@@ -157,7 +171,7 @@ def test_intentions_come_as_often_as_their_weights_say() -> None:
         ada.intend()
         counts[ada.pending_action] += 1
     # Four standard deviations of a share of 4000 draws are below 0.033.
-    assert all(abs(counts[name] / 4000 - weight) < 0.033 for name, weight in INTENTIONS)
+    assert all(abs(counts[name] / 4000 - weight) < 0.033 for name, weight in IntentionsConfig().base.items())
 
 
 def test_a_post_is_remembered_by_its_id() -> None:

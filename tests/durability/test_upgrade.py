@@ -33,7 +33,7 @@ simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 """
 FEED = "prism/social/feed.py"
-SCORE = "    return topic_match(reader.interests, post.topics) + popularity(engagements) / 2\n"
+SCORE = "    return match + popularity(engagements, reader.popularity_half) * reader.popularity_weight\n"
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_code_that_gives_the_same_ticks_goes_on_to_the_same_digest(begun: Path, 
 
 @pytest.mark.process
 def test_code_that_gives_other_ticks_is_refused_and_no_byte_changes(begun: Path) -> None:
-    edit(begun.parent / FEED, SCORE, SCORE.replace("/ 2", "* 2"))
+    edit(begun.parent / FEED, SCORE, SCORE.replace("return match", "return 2 * match"))
     before = {path.name: path.read_bytes() for path in begun.iterdir()}
     ended = resumed(begun)
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

@@ -12,7 +12,9 @@ from prism.social.feed import SCORES, Candidate, Reader, build_feed
 from prism.social.post import Post, PostView, popularity, topic_match
 from tests.social.people import view
 
-READER = Reader(seed=1, agent=3, tick=50, interests=("tea", "rail"), ticks_per_round=24)
+READER = Reader(
+    seed=1, agent=3, tick=50, interests=("tea", "rail"), freshness=12.0, popularity_weight=0.5, popularity_half=10.0
+)
 
 
 def post(number: int, *, created: int = 0, root: int | None = None, topics: tuple[str, ...] = ()) -> Post:
@@ -82,7 +84,7 @@ def test_random_is_a_draw_of_the_reader_the_tick_and_the_post() -> None:
 
 @pytest.mark.parametrize(("engagements", "share"), [(0, 0.0), (10, 0.5), (30, 0.75), (90, 0.9)])
 def test_popularity_is_half_at_ten_engagements(engagements: int, share: float) -> None:
-    assert popularity(engagements) == pytest.approx(share)
+    assert popularity(engagements, 10.0) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(

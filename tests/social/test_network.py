@@ -8,7 +8,7 @@ from prism.columns import Columns
 from prism.config import FeedConfig
 from prism.social.cascade import Cascade, CascadeEdge
 from prism.social.graph import FollowGraph
-from prism.social.network import RECENT_ORIGINALS, Network
+from prism.social.network import Network
 from prism.social.population import Population
 from prism.social.post import PostKind
 from tests.social.people import persona
@@ -215,7 +215,7 @@ def test_memory_is_bounded_by_the_horizon_however_long_a_run_is() -> None:
     assert max(posts for posts, _ in sizes) <= 2 * 10 * 2
     assert max(cascades for _, cascades in sizes) <= 4 * 10
     assert sizes[10:] == [sizes[10]] * len(sizes[10:])
-    assert net.counts["posts"] == 5000 > RECENT_ORIGINALS
+    assert net.counts["posts"] == 5000 > FeedConfig().recent
 
 
 def test_a_timeline_keeps_no_posts_that_are_forgotten() -> None:

@@ -16,7 +16,7 @@ from prism.config.attributes import TRAITS
 from prism.errors import InputError
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
-from prism.social.intentions import INTENTIONS, Intentions
+from prism.social.intentions import Intentions
 from prism.social.persona import synthetic_personas
 from prism.social.population import build_population
 from prism.social.profiles import parse_profiles, personas_from_profiles
@@ -33,6 +33,7 @@ WORDS = {
     "neuroticism": ("calm", "anxious"),
 }
 INTENT = "population.intentions"
+BASE = {"like": 0.65, "reshare": 0.2, "reply": 0.15}
 LIKE, SCROLLING = AgentState.ENGAGING_LIKE, AgentState.SCROLLING
 TRAIT = st.floats(-1.0, 1.0)
 ANY_TRAITS = st.builds(Traits, **dict.fromkeys(TRAITS, TRAIT))
@@ -111,14 +112,14 @@ def test_a_trait_makes_engaging_likelier_if_its_weight_is_above_0() -> None:
 @given(ANY_TRAITS)
 def test_intentions_without_coefficients_are_those_of_everyone(traits: Traits) -> None:
     none: Any = {trait: {} for trait in TRAITS}
-    assert Intentions(IntentionsConfig(**none)).weights(traits) == [weight for _, weight in INTENTIONS]
+    assert Intentions(IntentionsConfig(**none)).weights(traits) == [0.65, 0.2, 0.15]
 
 
 @given(ANY_TRAITS, st.floats(-2, 2), st.sampled_from(TRAITS), st.sampled_from(["like", "reshare", "reply"]))
 def test_a_coefficient_raises_the_log_of_one_weight(traits: Traits, weight: float, trait: str, action: str) -> None:
     settings: Any = {**{other: {} for other in TRAITS}, trait: {action: weight}}
-    weights = dict(zip(dict(INTENTIONS), Intentions(IntentionsConfig(**settings)).weights(traits), strict=True))
-    for name, base in INTENTIONS:
+    weights = dict(zip(BASE, Intentions(IntentionsConfig(**settings)).weights(traits), strict=True))
+    for name, base in BASE.items():
         gained = weight * getattr(traits, trait) if name == action else 0.0
         assert math.log(weights[name] / base) == pytest.approx(gained, abs=1e-9)
 

@@ -1,0 +1,102 @@
+"""The page of behavioural constants: it lists every setting, and the code holds no other constant."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prism.config import load_config, settings
+from tests.docs.pages import blocks, read
+from tests.paths import ROOT
+
+PAGE = ROOT / "docs" / "calibration.md"
+ROWS = dict(re.findall(r"^\| `([a-z_.]+)` \| `([^`]+)` \|", read(PAGE), re.MULTILINE))
+
+SECTIONS = ("population.", "feed.", "statechart.", "oracle.choice.")
+OTHERS = {
+    "population.size": "the size of the study",
+    "population.attributes": "yours",
+    "statechart.max_history_depth": "what is remembered for you; nobody acts on it",
+}
+"""Numbers in these sections that shape nobody's behaviour."""
+
+PLAIN = {0, 1, 2, -1}
+"""Numbers that are part of a formula: counts, places, halves of a width, ends of a share."""
+
+ROOMS = (*sorted(ROOT.glob("prism/social/*.py")), *sorted(ROOT.glob("prism/agents/*.py")))
+ELSEWHERE = {
+    "attribute_lines.py": "what is shown",
+    "attributes.py": "what is shown, and the widest range of a number",
+    "cascade.py": "the pieces of a column",
+    "domain.py": "the depth of histories, a limit of memory",
+    "edges.py": "the reading of files",
+    "profile_columns.py": "the reading of files",
+    "profiles.py": "the reading of files",
+    "stateful.py": "the depth of histories, a limit of memory",
+}
+"""Modules with numbers that are no behaviour of people on a feed, and what they are."""
+
+ALLOWED = {
+    ("network.py", 2048): "posts in a piece of a column",
+    ("social_agent.py", 5): "statechart.default_timeout_ticks, for an agent that is made by hand",
+    ("social_agent.py", 50): "the depth of histories",
+    ("vocabulary.py", 1e12): "the widest range of a count",
+    ("persona.py", 0.5): "population.engagement_threshold, for a persona that is made by hand",
+    ("persona.py", 0.45): "its low threshold",
+    ("persona.py", 0.55): "its high threshold",
+    ("persona.py", 0.35): "population.activity.mean, for a persona that is made by hand",
+    ("feed.py", 3): "a place in a tuple",
+    ("turn.py", 3): "the tag of a message",
+    ("turn.py", 6): "the tag of a message",
+    ("traits.py", 3): "the words of a personality",
+}
+"""Other numbers that are no setting, and why."""
+
+
+def numbers(module: Path) -> Iterator[float]:
+    """Yield every number in the code of a module, except the plain ones."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and value not in PLAIN:
+            yield value
+
+
+def test_every_number_that_shapes_behaviour_is_on_the_page_with_its_default() -> None:
+    expected = {
+        each.path: each.default
+        for each in settings()
+        if each.path.startswith(SECTIONS)
+        and re.search(r"\b(int|float|mapping)\b", each.type)
+        and each.path not in OTHERS
+    }
+    assert expected == ROWS
+
+
+@pytest.mark.parametrize("module", ROOMS, ids=lambda module: module.name)
+def test_no_other_number_shapes_behaviour(module: Path) -> None:
+    if module.name not in ELSEWHERE:
+        found = {number for number in numbers(module) if (module.name, number) not in ALLOWED}
+        assert not found, f"make each a setting on docs/calibration.md, or say in this test why it is none: {found}"
+
+
+def test_the_exceptions_are_needed() -> None:
+    there = {(module.name, number) for module in ROOMS for number in numbers(module)}
+    assert set(ALLOWED) <= there
+    assert set(ELSEWHERE) <= {name for name, _ in there}
+
+
+def test_each_row_has_a_source_or_says_that_there_is_none() -> None:
+    sources = re.findall(r"^\| `[a-z_.]+` \| .* \| ([^|]+) \|$", read(PAGE), re.MULTILINE)
+    assert len(sources) == len(ROWS)
+    for source in sources:
+        assert re.search(r"\*\*uncalibrated\*\*|\([12][0-9]{3}\)|yours|a limit of memory", source), source
+
+
+@pytest.mark.parametrize("block", [block for block in blocks(PAGE) if block.info == "yaml"])
+def test_the_example_is_a_configuration(block: object) -> None:
+    text = getattr(block, "text", "")
+    assert load_config(text).population.relevance.appeal == 0.3

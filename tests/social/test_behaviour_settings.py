@@ -1,0 +1,173 @@
+"""Each constant of people's behaviour, at another value than its default."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from prism.columns import Columns
+from prism.config import Config, FeedConfig, IntentionsConfig, RelevanceConfig
+from prism.config.model import PopulationConfig
+from prism.rng import Draw, integer, uniform
+from prism.social.domain import SocialDomain
+from prism.social.feed import SCORES, Reader
+from prism.social.intentions import Intentions
+from prism.social.network import Network
+from prism.social.persona import synthetic_personas
+from prism.social.population import build_population
+from prism.social.post import Post
+from prism.social.traits import NEUTRAL
+from prism.social.world import SocialWorld
+from tests.config.refusals import refusal
+from tests.social.driver import SMALL
+
+READER = Reader(1, 3, 50, ("tea",), freshness=6.0, popularity_weight=2.0, popularity_half=30.0)
+
+
+def world_of(config: Config) -> SocialWorld:
+    return SocialDomain(config, build_population(config.population, config.simulation.seed)).world
+
+
+def changed(world: SocialWorld, **settings: Any) -> SocialWorld:
+    given: Any = [{"tick": 1, "set": {name.replace("__", "."): value for name, value in settings.items()}}]
+    for each in replace(SMALL, interventions=given).interventions:
+        world.intervene(1, each)
+    return world
+
+
+def crowd(**relevance: float) -> Network:
+    config = PopulationConfig(size=40)
+    return Network(build_population(config, 1), FeedConfig(), 1, 10, RelevanceConfig(**relevance))
+
+
+def test_hot_and_interest_score_with_the_constants_of_the_settings() -> None:
+    post = Post(id=1, author=9, text="", topics=("tea",), created=12, root=1)
+    assert SCORES["hot"](READER, post, 100) == pytest.approx(2.0 + 12 / 6)
+    assert SCORES["interest"](READER, post, 30) == pytest.approx(1.0 + 2 * 0.5)
+
+
+def test_a_feed_counts_freshness_in_rounds_and_popularity_by_its_half() -> None:
+    net = crowd(popularity_half=25.0)
+    net.use(FeedConfig(hot_rounds=0.25, popularity_weight=0.1), net.relevance)
+    assert net._reader(3, 7)[-3:] == (2.5, 0.1, 25.0)
+
+
+@pytest.mark.parametrize(("likes", "half", "share"), [(10, 10.0, 0.5), (10, 30.0, 0.25), (6, 2.0, 0.75)])
+def test_popularity_is_one_half_at_the_setting(likes: int, half: float, share: float) -> None:
+    net = crowd(popularity_half=half)
+    post = net.publish(0, 0)
+    for _ in range(likes):
+        net.like(post.id, 1)
+    seen = net.view(1, post.id, 2, 0.0)
+    assert seen is not None
+    assert seen.popularity == pytest.approx(share)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0, 7.0])
+def test_taste_is_a_uniform_draw_to_its_power(power: float) -> None:
+    net = crowd(appeal_power=power)
+    posts = [net.publish(author, tick).id for author in range(40) for tick in range(5)]
+    tastes = [seen.appeal for post in posts for reader in range(40) if (seen := net.view(reader, post, 9, 0.0))]
+    assert len(tastes) == 8000
+    # Four standard errors of the mean: the variance of u^p is p^2 / ((2p + 1) (p + 1)^2).
+    error = power / ((power + 1) * math.sqrt((2 * power + 1) * len(tastes)))
+    assert math.fsum(tastes) / len(tastes) == pytest.approx(1 / (power + 1), abs=4 * error)
+    assert all(0.0 <= taste <= 1.0 for taste in tastes)
+
+
+@pytest.mark.parametrize(("ticks", "share", "window"), [(24, 0.5, 12), (24, 0.0, 1), (24, 1.0, 23), (5, 0.5, 2)])
+def test_people_come_online_in_the_first_part_of_a_round(ticks: int, share: float, window: int) -> None:
+    settings: Any = {"ticks_per_round": ticks, "seed": 2}
+    people: Any = {"size": 50, "activity": {"mean": 1.0, "sigma": 0.0, "arrival": share}}
+    world = world_of(Config(simulation=settings, population=people))
+    world.triggers(0)
+    came = {agent: tick for agent, tick in enumerate(world.agenda.ticks) if tick > 0}
+    assert all(tick == integer(window, 2, agent, 0, Draw.ARRIVAL) for agent, tick in came.items())
+    assert max(came.values(), default=0) < window
+
+
+def test_the_least_activity_is_a_setting() -> None:
+    people: Any = {"activity": {"mean": 0.2, "sigma": 3.0, "least": 0.1}}
+    drawn = synthetic_personas(300, 1, PopulationConfig(**people))
+    assert min(ada.activity for ada in drawn) == 0.1
+
+
+@pytest.mark.parametrize(("exponent", "shares"), [(0.0, (1 / 3, 1 / 3, 1 / 3)), (2.0, (36 / 49, 9 / 49, 4 / 49))])
+def test_topics_are_as_popular_as_their_exponent_says(exponent: float, shares: tuple[float, ...]) -> None:
+    config = PopulationConfig(topics=("a", "b", "c"), interests_per_person=1, interests_exponent=exponent)
+    counts = Counter(ada.interests[0] for ada in synthetic_personas(4000, 1, config))
+    # Four standard deviations of a share of 4000 draws are below 0.032.
+    assert [counts[topic] / 4000 for topic in "abc"] == pytest.approx(shares, abs=0.032)
+
+
+@given(st.tuples(*[st.floats(0, 1000)] * 3).filter(any), st.floats(0, 1, exclude_max=True))
+def test_an_action_without_a_base_weight_is_never_taken(base: tuple[float, ...], unit: float) -> None:
+    actions = dict(zip(("like", "reshare", "reply"), base, strict=True))
+    intentions = Intentions(IntentionsConfig(base=actions))  # type: ignore[arg-type]
+    assert intentions.weights(NEUTRAL) == [*base]
+    assert actions[intentions.drawn(NEUTRAL, unit)] > 0.0
+
+
+def test_an_action_that_is_left_out_has_no_base_weight() -> None:
+    assert Intentions(IntentionsConfig(base={"reply": 2.0})).weights(NEUTRAL) == [0.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{intentions: {base: {like: 0}}}", "intentions.base: expected at least one weight above 0, got none"),
+        ("{intentions: {base: {}}}", "intentions.base: expected at least one weight above 0, got none"),
+        (
+            "{intentions: {base: {post: 1}}}",
+            "intentions.base.post: expected one of the actions: like, reshare, reply",
+        ),
+        ("{relevance: {appeal: -1}}", "relevance.appeal: expected float 0 to 10, got -1"),
+        ("{relevance: {popularity_half: 0}}", "relevance.popularity_half: expected float > 0 and <= 1e+09, got 0"),
+    ],
+)
+def test_a_constant_that_cannot_be_is_refused(text: str, message: str) -> None:
+    assert refusal(f"population: {text}") == f"c.yaml:1: population.{message}"
+
+
+def test_an_intervention_changes_the_constants_that_may_change() -> None:
+    world = changed(
+        world_of(SMALL),
+        feed__hot_rounds=2.0,
+        feed__popularity_weight=3.0,
+        feed__recent=5,
+        population__activity__arrival=0.1,
+        population__relevance__popularity_half=99.0,
+    )
+    assert world.network._reader(0, 1)[-3:] == (48.0, 3.0, 99.0)
+    assert world.config.population.activity.arrival == 0.1
+
+
+def test_strangers_posts_come_from_the_newest_originals_also_after_a_checkpoint() -> None:
+    config = replace(SMALL, feed=FeedConfig(recent=3, pool=200))
+    world = world_of(config)
+    for tick in range(10):
+        world.network.publish(tick, 0)
+    newest = [*world.network.posts][-3:]
+    assert set(world.network._pool(50, 1)) == set(newest)
+    changed(world, feed__recent=8)
+    for author in range(10, 20):
+        world.network.publish(author, 1)
+    copy = world_of(config)
+    copy.restore(Columns(world.columns()))
+    assert copy.network._pool(50, 2) == world.network._pool(50, 2)
+    assert set(copy.network._pool(50, 2)) == {*[*world.network.posts][-8:]}
+
+
+def test_people_decide_by_the_weights_of_the_configuration() -> None:
+    people: Any = {"size": 20, "relevance": {"topic_match": 0, "followed": 0, "popularity": 0, "appeal": 1}}
+    domain = SocialDomain(config := Config(population=people), build_population(config.population, 42))
+    post = domain.world.network.publish(0, 0)
+    seen = domain.world.network.view(1, post.id, 1, 0.0)
+    assert seen is not None
+    assert domain.agent(1).relevance(seen) == uniform(42, 1, 0, Draw.APPEAL, post.id) ** 3
