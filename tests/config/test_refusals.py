@@ -153,8 +153,8 @@ def test_settings_that_cannot_hold_together_are_refused(text: str, message: str)
 
 
 POPULATION = (
-    "size, profiles, topics, interests_per_person, interests_exponent, engagement_threshold, threshold_spread, ambiguity, "
-    "posts_per_session, attributes, columns, relevance, intentions, activity, graph"
+    "size, profiles, topics, interests_per_person, interests_exponent, engagement_threshold, "
+    "threshold_spread, ambiguity, posts_per_session, attributes, columns, relevance, intentions, activity, graph"
 )
 
 KEYS = {
