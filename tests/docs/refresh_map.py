@@ -24,7 +24,7 @@ ROOMS = (
         "prism/agents",
         "prism/social",
         "prism/economy",
-        "prism/validators",
+        "prism/scorecard",
     ),
     *("prism/validators", "prism/engines", "prism/llm", "prism/config"),
 )

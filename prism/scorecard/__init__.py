@@ -1,0 +1,26 @@
+"""The scorecard: a run beside stylised facts of the real world."""
+
+from __future__ import annotations
+
+from prism.scorecard.facts import Agreement, Fact
+from prism.scorecard.macro import macro_facts
+from prism.scorecard.matched import Comparison, Matching
+from prism.scorecard.real_data import parse_cascades, parse_hours
+from prism.scorecard.social import Feed, social_facts
+from prism.scorecard.trees import Tree, TreeShape, shape_of, trees_of
+
+__all__ = [
+    "Agreement",
+    "Comparison",
+    "Fact",
+    "Feed",
+    "Matching",
+    "Tree",
+    "TreeShape",
+    "macro_facts",
+    "parse_cascades",
+    "parse_hours",
+    "shape_of",
+    "social_facts",
+    "trees_of",
+]

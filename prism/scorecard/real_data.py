@@ -1,0 +1,125 @@
+"""Real figures that a run is compared with: cascades, and activity by hour of the day, from CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from prism.errors import InputError
+from prism.scorecard.trees import ROOT, Tree
+from prism.text_files import decode_text
+
+HOURS: Final = 24
+CASCADE_COLUMNS: Final = ("cascade", "node", "parent", "delay_minutes")
+HOUR_COLUMNS: Final = tuple(f"h{hour:02}" for hour in range(HOURS))
+
+
+class _Table(NamedTuple):
+    """A CSV file: where each wanted column is, and `(line, fields)` of each row."""
+
+    places: list[int]
+    rows: Iterator[tuple[int, list[str]]]
+
+
+def columns_in(data: bytes, source: str) -> tuple[str, ...]:
+    """Return the names in the first line of a CSV file, in lower case.
+
+    Raises:
+        InputError: it is no text, or is empty.
+    """
+    first = next(iter(decode_text(data, source).splitlines()), "")
+    names = tuple(name.strip().lower() for name in first.split(","))
+    if not any(names):
+        raise InputError(source, "is empty: expected a line with the names of its columns")
+    return names
+
+
+def parse_cascades(data: bytes, source: str) -> tuple[Tree, ...]:
+    """Return the trees of a CSV file with `CASCADE_COLUMNS`: the rows of a cascade stand together, the root (0) first.
+
+    Raises:
+        InputError: the file cannot be read in full; the message names the line.
+    """
+    table = _table(data, source, CASCADE_COLUMNS)
+    trees: list[Tree] = []
+    seen: dict[str, None] = {}
+    for name, rows in groupby(table.rows, key=lambda row: row[1][table.places[0]]):
+        trees.append(_tree(name, rows, table, source, is_known=name in seen))
+        seen[name] = None
+    if not trees:
+        raise InputError(source, "holds no cascades: expected at least one line below the header")
+    return tuple(trees)
+
+
+def parse_hours(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
+    """Return the activity of each account in each hour of the day, from a CSV file with `HOUR_COLUMNS`.
+
+    Raises:
+        InputError: the file cannot be read in full, or nobody is ever active; the message names the line.
+    """
+    table = _table(data, source, HOUR_COLUMNS)
+    accounts = []
+    for line, fields in table.rows:
+        counts = [_number(fields[place], source, line, name) for place, name in _named(table.places, HOUR_COLUMNS)]
+        if min(counts) < 0.0:
+            raise InputError(source, "expected counts of 0 or more", line=line)
+        accounts.append(tuple(counts))
+    if not any(sum(account) for account in accounts):
+        raise InputError(source, "has no activity in any hour")
+    return tuple(accounts)
+
+
+def _tree(name: str, rows: Iterator[tuple[int, list[str]]], table: _Table, source: str, *, is_known: bool) -> Tree:
+    parents: list[int] = []
+    minutes: list[float] = []
+    for line, fields in rows:
+        if is_known:
+            raise InputError(source, f"expected the rows of cascade {name} together", line=line)
+        node, parent = (_number(fields[place], source, line, "node or parent") for place in table.places[1:3])
+        if node != len(parents):
+            raise InputError(source, f"expected node {len(parents)} of cascade {name}, got {node:g}", line=line)
+        if parent != ROOT if node == 0 else not 0 <= parent < node or parent % 1:
+            expected = "-1, as of a root" if node == 0 else f"a node before {node:g}"
+            raise InputError(source, f"expected {expected}, got {parent:g}", key="parent", line=line)
+        parents.append(int(parent))
+        minutes.append(_number(fields[table.places[3]], source, line, CASCADE_COLUMNS[3]))
+    return Tree(tuple(parents), tuple(minutes))
+
+
+def _table(data: bytes, source: str, wanted: Sequence[str]) -> _Table:
+    names = columns_in(data, source)
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        problem = f"missing column: {', '.join(missing[:3])}; expected {', '.join(wanted)}"
+        raise InputError(source, problem, line=1)
+    return _Table([names.index(name) for name in wanted], _rows(decode_text(data, source), source, len(names)))
+
+
+def _rows(text: str, source: str, columns: int) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    next(reader)
+    try:
+        for fields in reader:
+            if len(fields) != columns:
+                raise InputError(source, f"expected {columns} columns, got {len(fields)}", line=reader.line_num)
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise InputError(source, f"bad CSV: {error}", line=reader.line_num) from None
+
+
+def _named(places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[int, str]]:
+    return zip(places, names, strict=True)
+
+
+def _number(text: str, source: str, line: int, name: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(source, f"expected a number, got {text[:60]!r}", key=name, line=line)
+    return value

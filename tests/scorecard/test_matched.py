@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.scorecard import Matching
+from prism.scorecard.matched import Floats, distance, weighted_median
+from prism.scorecard.social import rank_correlation, top_share
+
+VALUES = st.lists(st.integers(0, 9), min_size=1, max_size=30)
+
+
+def floats(*values: float) -> Floats:
+    return np.array(values, dtype=np.float64)
+
+
+def brute_distance(one: list[int], other: list[int]) -> float:
+    below = [[sum(value <= point for value in each) / len(each) for each in (one, other)] for point in range(10)]
+    return max(abs(first - second) for first, second in below)
+
+
+@given(VALUES, VALUES)
+def test_the_distance_is_the_largest_gap_of_the_two_shares(one: list[int], other: list[int]) -> None:
+    found = distance(floats(*one), np.ones(len(one)), floats(*other), np.ones(len(other)))
+    assert found == pytest.approx(brute_distance(one, other))
+
+
+@given(VALUES, st.data())
+def test_a_weight_of_three_is_the_value_three_times(values: list[int], data: st.DataObject) -> None:
+    weights = data.draw(st.lists(st.integers(1, 3), min_size=len(values), max_size=len(values)))
+    repeated = [value for value, weight in zip(values, weights, strict=True) for _ in range(weight)]
+    assert weighted_median(floats(*values), floats(*weights)) == sorted(repeated)[(len(repeated) - 1) // 2]
+    other = floats(4)
+    weighted = distance(floats(*values), floats(*weights), other, np.ones(1))
+    assert weighted == pytest.approx(brute_distance(repeated, [4]))
+
+
+def test_a_cascade_stands_beside_those_within_a_tenth_of_its_size() -> None:
+    matching = Matching(floats(100, 10, 1000), floats(1200, 95, 110, 9000, 111, 1001))
+    assert matching.kept.tolist() == [0, 2]
+    # 95 and 110 share the weight of 100, and 1001 has that of 1,000: ln(1.11) and ln(1.2) are above a tenth.
+    assert matching.real_weights(floats(1, 1)).tolist() == pytest.approx([0, 0.5, 0.5, 0, 0, 1])
+    assert matching.real_weights(floats(4, 0)).tolist() == pytest.approx([0, 2, 2, 0, 0, 0])
+
+
+def test_cascades_of_one_law_are_close_and_those_of_another_are_not() -> None:
+    random = np.random.default_rng(3)
+    sizes, real_sizes = random.lognormal(5, 0.5, size=300), random.lognormal(5.5, 0.7, size=1500)
+    noise, real_noise = random.normal(size=300), random.normal(size=1500)
+    matching = Matching(sizes, real_sizes)
+    same = matching.compare(np.log(sizes) + noise, np.log(real_sizes) + real_noise)
+    other = matching.compare(np.log(sizes) + noise + 1.0, np.log(real_sizes) + real_noise)
+    assert same.matched > 250
+    assert same.distance < 0.12
+    assert same.simulated_low < same.simulated < same.simulated_high
+    assert other.distance == pytest.approx(0.36, abs=0.1)  # a shift by s of a normal law of deviation 1.1 or so
+    assert other.distance_low > same.distance
+
+
+def test_sizes_alone_make_no_difference() -> None:
+    """The number depends on the size only. So at equal sizes both sides are equal, though the sizes are not."""
+    sizes, real_sizes = np.arange(100.0, 200.0), np.arange(50.0, 800.0)
+    matching = Matching(sizes, real_sizes)
+    matched = matching.compare(np.log(sizes), np.log(real_sizes))
+    unmatched = distance(np.log(sizes), np.ones(len(sizes)), np.log(real_sizes), np.ones(len(real_sizes)))
+    assert matched.distance < 0.1
+    assert unmatched > 0.6
+
+
+def test_without_a_cascade_of_any_real_size_there_is_nothing_to_compare() -> None:
+    matching = Matching(floats(3, 4), floats(100))
+    assert not len(matching)
+    with pytest.raises(ValueError, match="no simulated cascade has a real one of its size"):
+        matching.compare(floats(1, 1), floats(1))
+
+
+def test_the_same_seed_gives_the_same_intervals() -> None:
+    sizes = np.arange(50.0, 90.0)
+    found = [Matching(sizes, sizes, seed).compare(sizes**2, sizes**2) for seed in (1, 1, 2)]
+    assert found[0] == found[1] != found[2]
+
+
+def test_the_top_tenth_of_ten_is_one() -> None:
+    assert top_share(floats(1, 0, 0, 9, 0, 0, 0, 0, 0, 0), 0.1) == 0.9
+
+
+def test_ranks_of_ties_are_shared() -> None:
+    assert rank_correlation(floats(1, 2, 2, 3), floats(10, 20, 20, 90)) == pytest.approx(1.0)
+    # Ranks 1, 2.5, 2.5, 4 against 4, 1, 3, 2: covariance -3 / 4, deviations sqrt(4.5 / 4) and sqrt(5 / 4).
+    assert rank_correlation(floats(1, 2, 2, 3), floats(9, 1, 5, 2)) == pytest.approx(-0.75 / (1.125 * 1.25) ** 0.5)
+    assert rank_correlation(floats(1, 1), floats(1, 2)) == 0.0

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from prism.errors import InputError
+from prism.scorecard import Tree, parse_cascades, parse_hours, shape_of
+from tests.paths import real_path
+
+HEADER = "cascade,node,parent,delay_minutes\n"
+HOURS = ",".join(f"h{hour:02}" for hour in range(24))
+
+
+def test_the_rows_of_a_cascade_are_a_tree() -> None:
+    found = parse_cascades((HEADER + "a,0,-1,0\na,1,0,0.5\nb,0,-1,0\na b,0,-1,0\n").encode(), "c.csv")
+    assert found == (Tree((-1, 0), (0.0, 0.5)), Tree((-1,), (0.0,)), Tree((-1,), (0.0,)))
+
+
+def test_columns_may_stand_in_any_order_and_beside_others() -> None:
+    found = parse_cascades(b"x,Parent,node,delay_minutes,cascade\n?,-1,0,0,7\n?,0,1,-2,7\n", "c.csv")
+    assert found == (Tree((-1, 0), (0.0, -2.0)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "c.csv: is empty: expected a line with the names of its columns"),
+        (HEADER, "c.csv: holds no cascades: expected at least one line below the header"),
+        ("cascade,node\n", "c.csv:1: missing column: parent, delay_minutes; expected cascade, node, parent, delay_"),
+        (HEADER + "1,0,-1\n", "c.csv:2: expected 4 columns, got 3"),
+        (HEADER + "1,0,-1,0\n1,2,0,0\n", "c.csv:3: expected node 1 of cascade 1, got 2"),
+        (HEADER + "1,0,0,0\n", "c.csv:2: parent: expected -1, as of a root, got 0"),
+        (HEADER + "1,0,-1,0\n1,1,1,0\n", "c.csv:3: parent: expected a node before 1, got 1"),
+        (HEADER + "1,0,-1,0\n1,1,0.5,0\n", "c.csv:3: parent: expected a node before 1, got 0.5"),
+        (HEADER + "1,0,-1,x\n", "c.csv:2: delay_minutes: expected a number, got 'x'"),
+        (HEADER + "1,0,-1,nan\n", "c.csv:2: delay_minutes: expected a number, got 'nan'"),
+        (HEADER + "1,0,-1,0\n2,0,-1,0\n1,0,-1,0\n", "c.csv:4: expected the rows of cascade 1 together"),
+    ],
+)
+def test_bad_cascades_are_refused_with_their_line(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_cascades(text.encode(), "c.csv")
+    assert str(caught.value).startswith(problem)
+
+
+def test_hours_are_read_by_name() -> None:
+    row = ",".join(str(hour) for hour in range(24))
+    assert parse_hours(f"agent,{HOURS}\n0,{row}\n".encode(), "h.csv") == (tuple(float(hour) for hour in range(24)),)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("0" + ",0" * 24, "h.csv: has no activity in any hour"),
+        ("0,-1" + ",0" * 23, "h.csv:2: expected counts of 0 or more"),
+        ("0,?" + ",0" * 23, "h.csv:2: h00: expected a number, got '?'"),
+    ],
+)
+def test_bad_hours_are_refused_with_their_line(row: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_hours(f"agent,{HOURS}\n{row}\n".encode(), "h.csv")
+    assert str(caught.value) == problem
+
+
+@pytest.mark.long
+def test_the_cascades_of_twitter15_have_their_known_shape() -> None:
+    trees = parse_cascades(gzip.decompress(real_path("twitter15-cascades.csv.gz").read_bytes()), "t.csv")
+    shapes = [shape_of(tree) for tree in trees]
+    assert (len(trees), sum(tree.size for tree in trees)) == (1490, 599_196)
+    medians = [sorted(shape[place] for shape in shapes)[745] for place in (1, 2, 3)]
+    assert medians == pytest.approx([3, 0.84, 2.342], abs=0.002)
+
+
+def test_the_hours_of_real_accounts_vary_sevenfold() -> None:
+    accounts = parse_hours(real_path("activity-24h.csv").read_bytes(), "h.csv")
+    shares = [sum(account[hour] for account in accounts) for hour in range(24)]
+    assert len(accounts) == 111
+    assert max(shares) / min(shares) == pytest.approx(7, abs=0.5)
