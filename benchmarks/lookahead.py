@@ -1,4 +1,4 @@
-"""The use of a model server's capacity by a run, by lookahead.
+"""The use of a model server's capacity by a run, by its lookahead: the ticks that people deliberate.
 
 Without lookahead the clock waits in every tick for the slowest answer, and the server idles meanwhile. With a lookahead
 of k ticks an answer may take as long as everyone else's progress of k ticks before the clock waits for it.
@@ -28,7 +28,7 @@ from actors.runtime.simulation import Simulation
 from actors.testing.virtual_time import VirtualTimeLoop
 from prism.agents import Question, SocialAgent, Trigger, Update
 from prism.columns import Column, Columns, pack
-from prism.config import Config, OracleConfig, SimulationConfig
+from prism.config import Config, OracleConfig, PopulationConfig, SimulationConfig
 from prism.domain import World
 from prism.llm.port import LanguageModel
 from prism.rng import normal, uniform
@@ -178,7 +178,8 @@ def use_of_oracle(agents: int, calls: int, lookahead: int, seed: int, timeout_s:
     domain = LatencyDomain(agents, seed, timeout_s)
     config = Config(
         simulation=SimulationConfig(rounds=10**6),
-        oracle=OracleConfig(lookahead_ticks=lookahead, max_concurrency=SLOTS, deadline_s=1e6),
+        population=PopulationConfig(deliberation_minutes=float(lookahead)),
+        oracle=OracleConfig(max_concurrency=SLOTS, deadline_s=1e6),
     )
     simulation = Simulation(config, domain)
     law = domain.oracle()
@@ -203,7 +204,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=20_000, help="calls in one measurement")
     parser.add_argument("--seeds", type=int, default=3, help="measurements for each lookahead")
     options = parser.parse_args()
-    print("| lookahead k | use, calls cut at 30 s | fallbacks | use, no cut | use, modelled |\n|---|---|---|---|---|")
+    print("| ticks k | use, calls cut at 30 s | fallbacks | use, no cut | use, modelled |\n|---|---|---|---|---|")
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     for lookahead, modelled in MODELLED.items():
         cut, uncut = (

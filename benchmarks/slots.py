@@ -72,10 +72,9 @@ def settings(people: int, rounds: int, lookahead: int, host: str = "http://unuse
     """Return the run's configuration."""
     return Config(
         simulation={"rounds": rounds, "ticks_per_round": 24, "seed": 7},  # type: ignore[arg-type]
-        population={"size": people, "ambiguity": 0.2},  # type: ignore[arg-type]
+        population={"size": people, "ambiguity": 0.2, "deliberation_minutes": float(lookahead)},  # type: ignore[arg-type]
         oracle={  # type: ignore[arg-type]
             "backend": "ollama",
-            "lookahead_ticks": lookahead,
             "max_concurrency": SLOTS,
             "deadline_s": 3600.0,
         },
@@ -122,7 +121,7 @@ def main() -> None:
     parser.add_argument("--lookaheads", type=int, nargs="+", default=[0, 2, 4, 8])
     options = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    print("| lookahead k | calls | seconds | use | calls | use, only the calls take time |")
+    print("| ticks k | calls | seconds | use | calls | use, only the calls take time |")
     print("|---|---|---|---|---|---|")
     for lookahead in options.lookaheads:
         real = in_real_time(options.people, options.rounds, lookahead)

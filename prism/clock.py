@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 from msgspec import Meta
 
 from prism.checked import Checked
+
+_MINUTE_S = 60.0
+_DIGITS = 9
+"""Decimal places that count: 1.1 minutes are 11 ticks of 6 s, whatever binary numbers make of it."""
+
+
+def whole_ticks(minutes: float, tick_seconds: float) -> int:
+    """Return simulated minutes in ticks, rounded up: 0 for none, at least 1 for any more."""
+    ticks = math.ceil(round(minutes * _MINUTE_S / tick_seconds, _DIGITS))
+    return max(ticks, 1) if minutes else 0
 
 
 class SimulatedClock(Checked, frozen=True):

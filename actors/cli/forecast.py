@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from actors.cli.deliberation import hidden_row
 from actors.display.words import duration, usd
 from actors.runs.forecast import FACTOR, Forecast
 from prism.config import Config
 
 
 def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
-    """Return the calls, tokens, dollars and hours of a run, as names and texts."""
+    """Return the calls, tokens, dollars and hours of a run, and what deliberation hides, as names and texts."""
     oracle, llm = config.oracle, config.llm
     read, written = forecast.prompt_tokens, forecast.completion_tokens
     calls = f"about {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
@@ -24,6 +25,8 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
         ("time", f"at least {duration(forecast.hours * 3600)}, at {at_once}"),
         ("forecast from", f"{rehearsal}; calls and tokens are usually right within a factor of {FACTOR}"),
     ]
+    if (hidden := hidden_row(config, forecast.tick_s, forecast.latency_s)) is not None:
+        found.insert(-1, hidden)
     if oracle.backend == "ollama" and forecast.window_tokens > llm.num_ctx:
         window = f"prompt and answer may take {forecast.window_tokens:,} tokens"
         found.append(("note", f"{window}, which do not fit into llm.num_ctx {llm.num_ctx:,}: raise it"))

@@ -64,7 +64,6 @@ TEMPLATES = {
             "simulation.rounds": ("40", "forty quarters"),
             "simulation.ticks_per_round": ("1", "a quarter is one tick"),
             "simulation.tick_seconds": ("7889400.0", "a quarter of 365.25 days"),
-            "oracle.lookahead_ticks": ("0", "policy takes effect in the quarter it is decided in"),
             "oracle.deadline_s": ("600.0", "no answer of a model within this ends the run, to be resumed"),
             "oracle.when_spent": ("stop", "no quarter is settled by half"),
             "llm.num_ctx": ("4096", "a question with a proposal and its reasons, and an answer with its own"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from actors.cli.building import build_with_progress
+from actors.cli.deliberation import deliberation
 from actors.cli.options import choose_config, with_settings
 from actors.factory.checks import Checked, check_domain, lines_of_domain
 from actors.factory.config_file import read_config
@@ -55,6 +56,8 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
         click.echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
     for line in checked.people:
         click.echo(line)
+    if (deliberates := deliberation(settings)) is not None:
+        click.echo(deliberates)
     _print_unchecked(checked)
     if foretells:
         _print_forecast(settings)

@@ -39,7 +39,7 @@ PENDING_MAX = 64
 """Frames that may wait for the disk."""
 
 LENGTHS_KEPT = 1002
-"""Ticks whose length of the oracle's log is kept: the longest lookahead and two more."""
+"""Ticks whose length of the oracle's log is kept. For older ones the length at the first tick serves, which is less."""
 
 
 class RunStore(Record):
@@ -298,6 +298,7 @@ class LogLengths:
     """
 
     def __init__(self, tick: int, length: int) -> None:
+        self._first = length
         self._lengths = deque([(0, length), (tick, length)], maxlen=LENGTHS_KEPT)
 
     def add(self, tick: int, length: int) -> None:
@@ -305,8 +306,8 @@ class LogLengths:
         self._lengths.append((tick, length))
 
     def length_at(self, tick: int) -> int:
-        """Return the length at the beginning of a tick."""
-        return max(length for begun, length in self._lengths if begun <= tick)
+        """Return the length at the beginning of a tick, or of an earlier one if the tick is long past."""
+        return max((length for begun, length in self._lengths if begun <= tick), default=self._first)
 
 
 def _write_error(error: OSError) -> JournalError:

@@ -14,6 +14,7 @@ from actors.persistence.journal import LENGTH_SETTINGS, LOG_SETTINGS, METRICS_SE
 from actors.runs.code import source_sha256
 from actors.runs.manifest import OWN_PACKAGE, Manifest, Upgrade, Version, manifest_of
 from prism.config import Config
+from prism.config.retired import RETIRED
 
 SAFE = ("llm.", "run.", "oracle.")
 """Settings that change how a run is executed, and nothing that it has committed."""
@@ -23,12 +24,12 @@ UNSAFE = (
     "run.restart_period_ticks",
     "oracle.backend",
     "oracle.choice.",
-    "oracle.lookahead_ticks",
     "oracle.mode",
+    *RETIRED,
 )
 """Exceptions from `SAFE`: another value would change the ticks that are recorded."""
 
-PAST = ("population.", "simulation.")
+PAST = ("population.", "simulation.", *RETIRED)
 """Settings that even a fork may not change: the people, and the passing of time."""
 
 CODE_SETTINGS = ("domain_path",)
@@ -109,7 +110,12 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
     for key in sorted((now.keys() | then.keys()) - free):
         if key.startswith(f"{METRICS_SECTION}.") or (key in new and now.get(key) == new[key]):
             continue
-        if now.get(key) != then.get(key):
+        if key in RETIRED:
+            yield (
+                key,
+                f"{key} was {_as_json(then[key])} when another version of PRISM began the run, and is no setting now",
+            )
+        elif now.get(key) != then.get(key):
             yield key, f"{key} is {_as_json(now.get(key))}, was {_as_json(then.get(key))} when the run began"
 
 

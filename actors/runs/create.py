@@ -36,5 +36,4 @@ def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> R
         domain=built.domain,
         recorded=recovered.recorded,
         digest=recovered.digest,
-        lookahead_ticks=config.oracle.lookahead_ticks,
     )

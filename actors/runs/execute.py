@@ -79,7 +79,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         checkpoint: the checkpoint to start from; None for tick 0.
         is_whole: whether every file is what the run has written, as far as a resume can tell: if not, it writes again
             what can be worked out, also of a run that has all its ticks.
-        lookahead_ticks: the longest lookahead that any part of it was run with.
     """
 
     directory: RunDirectory
@@ -90,7 +89,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     checkpoint: Checkpoint | None = None
     is_whole: bool = True
-    lookahead_ticks: int = 0
 
     @property
     def is_done(self) -> bool:
@@ -341,7 +339,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         disk,
         run.recorded,
         keeps_answers=oracle.waits or is_capped(settings.oracle),
-        answered_after=run.lookahead_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
+        answered_after=settings.deliberation_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
         keep=settings.run.checkpoints_kept,
         observer=observer,
         execute=execute,

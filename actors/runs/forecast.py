@@ -50,6 +50,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         usd: their cost; None without prices.
         hours: the time of the calls, if the server takes `oracle.max_concurrency` of them at once without slowing down.
         latency_s: the time of one call that this is computed with.
+        tick_s: the seconds that a tick takes without waiting, as in the rehearsal, for all agents.
         window_tokens: the smallest context window that every prompt fits into with its answer, rather too high.
         agents, ticks: the size of the rehearsal.
     """
@@ -60,6 +61,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     usd: float | None
     hours: float
     latency_s: float
+    tick_s: float
     window_tokens: int
     agents: int
     ticks: int
@@ -179,7 +181,9 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     domain = build_domain(rehearsed).domain
     model = MeasuringModel(config.llm.num_predict)
     oracle = RehearsedOracle(domain.oracle(), domain.oracle(model))
+    begun = perf_counter()
     _rehearse(rehearsed, domain, oracle)
+    took_s = perf_counter() - begun
     scale = (check_domain(config).size or domain.size) / domain.size
     length, ticks = config.simulation.length, rehearsed.simulation.length
     calls = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
@@ -192,8 +196,9 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
         prompt_tokens=read,
         completion_tokens=written,
         usd=cost_usd((spent,), config.llm.prices),
-        hours=_hours(calls, calls / length, latency_s, config.oracle),
+        hours=_hours(calls, calls / length, latency_s, config),
         latency_s=latency_s,
+        tick_s=scale * took_s / ticks,
         window_tokens=model.window_tokens,
         agents=domain.size,
         ticks=ticks,
@@ -282,7 +287,7 @@ def _rehearsal_of(config: Config) -> Config:
     length = min(simulation.length, ROUNDS_MAX * simulation.ticks_per_round)
     if population.profiles is None and population.graph.path is None:
         population = replace(population, size=min(population.size, AGENTS_MAX))
-    oracle = OracleConfig(lookahead_ticks=config.oracle.lookahead_ticks, choice=config.oracle.choice)
+    oracle = OracleConfig(choice=config.oracle.choice)
     return replace(
         config,
         simulation=replace(simulation, ticks=length),
@@ -299,8 +304,9 @@ def _calls_per_tick(asked: Sequence[int], ticks: int) -> float:
     return sum(tick >= since for tick in asked) / (ticks - since)
 
 
-def _hours(calls: float, calls_per_tick: float, latency_s: float, oracle: OracleConfig) -> float:
+def _hours(calls: float, calls_per_tick: float, latency_s: float, config: Config) -> float:
     """Return the hours that calls take: rate and number of questions open at once are limited."""
-    at_once = min(oracle.max_concurrency, max(1.0, calls_per_tick * (oracle.lookahead_ticks + 1)))
+    oracle = config.oracle
+    at_once = min(oracle.max_concurrency, max(1.0, calls_per_tick * (config.deliberation_ticks + 1)))
     per_s = min(at_once / latency_s, math.inf if oracle.rate_per_s is None else oracle.rate_per_s)
     return calls / per_s / 3600

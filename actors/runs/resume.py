@@ -25,6 +25,7 @@ from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, Coverage
 from actors.runtime.simulation import Simulation
 from prism.config import LENGTH_MAX, Config, load_config
+from prism.config.retired import RETIRED
 from prism.domain import Domain
 from prism.errors import ConfigError
 
@@ -220,7 +221,6 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
         digest=recovered.digest,
         checkpoint=recovered.checkpoint,
         is_whole=_is_whole(plan, recovered),
-        lookahead_ticks=longest_lookahead(plan.directory, config),
     )
 
 
@@ -302,10 +302,10 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
-    return load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
-
-
-def longest_lookahead(directory: RunDirectory, config: Config) -> int:
-    """Return the longest lookahead of a run and of the runs that it branched off, in ticks."""
-    before = (read_resolved(directory.path / fork.config) for fork in directory.manifest().forks)
-    return max(part.oracle.lookahead_ticks for part in (config, *before))
+    try:
+        return load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
+    except ConfigError as error:
+        if error.key in RETIRED and error.source == str(path):
+            problem = f"the run was made by another version of PRISM, which {MANIFEST} names: go on with that version"
+            raise ConfigError(str(path), problem, key=error.key, line=error.line) from None
+        raise

@@ -84,7 +84,7 @@ class EngineActor:
         codec: the domain's messages.
         agents: the agents' mailboxes, by agent id.
         oracle: the oracle's mailbox.
-        config: lookahead, mode and pace.
+        config: deliberation, mode and pace.
         counters: counts what is committed.
         recorder: records what is committed.
         observer: is told of every tick.
@@ -117,7 +117,7 @@ class EngineActor:
         self._agents = agents
         self.open_questions = OpenQuestions(codec, oracle)
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
-        self._lookahead = config.oracle.lookahead_ticks
+        self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
         self._pace = Pace(config.run)
         self._interventions: dict[int, list[tuple[int, InterventionConfig]]] = {}
@@ -221,7 +221,7 @@ class EngineActor:
         while True:
             self.counters.add_triggers(len(triggers))
             await self._exchange(tick, triggers)
-            if due := self.open_questions.take_due(tick):  # without lookahead: the agents that asked in this wave
+            if due := self.open_questions.take_due(tick):  # without deliberation: the agents that asked in this wave
                 await self._await_answers(due, tick)
                 await self._exchange(tick, [self.open_questions.close(agent, tick) for agent in due])
             if not (triggers := self._world.reactions(tick)):
@@ -301,7 +301,7 @@ class EngineActor:
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)
         self.counters.add_question(question)
-        due = question.tick + self._lookahead
+        due = question.tick + self._deliberation
         self.open_questions.open(question, due)
         if due < self._end:  # else no tick is left in which an answer could take effect
             self.open_questions.ask(encoded)

@@ -70,7 +70,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
             _method_conflicts(simulation, llm),
             _choice_conflicts(population, oracle),
-            _oracle_conflicts(oracle, run),
+            _oracle_conflicts(oracle, population, run),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
             _economy_conflicts(economy),
@@ -202,12 +202,6 @@ def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Itera
             keys=("oracle.mode", "simulation.domain"),
             problem="an economy waits for every answer, since none can be made up: expected mode pace, got realtime",
         )
-    if oracle.lookahead_ticks:
-        yield Conflict(
-            keys=("oracle.lookahead_ticks", "simulation.domain"),
-            problem="an economy settles a quarter in its own tick: expected lookahead_ticks 0, "
-            f"got {oracle.lookahead_ticks}",
-        )
     if not statechart.oracle_enabled:
         yield Conflict(
             keys=("statechart.oracle_enabled", "simulation.domain"),
@@ -220,11 +214,12 @@ def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Itera
         )
 
 
-def _oracle_conflicts(oracle: OracleConfig, run: RunConfig) -> Iterator[Conflict]:
-    if oracle.mode == "realtime" and not (run.tick_s and oracle.lookahead_ticks):
+def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: RunConfig) -> Iterator[Conflict]:
+    if oracle.mode == "realtime" and not (run.tick_s and population.deliberation_minutes):
         yield Conflict(
-            keys=("oracle.mode", "run.tick_s", "oracle.lookahead_ticks"),
-            problem="realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be too late",
+            keys=("oracle.mode", "run.tick_s", "population.deliberation_minutes"),
+            problem="realtime needs run.tick_s and population.deliberation_minutes above 0, or every answer would be "
+            "too late",
         )
     if oracle.tape != "off" and oracle.backend == "choice":
         yield Conflict(

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from prism.clock import whole_ticks
 from prism.config.checks import find_conflict
 from prism.config.domain_settings import DOMAIN, plain_settings
 from prism.config.intervention_checks import find_intervention_conflict
@@ -66,6 +67,16 @@ class Config(Section, frozen=True, kw_only=True):
         ) or find_intervention_conflict(self.interventions, self.simulation, self.population, self.economy)
         if conflict is not None:
             raise SettingError(type(self).__name__, conflict.problem, keys=conflict.keys)
+
+    @property
+    def deliberation_ticks(self) -> int:
+        """The ticks between a question and its effect: `population.deliberation_minutes`, rounded up.
+
+        0 in an economy, which settles a quarter in its own tick.
+        """
+        if self.simulation.domain == "economy":
+            return 0
+        return whole_ticks(self.population.deliberation_minutes, self.simulation.tick_seconds)
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:

@@ -22,6 +22,7 @@ from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_l
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
 from prism.config.intervention_checks import find_intervention_conflict
 from prism.config.interventions import PLACE as INTERVENTIONS
+from prism.config.retired import RETIRED, advice_on
 from prism.config.section import Section, keys_of, sections_of, unknown_key
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found
@@ -123,9 +124,11 @@ def load_placed_config(
     )
     for layer in layers:
         for path, leaf in layer:
-            whole, given = (path, leaf) if path in known.settings else _completed(path, leaf, leaves)
+            is_whole = path in known.settings or path in RETIRED
+            whole, given = (path, leaf) if is_whole else _completed(path, leaf, leaves)
             leaves.pop(whole, None)  # so that the order of the leaves is the order in which they were set
             leaves[whole] = given
+    _refuse_retired(leaves)
     tree = _tree(known, leaves)
     try:
         if own is not None:
@@ -166,6 +169,13 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
     except SettingError as error:
         raise leaf.refuse(error.problem, error.keys[0]) from None
     return msgspec.structs.replace(config, interventions=(*config.interventions, *added))
+
+
+def _refuse_retired(leaves: Mapping[str, Leaf]) -> None:
+    """Refuse settings that there are no more, with what to write now."""
+    for path in leaves:
+        if path in RETIRED:
+            raise leaves[path].refuse(advice_on(path, {each: leaf.value for each, leaf in leaves.items()}), path)
 
 
 def _placed(error: SettingError, leaves: dict[str, Leaf], source: str) -> ConfigError:
@@ -242,6 +252,9 @@ def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, sect
     sections = known.sections
     for name, entry in entries.items():
         path = join(section, name)
+        if path in RETIRED:
+            yield path, Leaf(value=without_lines(entry.value), source=source, line=entry.line)
+            continue
         if name not in field_types(sections[section]):
             raise ConfigError(source, unknown_key(sections, section, name), key=path, line=entry.line)
         if path == DOMAIN and entry.value is None:
@@ -302,6 +315,8 @@ def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
             return whole
         if section not in known.sections:
             raise ConfigError(source, f"unknown key; {section} is a setting and has no keys of its own", key=whole)
+        if whole in RETIRED:
+            return whole
         if part not in field_types(known.sections[section]):
             raise ConfigError(source, unknown_key(known.sections, section, part), key=whole)
         section = join(section, part)

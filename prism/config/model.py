@@ -252,6 +252,15 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     posts_per_session: Annotated[
         Share, Meta(description="probability that a person who comes online publishes an original post")
     ] = 0.12
+    deliberation_minutes: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=525_600.0,
+            description="simulated minutes that a person thinks about an ambiguous choice, in whole ticks, rounded up; "
+            "not used in an economy. UNCALIBRATED: docs/oracle.md",
+        ),
+    ] = 4.0
     attributes: Annotated[
         dict[str, AttributeConfig],
         Meta(
@@ -415,9 +424,6 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         Literal["pace", "realtime"],
         Meta(description="`pace`: the clock waits for late answers; `realtime`: late answers become fallbacks"),
     ] = "pace"
-    lookahead_ticks: Annotated[
-        int, Meta(ge=0, le=1000, description="ticks a person deliberates; 0 waits for the answer in the same tick")
-    ] = 4
     deadline_s: Annotated[float, Meta(gt=0.0, description="an answer later than this is a recorded fallback")] = 30.0
     on_outage: Annotated[
         Literal["wait", "stop", "fallback"],

@@ -23,7 +23,6 @@ START = GlobalState(interest_rate=4.0, inflation=5.0, unemployment=6.0)
 THREE = """
 simulation: {domain: economy, rounds: 4, ticks_per_round: 1, seed: 3, tick_seconds: 7889400}
 economy: {nations: [Ada, Bo, Cy], strengths: [3, 2, 1], macro: {gap_shock: 0.8, inflation_shock: 1.0}}
-oracle: {lookahead_ticks: 0}
 """
 """Three nations for four quarters."""
 

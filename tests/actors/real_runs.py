@@ -16,7 +16,12 @@ EMBEDDED: dict[str, dict[str, Any]] = {
     "population": {"size": 60, "ambiguity": 0.5, "posts_per_session": 0.5, "activity": {"mean": 0.9, "sigma": 0.2}},
     "run": {"checkpoint_every_ticks": 20},
 }
-LIVE: dict[str, dict[str, Any]] = {**EMBEDDED, "oracle": {"backend": "ollama", "lookahead_ticks": 2}}
+DELIBERATION_TICKS = 2
+LIVE: dict[str, dict[str, Any]] = {
+    **EMBEDDED,
+    "population": {**EMBEDDED["population"], "deliberation_minutes": float(DELIBERATION_TICKS)},
+    "oracle": {"backend": "ollama"},
+}
 
 
 def run_of(directory: Path, sections: dict[str, dict[str, Any]]) -> Path:

@@ -32,6 +32,12 @@ def with_oracle(config: Config = SMALL, **settings: object) -> Config:
     return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, **settings))
 
 
+def with_deliberation(ticks: int, config: Config = SMALL) -> Config:
+    """Return the configuration in which people deliberate for so many ticks, each of a minute."""
+    people = msgspec.structs.replace(config.population, deliberation_minutes=float(ticks))
+    return msgspec.structs.replace(config, population=people)
+
+
 def with_run(config: Config = SMALL, **settings: int) -> Config:
     """Return the configuration with some settings of its run replaced."""
     return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, **settings))

@@ -9,7 +9,7 @@ import msgspec
 
 from actors.runtime.simulation import Simulation
 from prism.agents import Update
-from prism.config import Config, OracleConfig, RunConfig, SimulationConfig
+from prism.config import Config, PopulationConfig, RunConfig, SimulationConfig
 from prism.statechart import Oracle
 from tests.domains import Crossing, TrafficDomain, TrafficLight, traffic_chart
 
@@ -34,7 +34,7 @@ def faulty(faults: Faults) -> Callable[[TrafficLight, Any], bool]:
 def config(ticks: int = 12, lookahead: int = 2, **run: float) -> Config:
     return Config(
         simulation=SimulationConfig(rounds=1, ticks_per_round=ticks),
-        oracle=OracleConfig(lookahead_ticks=lookahead),
+        population=PopulationConfig(deliberation_minutes=float(lookahead)),
         run=msgspec.convert(run, RunConfig),
     )
 

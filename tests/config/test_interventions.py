@@ -258,7 +258,7 @@ def test_a_configuration_with_interventions_survives_its_file_and_a_pickle() -> 
 
 
 def test_an_economy_has_its_own_kinds_and_settings() -> None:
-    economy = {"simulation": {"domain": "economy"}, "oracle": {"lookahead_ticks": 0}}
+    economy = {"simulation": {"domain": "economy"}}
     shock = {"tick": 3, "shock": {"inflation": 2, "gdp_growth": -1.0}}
     (held,) = made(**economy, interventions=[shock]).interventions
     assert held.shock == {"inflation": 2.0, "gdp_growth": -1.0}

@@ -141,9 +141,7 @@ def test_a_size_below_the_degree_is_refused_where_it_was_set(text: str, override
     assert str(caught.value).startswith(f"{place}expected graph.degree < the number of people, got ")
 
 
-@pytest.mark.parametrize(
-    "rest", ["\nsimulation: {domain: economy}\noracle: {lookahead_ticks: 0}", "\n  graph: {path: a.csv}"]
-)
+@pytest.mark.parametrize("rest", ["\nsimulation: {domain: economy}", "\n  graph: {path: a.csv}"])
 def test_a_size_of_which_no_graph_is_made_may_be_any(rest: str) -> None:
     assert from_text(f"population:\n  size: 5{rest}").population.size == 5
 

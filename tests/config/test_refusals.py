@@ -37,7 +37,7 @@ VALUES = {
         "1: feed.algorithm: expected one of: chronological, hot, interest, random, got 'hottest'",
     ),
     "probabilities of a policy": (
-        "simulation: {domain: economy}\noracle: {lookahead_ticks: 0}\nllm: {method: probabilities}",
+        "simulation: {domain: economy}\n\nllm: {method: probabilities}",
         "3: llm.method: the policies of an economy are numbers, not options: expected auto or json, got probabilities",
     ),
     "infinite": (
@@ -120,8 +120,8 @@ TOGETHER = {
     "real time at no pace": (
         "oracle: {mode: realtime}",
         (
-            "1: oracle.mode: realtime needs run.tick_s and oracle.lookahead_ticks above 0, or every answer would be "
-            "too late"
+            "1: oracle.mode: realtime needs run.tick_s and population.deliberation_minutes above 0, or every answer "
+            "would be too late"
         ),
     ),
     "tape without a model": (
@@ -154,7 +154,8 @@ def test_settings_that_cannot_hold_together_are_refused(text: str, message: str)
 
 POPULATION = (
     "size, profiles, topics, interests_per_person, interests_exponent, engagement_threshold, "
-    "threshold_spread, ambiguity, posts_per_session, attributes, columns, relevance, intentions, activity, graph"
+    "threshold_spread, ambiguity, posts_per_session, deliberation_minutes, attributes, columns, relevance, intentions, "
+    "activity, graph"
 )
 
 KEYS = {

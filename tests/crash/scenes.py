@@ -116,7 +116,6 @@ class Scene:
             recorded=recovered.recorded,
             digest=recovered.digest,
             checkpoint=recovered.checkpoint,
-            lookahead_ticks=self.config.oracle.lookahead_ticks,
         )
 
         async def go_on() -> None:
@@ -172,6 +171,12 @@ class Scene:
 def with_oracle(**settings: Any) -> Config:
     """Return the configuration with some settings of its oracle replaced."""
     return msgspec.structs.replace(CONFIG, oracle=msgspec.structs.replace(CONFIG.oracle, **settings))
+
+
+def with_deliberation(ticks: int) -> Config:
+    """Return the configuration in which people deliberate for so many ticks, each of a minute."""
+    people = msgspec.structs.replace(CONFIG.population, deliberation_minutes=float(ticks))
+    return msgspec.structs.replace(CONFIG, population=people)
 
 
 EMBEDDED, LIVE = Scene(is_live=False), Scene(is_live=True)

@@ -9,7 +9,7 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
-from tests.crash.scenes import EMBEDDED, INTERVENED, LIVE, REAL_TIME, Scene, with_oracle
+from tests.crash.scenes import EMBEDDED, INTERVENED, LIVE, REAL_TIME, Scene, with_deliberation
 from tests.crash.trial import CrashTrial, Fault, Trial, names_of, records, trials
 from tests.tiers import Size
 
@@ -95,7 +95,7 @@ def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_writ
 
 @pytest.mark.parametrize("lookahead", [0, 1])
 def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size) -> None:
-    scene = Scene(is_live=True, config=with_oracle(lookahead_ticks=lookahead))
+    scene = Scene(is_live=True, config=with_deliberation(lookahead))
     assert crashes_each(scene, trials(scene, size(50, everyday=15), faults=2)) >= 1.7
 
 

@@ -13,7 +13,7 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.runs.rounds_csv import ROUNDS
 from tests.crash.disk import SimulatedDisk
-from tests.crash.scenes import EMBEDDED, Scene, with_oracle
+from tests.crash.scenes import EMBEDDED, Scene, with_deliberation
 from tests.paths import ROOT
 from tests.tiers import Size
 
@@ -28,7 +28,7 @@ def fingerprint() -> str:
 
 @pytest.mark.parametrize("lookahead", [4, 0, 1])
 def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size: Size) -> None:
-    scene = Scene(is_live=False, config=with_oracle(lookahead_ticks=lookahead))
+    scene = Scene(is_live=False, config=with_deliberation(lookahead))
     names = (JOURNAL, ANSWERS, ROUNDS)
     for seed in range(size(200, everyday=20)):
         disk = SimulatedDisk()

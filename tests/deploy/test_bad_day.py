@@ -25,7 +25,7 @@ SETTINGS = {
     "simulation.rounds": 100_000,
     "population.size": 60,
     "oracle.backend": "ollama",
-    "oracle.lookahead_ticks": 0,
+    "population.deliberation_minutes": 0,
     "oracle.concurrency": "adaptive",
     "oracle.max_calls": 1_000_000,
     "oracle.when_spent": "stop",

@@ -24,7 +24,6 @@ pytestmark = [pytest.mark.long, pytest.mark.network]
 
 ECONOMY = """
 simulation: {domain: economy, rounds: 9, ticks_per_round: 2, seed: 5}
-oracle: {lookahead_ticks: 0}
 run: {checkpoint_every_ticks: 3, sync: false}
 """
 TAPED = "oracle: {backend: ollama, max_concurrency: 8, tape: record}"

@@ -10,7 +10,6 @@ ALONE: Config = load_config(
     """
 simulation: {domain: economy, ticks_per_round: 1, tick_seconds: 7889400}
 economy: {nations: [Ada], strengths: [1], preference_spread: 0}
-oracle: {lookahead_ticks: 0}
 """,
     "alone.yaml",
     environment={},

@@ -37,23 +37,19 @@ CONFLICTS = {
         "economy: {backtest: {periods: [1985q1]}}",
         "economy.backtest.periods: expected a period such as 1987q1-1992q3, got '1985q1'",
     ),
-    "answers for later quarters": (
-        "simulation: {domain: economy, ticks_per_round: 1}",
-        ("simulation.domain: an economy settles a quarter in its own tick: expected lookahead_ticks 0, got 4"),
-    ),
     "no waiting for answers": (
-        "{simulation: {domain: economy}, run: {tick_s: 1}, oracle: {mode: realtime, lookahead_ticks: 2}}",
+        "{simulation: {domain: economy}, run: {tick_s: 1}, oracle: {mode: realtime}}",
         "oracle.mode: an economy waits for every answer, since none can be made up: expected mode pace, got realtime",
     ),
     "no oracle": (
-        "{simulation: {domain: economy}, oracle: {lookahead_ticks: 0}, statechart: {oracle_enabled: false}}",
+        "{simulation: {domain: economy}, statechart: {oracle_enabled: false}}",
         (
             "statechart.oracle_enabled: an economy has no policy without its oracle: expected oracle_enabled true, got "
             "false"
         ),
     ),
     "fallbacks past the cap": (
-        "{simulation: {domain: economy}, oracle: {lookahead_ticks: 0, max_tokens: 10}}",
+        "{simulation: {domain: economy}, oracle: {max_tokens: 10}}",
         (
             "oracle.max_tokens: an economy has no fallback once the cap is reached: expected when_spent stop, got "
             "fallback"
@@ -77,7 +73,7 @@ def test_settings_that_cannot_hold_together_are_refused(text: str, line: str) ->
 
 
 def test_a_round_of_an_economy_may_be_one_tick() -> None:
-    text = "{simulation: {domain: economy, ticks_per_round: 1}, oracle: {lookahead_ticks: 0}}"
+    text = "{simulation: {domain: economy, ticks_per_round: 1}}"
     assert load_config(text, "c.yaml", environment={}, overrides=()).simulation.ticks_per_round == 1
 
 
@@ -85,4 +81,4 @@ def test_the_shipped_economy_is_forty_quarters_of_five_nations() -> None:
     config = load_config(ECONOMY_YAML.read_text(encoding="utf-8"), "economy.yaml", environment={}, overrides=())
     assert config.simulation.rounds * config.simulation.ticks_per_round == 40
     assert len(config.economy.nations) == 5
-    assert config.oracle.lookahead_ticks == 0
+    assert config.deliberation_ticks == 0

@@ -22,9 +22,7 @@ def made(**settings: Any) -> Config:
     return Config(**settings)
 
 
-ECONOMY = made(
-    simulation={"domain": "economy", "rounds": 3, "ticks_per_round": 4, "seed": 3}, oracle={"lookahead_ticks": 0}
-)
+ECONOMY = made(simulation={"domain": "economy", "rounds": 3, "ticks_per_round": 4, "seed": 3})
 
 
 def config_with(*interventions: dict[str, Any]) -> Config:

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.process, pytest
 NOBODY = "http://127.0.0.1:9"
 PEOPLE: dict[str, Any] = {
     "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},
-    "population": {"size": 40, "ambiguity": 0.5, "activity": {"mean": 0.9, "sigma": 0.1}},
+    "population": {"size": 40, "ambiguity": 0.5, "activity": {"mean": 0.9, "sigma": 0.1}, "deliberation_minutes": 0.0},
     "feed": {"size": 1},
 }
 NATIONS: dict[str, Any] = {
@@ -37,7 +37,7 @@ QUESTIONS = 20
 
 
 def config(sections: dict[str, Any], llm: dict[str, Any], **oracle: Any) -> Config:
-    asked = {"backend": "openai", "max_concurrency": 2, "lookahead_ticks": 0, "deadline_s": 1200.0, **oracle}
+    asked = {"backend": "openai", "max_concurrency": 2, "deadline_s": 1200.0, **oracle}
     return msgspec.convert({**sections, "oracle": asked, "llm": {"model": "gemma", **PATIENT, **llm}}, Config)
 
 

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from prism.agents import Decision, Question, Source, Trigger, Update, turn
-from prism.config import ActivityConfig, Config, FeedConfig, OracleConfig, PopulationConfig, SimulationConfig
+from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig, SimulationConfig
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
@@ -72,7 +74,7 @@ class Run:
         asker = self.domain.asker(answer)
         state = self._answer and self._answer(answer)
         chosen = state or await self._oracle.ask(asker, asker.state, answer.trigger, options, answer.context)
-        due = answer.tick + self.config.oracle.lookahead_ticks
+        due = answer.tick + self.config.deliberation_ticks
         decision = Decision(chosen, Source.ORACLE, answer.tick)
         decided = Trigger[PostView](due, answer.agent, answer.trigger, answer.context, decision)
         self._decided.setdefault(due, []).append(decided)
@@ -88,15 +90,10 @@ def moves(updates: Sequence[Update[str]]) -> Counter[tuple[str, str]]:
     return Counter((update.from_state, update.trigger) for update in updates)
 
 
-def with_lookahead(ticks: int, config: Config = SMALL) -> Config:
-    """Return the configuration with another lookahead."""
-    return Config(
-        simulation=config.simulation,
-        population=config.population,
-        feed=config.feed,
-        statechart=config.statechart,
-        oracle=OracleConfig(lookahead_ticks=ticks),
-    )
+def with_deliberation(ticks: int, config: Config = SMALL) -> Config:
+    """Return the configuration in which people deliberate for so many ticks."""
+    people = msgspec.structs.replace(config.population, deliberation_minutes=float(ticks))
+    return msgspec.structs.replace(config, population=people)
 
 
 class Shown(NamedTuple):

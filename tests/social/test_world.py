@@ -10,7 +10,7 @@ from prism.agents import Source, Update
 from prism.config import FeedConfig, PopulationConfig, SimulationConfig
 from prism.social.domain import SocialDomain
 from prism.statechart import AgentState, agents_in_state
-from tests.social.driver import SMALL, Run, moves, shown, whole, with_lookahead
+from tests.social.driver import SMALL, Run, moves, shown, whole, with_deliberation
 
 ROUND = SMALL.simulation.ticks_per_round
 
@@ -51,7 +51,7 @@ def test_triggers_come_in_the_order_of_agents_and_one_each(run: Run) -> None:
 
 def test_nobody_who_deliberates_gets_a_trigger(run: Run) -> None:
     for question in run.questions:
-        until = question.tick + SMALL.oracle.lookahead_ticks
+        until = question.tick + SMALL.deliberation_ticks
         meanwhile = run.triggers[question.tick + 1 : until + 1]
         assert question.agent not in [trigger.agent for happening in meanwhile for trigger in happening]
 
@@ -121,7 +121,7 @@ async def test_another_seed_gives_another_run(run: Run) -> None:
 
 
 async def test_whoever_deliberates_over_the_end_of_a_round_and_scrolls_on_gets_round_ends_next() -> None:
-    later = await whole(with_lookahead(8), lambda _: "scrolling")
+    later = await whole(with_deliberation(8), lambda _: "scrolling")
     over = [asked for asked in later.questions if asked.tick // ROUND < (asked.tick + 8) // ROUND]
     ends = {(update.agent, update.tick) for update in later.updates if update.trigger == "round_ends"}
     finished = [asked for asked in over if asked.tick + 9 < later.tick]
@@ -130,7 +130,7 @@ async def test_whoever_deliberates_over_the_end_of_a_round_and_scrolls_on_gets_r
 
 
 async def test_a_late_like_still_counts_and_ends_the_session() -> None:
-    later = await whole(with_lookahead(8), lambda _: "engaging_like")
+    later = await whole(with_deliberation(8), lambda _: "engaging_like")
     assert later.world.totals()["likes"] == moves(later.updates)["engaging_like", "action_done"]
     late = [each for each in later.questions if each.tick % ROUND in range(ROUND - 8, ROUND - 1)]
     after = {(update.agent, update.tick): update for update in later.updates}

@@ -43,7 +43,7 @@ CHECKS = 2
 
 def write_economy(path: Path, host: str) -> str:
     """A configuration of an economy that asks the server; its name."""
-    oracle = {"backend": "ollama", "lookahead_ticks": 0}
+    oracle = {"backend": "ollama"}
     sections = {**NATIONS, "oracle": oracle, "llm": {"host": host, "systemone": "off"}}
     (path / "economy.yaml").write_text(yaml.safe_dump(sections))
     return "economy.yaml"

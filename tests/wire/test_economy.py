@@ -30,7 +30,7 @@ NATIONS = ("Arvendia", "Borland", "Castellon", "Dravia", "Estmark")
 ECONOMY = """
 simulation: {{domain: economy, rounds: {turns}, ticks_per_round: 1, seed: 5, tick_seconds: 7889400}}
 economy: {{macro: {{gap_shock: 0.82, inflation_shock: 1.01}}}}
-oracle: {{backend: ollama, lookahead_ticks: 0, tape: {tape}}}
+oracle: {{backend: ollama, tape: {tape}}}
 llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 """
 

@@ -28,7 +28,8 @@ SOON_S = 20.0
 """Far less than the patience of a run, a probe's deadline or a call's time, and more than a busy machine takes."""
 
 SECTIONS: dict[str, Any] = {
-    "oracle": {"deadline_s": 600.0, "outage_patience_s": 3600.0, "lookahead_ticks": 0},
+    "oracle": {"deadline_s": 600.0, "outage_patience_s": 3600.0},
+    "population": {"deliberation_minutes": 0.0},
     "llm": {"systemone": "off", "timeout_s": HANG_S},
     "run": {"tick_s": 0.05, "checkpoint_every_ticks": 5},
 }

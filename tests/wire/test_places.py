@@ -19,12 +19,12 @@ pytestmark = [pytest.mark.network, pytest.mark.process, pytest.mark.slow]
 SOCIAL = """
 simulation: {rounds: 3, ticks_per_round: 24, seed: 7}
 population: {size: 100, ambiguity: 0.3, activity: {mean: 0.9}}
-oracle: {lookahead_ticks: 4, backend: %s}
+oracle: {backend: %s}
 """
 ECONOMY = """
 simulation: {domain: economy, rounds: 4, ticks_per_round: 1}
 economy: {nations: [Arden, Belmar, Corvia], strengths: [1, 2, 3]}
-oracle: {lookahead_ticks: 0, backend: %s}
+oracle: {backend: %s}
 """
 
 

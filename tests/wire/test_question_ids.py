@@ -30,7 +30,7 @@ NATIONS: dict[str, Any] = {
     "simulation": {"domain": "economy", "rounds": 2, "ticks_per_round": 1, "seed": 7},
     "economy": {"nations": ["Arden", "Belmar"], "strengths": [1, 2]},
 }
-LOOKAHEAD = {"people": 4, "nations": 0}
+DELIBERATION_TICKS = {"people": 4, "nations": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +40,7 @@ def _nothing_blocks() -> None:
 
 def config(world: str, backend: str, server: ModelServer, **llm: Any) -> Config:
     settings = {"people": PEOPLE, "nations": NATIONS}[world]
-    oracle = {"backend": backend, "lookahead_ticks": LOOKAHEAD[world]}
-    return msgspec.convert({**settings, "oracle": oracle, "llm": {"host": server.url, **llm}}, Config)
+    return msgspec.convert({**settings, "oracle": {"backend": backend}, "llm": {"host": server.url, **llm}}, Config)
 
 
 def named(server: ModelServer) -> list[Exchange]:
@@ -74,7 +73,7 @@ def test_every_call_that_the_server_got_leads_to_its_question_and_the_answer(
         assert effect is not None
         assert effect.agent == answer.agent == question.agent
         assert effect.to_state == answer.state
-        assert effect.tick == question.tick + LOOKAHEAD[world]
+        assert effect.tick == question.tick + DELIBERATION_TICKS[world]
         if world == "people":
             assert question.context is not None
             assert question.context[3] in json.dumps(call.body, ensure_ascii=False)

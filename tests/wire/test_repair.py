@@ -57,8 +57,13 @@ def bodies(calls: Iterable[Exchange], *, answered: bool = True) -> set[str]:
 def test_a_spoilt_run_is_repaired_to_the_digest_of_an_undisturbed_one(
     backend: str, lookahead: int, prism: Prism, command: Command
 ) -> None:
-    oracle = {"backend": backend, "lookahead_ticks": lookahead, **SPOILS}
-    sections: dict[str, Any] = {"oracle": oracle, "llm": {"systemone": "off"}, "run": {"checkpoint_every_ticks": 7}}
+    oracle, people = {"backend": backend, **SPOILS}, {"deliberation_minutes": float(lookahead)}
+    sections: dict[str, Any] = {
+        "oracle": oracle,
+        "population": people,
+        "llm": {"systemone": "off"},
+        "run": {"checkpoint_every_ticks": 7},
+    }
     with ModelServer() as server:
         undisturbed = prism(server.url, out="undisturbed", **sections).out
     with ModelServer(failing(range(80, 130))) as server:
@@ -149,7 +154,8 @@ def test_decisions_that_came_too_late_in_real_time_are_lost_answers_and_in_time_
     prism: Prism, command: Command
 ) -> None:
     sections: dict[str, Any] = {
-        "oracle": {"mode": "realtime", "lookahead_ticks": 1},
+        "oracle": {"mode": "realtime"},
+        "population": {"deliberation_minutes": 1.0},
         "llm": {"systemone": "off"},
         "run": {"tick_s": 0.1},
     }
@@ -166,7 +172,7 @@ def test_decisions_that_came_too_late_in_real_time_are_lost_answers_and_in_time_
 
 ECONOMY = """
 simulation: {{domain: economy, rounds: 8, ticks_per_round: 1, seed: 5, tick_seconds: 7889400}}
-oracle: {{backend: ollama, lookahead_ticks: 0, on_outage: fallback, max_attempts: 1, max_fallback_share: 1}}
+oracle: {{backend: ollama, on_outage: fallback, max_attempts: 1, max_fallback_share: 1}}
 llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 """
 

@@ -160,8 +160,8 @@ def test_retries_are_counted_over_resumes(
 ) -> None:
     fails = FaultPlan(at=dict.fromkeys((20, 30, 80, 90), Fault.ERROR))
     with ModelServer(ServerSettings(faults=fails)) as server:
-        oracle = {"max_concurrency": 1, "lookahead_ticks": 0}
-        sections = {"oracle": oracle, "llm": {"systemone": "off"}, "population": {"size": 300}}
+        people = {"size": 300, "deliberation_minutes": 0.0}
+        sections = {"oracle": {"max_concurrency": 1}, "llm": {"systemone": "off"}, "population": people}
         assert prism(server.url, simulation={"ticks": 36}, **sections).code == 0
         assert json.loads((tmp_path / "run" / "summary.json").read_text())["oracle_retries"] == 2
         if is_killed:  # without a checkpoint and a summary, all is known from oracle.log

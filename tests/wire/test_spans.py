@@ -120,7 +120,7 @@ def config(server: ModelServer, *, rounds: int = 2, tracing: bool = True) -> Con
     settings = {
         "simulation": {"rounds": rounds, "ticks_per_round": 24, "seed": 7},
         "population": {"size": 40, "ambiguity": 0.4, "activity": {"mean": 0.9}},
-        "oracle": {"backend": "openai", "lookahead_ticks": 4},
+        "oracle": {"backend": "openai"},
         "llm": {"host": server.url},
         "metrics": {"tracing": tracing},
     }

@@ -29,7 +29,6 @@ PEOPLE: dict[str, Any] = {
 }
 NATIONS: dict[str, Any] = {
     "simulation": {"domain": "economy", "rounds": 4, "ticks_per_round": 1, "seed": 3},
-    "oracle": {"lookahead_ticks": 0},
     "llm": {"num_ctx": 4096},
 }
 CHECKS = 2

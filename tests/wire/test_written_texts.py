@@ -31,8 +31,9 @@ LIVELY: dict[str, dict[str, Any]] = {
 }
 SETTINGS = """
 simulation: {{rounds: 3, ticks_per_round: 16, seed: 5}}
-population: {{size: 60, ambiguity: 0.9, posts_per_session: 0.5, activity: {{mean: 0.9, sigma: 0.1}}}}
-oracle: {{backend: ollama, lookahead_ticks: 2, tape: record}}
+population:
+  {{size: 60, deliberation_minutes: 2, ambiguity: 0.9, posts_per_session: 0.5, activity: {{mean: 0.9, sigma: 0.1}}}}
+oracle: {{backend: ollama, tape: record}}
 llm: {{host: "{host}", timeout_s: 120.0, writes: true}}
 run: {{checkpoint_every_ticks: 7}}
 """

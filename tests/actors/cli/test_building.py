@@ -9,7 +9,7 @@ from rich.console import Console
 
 from actors.cli import building
 from actors.cli.building import SHOWN_FROM, build_with_progress
-from prism.config import Config, OracleConfig, PopulationConfig, SimulationConfig
+from prism.config import Config, PopulationConfig, SimulationConfig
 
 SMALL = Config(population=PopulationConfig(size=20))
 
@@ -30,9 +30,7 @@ def test_a_large_one_is_announced_and_a_quiet_one_is_not(
 
 
 def test_an_economy_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
-    economy = Config(
-        simulation=SimulationConfig(domain="economy", ticks_per_round=1), oracle=OracleConfig(lookahead_ticks=0)
-    )
+    economy = Config(simulation=SimulationConfig(domain="economy", ticks_per_round=1))
     build_with_progress(economy, always=True)
     assert capsys.readouterr().err == ""
 

@@ -51,7 +51,6 @@ def test_init_of_an_economy_has_its_settings_alone_and_says_which_are_not_at_the
         "simulation.rounds": 40,
         "simulation.ticks_per_round": 1,
         "simulation.tick_seconds": 7_889_400.0,
-        "oracle.lookahead_ticks": 0,
         "oracle.deadline_s": 600.0,
         "oracle.when_spent": "stop",
         "llm.num_ctx": 4096,

@@ -59,7 +59,6 @@ def social() -> Simulation:
 def economy() -> Simulation:
     settings: dict[str, Any] = {
         "simulation": {"domain": "economy", "rounds": 3, "ticks_per_round": 4},
-        "oracle": {"lookahead_ticks": 0},
         "interventions": ECONOMY,
     }
     config = Config(**settings)

@@ -82,7 +82,14 @@ def test_a_run_that_lost_nothing_is_one_line_and_nothing_is_written(
 
 
 def test_a_run_that_only_stopped_is_one_line_that_says_how_to_go_on(prism: Prism, tmp_path: Path) -> None:
-    stop = ("--set", "oracle.max_calls=3", "--set", "oracle.when_spent=stop", "--set", "oracle.lookahead_ticks=24")
+    stop = (
+        "--set",
+        "oracle.max_calls=3",
+        "--set",
+        "oracle.when_spent=stop",
+        "--set",
+        "population.deliberation_minutes=24",
+    )
     assert prism("run", "small.yaml", "-q", *stop, "--ticks", "20", "--out", "stopped").code == 0
     assert prism("resume", "stopped", "-q", "--ticks", "20").code == 0
     config = tmp_path / "stopped" / "config.yaml"
@@ -116,7 +123,10 @@ def test_a_run_at_work_is_refused(capped: Path, prism: Prism, tmp_path: Path) ->
             "oracle.backend=ollama",
             'oracle.backend is "ollama", was "choice" when the run began. A repair asks the same ',
         ),
-        ("oracle.lookahead_ticks=0", "oracle.lookahead_ticks is 0, was 4 when the run began. A repair asks the same "),
+        (
+            "population.deliberation_minutes=0",
+            "population.deliberation_minutes is 0.0, was 4.0 when the run began. A repair asks the same ",
+        ),
     ],
 )
 def test_settings_that_cannot_repair_it_are_refused_and_leave_nothing(

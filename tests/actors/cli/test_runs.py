@@ -70,7 +70,7 @@ def test_each_state_is_told(five: Path, prism: Prism) -> None:
 
 ECONOMY = """
 simulation: {{domain: economy, rounds: 6, ticks_per_round: 1, seed: 5, tick_seconds: 7889400}}
-oracle: {{backend: ollama, lookahead_ticks: 0, when_spent: stop}}
+oracle: {{backend: ollama, when_spent: stop}}
 llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 """
 

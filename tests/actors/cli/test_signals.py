@@ -32,7 +32,7 @@ class Silent(Oracle):
 
 config = load_config(None, "-", environment={}, overrides=[
     "population.size=60", "population.activity.mean=1", "population.ambiguity=0.5",
-    "oracle.lookahead_ticks=0", "oracle.deadline_s=600"])
+    "population.deliberation_minutes=0", "oracle.deadline_s=600"])
 anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), Host())
 """
 

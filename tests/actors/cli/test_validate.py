@@ -14,6 +14,7 @@ from tests.command import Prism
 
 CLIENTS = (OllamaChatClient, OpenAICompatClient)
 """Named here, so that they are not imported in an event loop that is watched for blocking calls."""
+DELIBERATION = "deliberation: 4 simulated minutes are 4 ticks of 60 s; the embedded oracle answers at once"
 MADE = "not made: the people and who follows whom; --build makes them"
 
 
@@ -22,6 +23,7 @@ def test_validate_says_what_would_be_run_and_what_it_did_not_check(prism: Prism)
     assert ended.code == 0
     assert ended.out.splitlines() == [
         "small.yaml: ok: 60 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice",
+        DELIBERATION,
         MADE,
     ]
 
@@ -29,7 +31,8 @@ def test_validate_says_what_would_be_run_and_what_it_did_not_check(prism: Prism)
 def test_validate_names_each_input(prism: Prism) -> None:
     Path("ties.txt").write_text("1 2\n2 3\n")
     ended = prism("validate", "small.yaml", "--set", "population.graph.path=ties.txt")
-    first, second, third = ended.out.splitlines()
+    first, second, deliberation, third = ended.out.splitlines()
+    assert deliberation == DELIBERATION
     assert first == "small.yaml: ok: 3 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice"
     assert re.fullmatch(r"ties\.txt: ok: sha256 [0-9a-f]{64}", second)
     assert third == "not made: the people; --build makes them"
@@ -50,6 +53,7 @@ def test_a_large_file_is_not_read_and_that_is_said(prism: Prism) -> None:
     assert ended.out.splitlines() == [
         "small.yaml: ok: as many agents as the files name, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice",
         "ties.txt: can be opened",
+        DELIBERATION,
         "not read: ties.txt; --build reads every file",
         "not made: the people; --build makes them",
     ]
@@ -60,7 +64,10 @@ def test_a_large_file_is_not_read_and_that_is_said(prism: Prism) -> None:
 
 def test_build_makes_the_people_and_says_so(prism: Prism) -> None:
     ended = prism("validate", "small.yaml", "--build")
-    assert ended.out == "small.yaml: ok: 60 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice\n"
+    assert (
+        ended.out
+        == "small.yaml: ok: 60 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice\n" + f"{DELIBERATION}\n"
+    )
     assert ended.err.splitlines() == [
         "prism: drawing who of 60 people follows whom",
         "prism: making 60 people",

@@ -19,7 +19,6 @@ from prism.config import (
     EconomyConfig,
     GraphConfig,
     InitialConfig,
-    OracleConfig,
     PopulationConfig,
     SimulationConfig,
 )
@@ -132,7 +131,6 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_not_read(tmp_path: Path, mo
 def test_an_economy_is_built_to_be_checked() -> None:
     simulation = SimulationConfig(domain="economy", ticks_per_round=1)
     initial = InitialConfig(path="configs/data/us-macro-quarterly.csv", quarter="1985q1")
-    oracle = OracleConfig(lookahead_ticks=0)
-    config = Config(simulation=simulation, economy=EconomyConfig(initial=initial), oracle=oracle)
+    config = Config(simulation=simulation, economy=EconomyConfig(initial=initial))
     assert checked(config) == built(config)
     assert checks.check_domain(config).not_built == ""

@@ -9,7 +9,7 @@ import msgspec
 from actors.cli.scrape import Scrape
 from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
-from prism.config import Config, GraphConfig, OracleConfig, PopulationConfig, SimulationConfig
+from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
 from prism.llm import HostState, OracleStatistics
 from prism.llm.statistics import CallCounters
 from prism.social.chart import SOCIAL_CHART
@@ -129,9 +129,7 @@ def test_a_run_with_spend_caps_shows_each_and_what_it_has_used_of_it() -> None:
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     documented = dict(re.findall(r"^\| `(prism_\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
-    economy = build_domain(
-        Config(simulation=SimulationConfig(domain="economy"), oracle=OracleConfig(lookahead_ticks=0))
-    ).domain
+    economy = build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain
     measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
     assert documented == EXPECTED | OF_HOSTS | OF_CAPS | measured
 
@@ -156,7 +154,6 @@ def test_the_number_of_series_does_not_depend_on_the_number_of_agents() -> None:
 def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
     config = Config(
         simulation=SimulationConfig(domain="economy", ticks_per_round=1, rounds=3),
-        oracle=OracleConfig(lookahead_ticks=0),
     )
     watched = Watched(config, build_domain(config).domain)
     before = series(watched.scrape())

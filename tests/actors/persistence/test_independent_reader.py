@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.actors.persistence.independent_reader import frames, read_run
-from tests.actors.real_runs import EMBEDDED, LIVE
+from tests.actors.real_runs import DELIBERATION_TICKS, EMBEDDED
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
@@ -65,13 +65,12 @@ def test_every_decision_of_a_model_is_in_the_oracles_log(live: Path) -> None:
     asked = {(question[1], question[2], question[3]) for question in of_kind(ticks, QUESTION)}
     answered = {(answer[1], answer[2], answer[3]): answer for answer in decided}
     settled = [update for update in of_kind(ticks, UPDATE) if update[6] == "llm"]
-    lookahead = LIVE["oracle"]["lookahead_ticks"]
     assert all(answer[0] == DECIDED for answer in decided)
     assert len(answered) == len(decided) == summary["oracle_calls"] > 0
     assert answered.keys() <= asked
     assert len(settled) == summary["decisions_by_source"]["llm"] > 0
     for update in settled:
-        assert answered[update[1] - lookahead, update[2], update[3]][4] == update[5]
+        assert answered[update[1] - DELIBERATION_TICKS, update[2], update[3]][4] == update[5]
 
 
 @pytest.mark.network

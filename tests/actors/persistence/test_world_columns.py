@@ -22,7 +22,7 @@ from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from prism.statechart import Statechart
 from tests.actors.oracles import SlowOracle
-from tests.actors.social_runs import SMALL, simulation, with_oracle, with_run, with_simulation
+from tests.actors.social_runs import SMALL, simulation, with_deliberation, with_run, with_simulation
 from tests.actors.traffic_lights import FaultError
 from tests.schedules import run_scheduled
 from tests.tiers import size
@@ -104,7 +104,7 @@ def assert_goes_on(whole: RunPart, resumed: RunPart, tick: int) -> None:
 
 
 def test_the_runs_have_everything_that_could_be_lost() -> None:
-    whole = RunPart(with_oracle(EVENTFUL, lookahead_ticks=4), 0, crashes=9, longest_s=6.0)
+    whole = RunPart(with_deliberation(4, EVENTFUL), 0, crashes=9, longest_s=6.0)
     states = [taken.state for taken in whole.taken.values()]
     names = {column.name for taken in whole.taken.values() for column in taken.columns if len(column.data) > 1}
     assert {"sessions", "current", "pending", "deliberating", "quarantined", "timelines", "seen", "posts"} <= names
@@ -117,7 +117,7 @@ def test_the_runs_have_everything_that_could_be_lost() -> None:
 @pytest.mark.sized
 @pytest.mark.parametrize("lookahead", [0, 4])
 def test_it_goes_on_from_every_tick(lookahead: int) -> None:
-    config = with_oracle(EVENTFUL, lookahead_ticks=lookahead)
+    config = with_deliberation(lookahead, EVENTFUL)
     whole = RunPart(config, 0, crashes=9)
     for tick in range(0, TICKS + 1, size()(1, everyday=5)):
         assert_goes_on(whole, RunPart(config, tick, crashes=9, start=whole.taken[tick]), tick)
@@ -136,7 +136,7 @@ def test_it_goes_on_from_every_tick(lookahead: int) -> None:
 def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
     seed: int, schedules: tuple[int, int], tick: int, lookahead: int, crashes: int, longest_s: float
 ) -> None:
-    config = with_simulation(with_oracle(EVENTFUL, lookahead_ticks=lookahead), seed=seed)
+    config = with_simulation(with_deliberation(lookahead, EVENTFUL), seed=seed)
     before, after = schedules
     whole = RunPart(config, before, crashes=crashes, longest_s=longest_s)
     resumed = RunPart(config, after, crashes=crashes, longest_s=longest_s, start=whole.taken[tick])
@@ -144,7 +144,7 @@ def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
 
 
 def test_it_can_be_put_down_again_and_again() -> None:
-    config = with_oracle(EVENTFUL, lookahead_ticks=4)
+    config = with_deliberation(4, EVENTFUL)
     whole = part = RunPart(config, 0, crashes=9, longest_s=6.0)
     for tick in range(3, TICKS + 1, 3):
         part = RunPart(config, tick, crashes=9, longest_s=6.0, start=part.taken[tick])
@@ -152,13 +152,13 @@ def test_it_can_be_put_down_again_and_again() -> None:
 
 
 def test_what_the_actors_hold_survives_its_encoding() -> None:
-    whole = RunPart(with_oracle(EVENTFUL, lookahead_ticks=4), 3, crashes=9, longest_s=6.0)
+    whole = RunPart(with_deliberation(4, EVENTFUL), 3, crashes=9, longest_s=6.0)
     for taken in whole.taken.values():
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(taken.state), type=RunState) == taken.state
 
 
 def test_what_the_actors_hold_is_taken_over_as_it_is() -> None:
-    config = with_oracle(EVENTFUL, lookahead_ticks=4)
+    config = with_deliberation(4, EVENTFUL)
     whole = RunPart(config, 3, crashes=9, longest_s=6.0)
     for tick, taken in whole.taken.items():
         first = RunPart(config, 3, crashes=9, longest_s=6.0, start=taken).taken[tick]
@@ -167,7 +167,7 @@ def test_what_the_actors_hold_is_taken_over_as_it_is() -> None:
 
 async def test_what_was_taken_does_not_change_while_the_run_goes_on() -> None:
     """It is encoded in a thread, while the next ticks run and agents go on crashing."""
-    config = with_oracle(EVENTFUL, lookahead_ticks=4)
+    config = with_deliberation(4, EVENTFUL)
     population = build_population(config.population, config.simulation.seed)
     simulation = Simulation(config, SocialDomain(config, population, chart_with_crashes(9)))
     taken: list[tuple[RunState, bytes]] = []

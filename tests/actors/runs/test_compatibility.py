@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,9 +10,11 @@ import pytest
 
 from actors.persistence.journal import Header, header_of
 from actors.runs.code import source_sha256
-from actors.runs.compatibility import changed_code, changed_settings, upgrade_of
+from actors.runs.compatibility import changed_code, changed_settings, is_safe, upgrade_of
 from actors.runs.manifest import Manifest, Version, manifest_of
+from actors.runs.resume import read_resolved
 from prism.config import Config, load_config
+from prism.errors import ConfigError
 
 NOW = manifest_of(Config(), {})
 
@@ -35,6 +38,26 @@ def test_a_setting_that_an_earlier_version_did_not_have_is_no_difference_at_its_
     other = load_config("run: {tick_s: 3}", "x.yaml", environment={})
     told = [("run.tick_s", "run.tick_s is 3.0, was null when the run began")]
     assert list(changed_settings(header(run="tick_s"), other)) == told
+
+
+def test_a_run_with_a_setting_that_there_is_no_more_was_begun_by_another_version() -> None:
+    before = header(population="deliberation_minutes")
+    before.config["oracle"]["lookahead_ticks"] = 8
+    told = "oracle.lookahead_ticks was 8 when another version of PRISM began the run, and is no setting now"
+    assert list(changed_settings(before, Config())) == [("oracle.lookahead_ticks", told)]
+    assert not is_safe("oracle.lookahead_ticks")
+
+
+def test_the_configuration_of_such_a_run_says_so_and_an_override_says_what_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("population:\n  size: 60\noracle:\n  lookahead_ticks: 8\n")
+    told = "oracle.lookahead_ticks: the run was made by another version of PRISM, which manifest.json names: "
+    with pytest.raises(ConfigError) as caught:
+        read_resolved(path)
+    assert str(caught.value) == f"{path}:4: {told}go on with that version"
+    path.write_text("population:\n  size: 60\n")
+    with pytest.raises(ConfigError, match=r"^--set: oracle\.lookahead_ticks: is no setting any more: .* 4, which is"):
+        read_resolved(path, ["oracle.lookahead_ticks=4"])
 
 
 def test_the_same_code_is_no_difference_whatever_version_it_calls_itself() -> None:

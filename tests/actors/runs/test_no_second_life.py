@@ -121,7 +121,6 @@ SOCIAL: Final = {
 }
 ECONOMY: Final = {
     "simulation": {"domain": "economy", "rounds": 2, "ticks_per_round": 1},
-    "oracle": {"lookahead_ticks": 0},
 }
 
 

@@ -16,7 +16,16 @@ from actors.runtime import gc_pause
 from actors.runtime.simulation import Simulation
 from prism.statechart import Oracle
 from tests.actors.oracles import SlowOracle
-from tests.actors.social_runs import SMALL, digest_of, run, simulation, with_oracle, with_run, with_simulation
+from tests.actors.social_runs import (
+    SMALL,
+    digest_of,
+    run,
+    simulation,
+    with_deliberation,
+    with_oracle,
+    with_run,
+    with_simulation,
+)
 from tests.paths import ROOT
 from tests.schedules import run_scheduled
 from tests.tiers import Size
@@ -51,12 +60,12 @@ def test_another_seed_is_another_run() -> None:
 
 @pytest.mark.parametrize(("lookahead", "full", "everyday"), [(4, 200, 20), (0, 25, 5), (1, 25, 5)])
 def test_every_schedule_gives_the_same_digest(lookahead: int, full: int, everyday: int, size: Size) -> None:
-    config, schedules = with_oracle(lookahead_ticks=lookahead), size(full, everyday=everyday)
+    config, schedules = with_deliberation(lookahead), size(full, everyday=everyday)
     assert {digest_of(config, schedule=seed) for seed in range(schedules)} == {digest_of(config)}
 
 
 def test_lookahead_is_a_part_of_the_model() -> None:
-    assert len({digest_of(with_oracle(lookahead_ticks=ticks)) for ticks in (0, 1, 4)}) == 3
+    assert len({digest_of(with_deliberation(ticks)) for ticks in (0, 1, 4)}) == 3
 
 
 @pytest.mark.process
@@ -94,7 +103,7 @@ def test_the_oracles_rate_does_not_matter(rate: float) -> None:
 
 @pytest.mark.parametrize("lookahead", [0, 1, 4])
 def test_how_long_an_answer_takes_does_not_matter(lookahead: int, size: Size) -> None:
-    config, schedules = with_oracle(lookahead_ticks=lookahead), size(170, everyday=8)
+    config, schedules = with_deliberation(lookahead), size(170, everyday=8)
     digests = {digest_of(config, schedule=seed, ask=partial(slow, seed=seed)) for seed in range(schedules)}
     assert digests == {digest_of(config)}
 

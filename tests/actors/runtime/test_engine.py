@@ -16,7 +16,7 @@ from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, StatefulAgent, Trigger, Update
-from prism.config import Config, OracleConfig, RunConfig, SimulationConfig
+from prism.config import Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
 from tests.actors.oracles import ScriptedOracle, after, never
 from tests.actors.traffic_lights import CrossingRun, config
 from tests.domains import Crossing, Light, TrafficDomain, traffic_chart
@@ -122,7 +122,8 @@ async def test_the_clock_goes_on_while_an_agent_deliberates_and_waits_only_for_a
 async def test_in_real_time_the_clock_does_not_wait_and_records_what_is_late() -> None:
     settings = Config(
         simulation=SimulationConfig(rounds=1, ticks_per_round=6),
-        oracle=OracleConfig(lookahead_ticks=2, mode="realtime", deadline_s=100.0),
+        population=PopulationConfig(deliberation_minutes=2.0),
+        oracle=OracleConfig(mode="realtime", deadline_s=100.0),
         run=RunConfig(tick_s=1.0),
     )
     run = await CrossingRun(settings, TrafficDomain(1), ScriptedOracle(never)).run()
@@ -144,7 +145,8 @@ async def test_an_oracle_that_never_answers_ends_in_recorded_timeouts_and_no_han
 async def test_questions_that_the_oracles_full_mailbox_refuses_are_asked_later() -> None:
     settings = Config(
         simulation=SimulationConfig(rounds=1, ticks_per_round=8),
-        oracle=OracleConfig(lookahead_ticks=1, queue_size=1, max_concurrency=1),
+        population=PopulationConfig(deliberation_minutes=1.0),
+        oracle=OracleConfig(queue_size=1, max_concurrency=1),
         run=RunConfig(mailbox_capacity=1),
     )
     run = await CrossingRun(settings, TrafficDomain(20), ScriptedOracle(after(0.5))).run()

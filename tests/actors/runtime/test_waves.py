@@ -13,7 +13,7 @@ from structlog.typing import EventDict
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, StatefulAgent, Trigger, Update, turn
 from prism.columns import Column, Columns, pack
-from prism.config import Config, OracleConfig, SimulationConfig
+from prism.config import Config, OracleConfig, PopulationConfig, SimulationConfig
 from prism.domain import World
 from prism.errors import OracleFailedError
 from prism.llm.port import LanguageModel
@@ -136,7 +136,8 @@ class AuctionDomain:
 def auction(ticks: int = 2, oracle: Broker | None = None, **settings: Any) -> Simulation:
     config = Config(
         simulation=SimulationConfig(rounds=ticks, ticks_per_round=4, ticks=ticks),
-        oracle=OracleConfig(lookahead_ticks=0, **settings),
+        population=PopulationConfig(deliberation_minutes=0.0),
+        oracle=OracleConfig(**settings),
     )
     return Simulation(config, AuctionDomain(oracle or Broker()))
 

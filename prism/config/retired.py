@@ -1,0 +1,31 @@
+"""Settings that earlier versions had, and what is written in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+RETIRED = frozenset({"oracle.lookahead_ticks"})
+"""The dotted paths of settings that there are no more."""
+
+_TICK_SECONDS = 60.0
+_MINUTE_S = 60.0
+
+
+def advice_on(path: str, values: Mapping[str, object]) -> str:
+    """Return the message about a retired setting: what to write in its place, with the equal value.
+
+    Args:
+        path: one of `RETIRED`.
+        values: `{dotted path: value}` of the settings that were given, as they were written.
+    """
+    if values.get("simulation.domain") == "economy":
+        return "is no setting any more: an economy settles a quarter in its own tick; leave it out"
+    ticks, seconds = values.get(path), values.get("simulation.tick_seconds", _TICK_SECONDS)
+    new = "is no setting any more: people deliberate in simulated minutes; write population.deliberation_minutes"
+    if not (_is_count(ticks) and _is_count(seconds)):
+        return new
+    return f"{new}: {ticks * seconds / _MINUTE_S:g}, which is {ticks:g} ticks of {seconds:g} s"  # type: ignore[operator]
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,125 @@
+"""No setting below `oracle` or `run` changes a result, apart from those that say which answers there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from actors import run
+from actors.runs.result import RunResult
+from prism.config import Config, load_config
+from prism.config.describe import settings
+
+pytestmark = pytest.mark.long
+
+SMALL: Final[dict[str, object]] = {
+    "simulation.seed": 11,
+    "simulation.rounds": 5,
+    "simulation.ticks_per_round": 12,
+    "population.size": 32,
+    "population.posts_per_session": 0.5,
+    "population.ambiguity": 0.5,
+    "population.activity.mean": 0.9,
+    "population.activity.sigma": 0.2,
+    "run.sync": False,
+}
+"""Thirty-two lively and undecided people for five rounds."""
+
+VARIED: Final[dict[str, object]] = {
+    "oracle.mode": "realtime",
+    "oracle.deadline_s": 1e6,
+    "oracle.on_outage": "fallback",
+    "oracle.outage_patience_s": 1.0,
+    "oracle.max_attempts": 1,
+    "oracle.max_fallback_share": None,
+    "oracle.rate_per_s": 500.0,
+    "oracle.concurrency": "adaptive",
+    "oracle.max_concurrency": 1,
+    "oracle.when_spent": "stop",
+    "oracle.queue_size": 1,
+    "run.mailbox_capacity": 1,
+    "run.tick_s": 0.002,
+    "run.tick_catch_up": True,
+    "run.restart_intensity": 0,
+    "run.restart_period_ticks": 1,
+    "run.checkpoint_every_ticks": 5,
+    "run.checkpoints_kept": 1,
+    "run.sync": True,
+    "run.log_max_mb": 0.01,
+    "run.logs_kept": 0,
+}
+"""Another value of each setting than its default. None of them may change the digest."""
+
+TOGETHER: Final[dict[str, dict[str, object]]] = {"oracle.mode": {"run.tick_s": 0.002}}
+"""What a value needs besides."""
+
+EXCEPTIONS: Final = {
+    "oracle.backend": "says who answers",
+    "oracle.choice.": "says what the embedded oracle answers",
+    "oracle.max_calls": "past it answers are fallbacks",
+    "oracle.max_tokens": "past it answers are fallbacks; the embedded oracle takes no tokens",
+    "oracle.max_usd": "past it the run stops; the embedded oracle costs nothing",
+    "oracle.tape": "says where answers come from; the embedded oracle needs no tape",
+    "oracle.tape_path": "says where answers come from",
+}
+"""The settings that say which answers there are, and why."""
+
+
+def small(**overrides: object) -> Config:
+    return load_config(overrides={**SMALL, **overrides})
+
+
+def result(**overrides: object) -> RunResult:
+    return run(small(**overrides))
+
+
+def paths() -> list[str]:
+    return [each.path for each in settings() if each.path.startswith(("oracle.", "run."))]
+
+
+def is_exception(path: str) -> bool:
+    return path in EXCEPTIONS or any(path.startswith(start) for start in EXCEPTIONS if start.endswith("."))
+
+
+def test_every_setting_of_the_oracle_and_the_run_is_varied_or_an_exception() -> None:
+    known = paths()
+    assert [path for path in known if (path in VARIED) == is_exception(path)] == []
+    assert [path for path in VARIED if path not in known] == []
+    assert [path for path in EXCEPTIONS if not any(each.startswith(path) for each in known)] == []
+
+
+def test_every_value_is_another_than_the_default() -> None:
+    defaults = Config()
+    for path, value in VARIED.items():
+        section, _, name = path.rpartition(".")
+        assert getattr(getattr(defaults, section), name) != value or path == "run.sync", path
+
+
+@pytest.fixture(scope="module")
+def digest() -> str:
+    """The digest of the small run, which asks enough to prove something."""
+    usual = result()
+    assert usual.summary.decisions_by_source["oracle"] > 50
+    return usual.digest
+
+
+@pytest.mark.parametrize("path", VARIED)
+def test_a_setting_of_the_oracle_or_the_run_changes_no_result(path: str, digest: str, tmp_path: Path) -> None:
+    config = small(**{**TOGETHER.get(path, {}), path: VARIED[path]})
+    assert run(config, out=tmp_path / "run").digest == digest
+
+
+@pytest.mark.parametrize("path", ["oracle.max_calls", "oracle.max_tokens", "oracle.max_usd"])
+def test_a_cap_that_is_not_reached_changes_no_result(path: str, digest: str) -> None:
+    prices: dict[str, Any] = {"llm.prices.input": 1.0, "llm.prices.output": 1.0}
+    assert result(**prices, **{path: 100_000}).digest == digest
+
+
+def test_the_minutes_that_people_deliberate_are_a_part_of_the_model(digest: str) -> None:
+    assert result(**{"population.deliberation_minutes": 0}).digest != digest
+
+
+def test_equal_ticks_are_equal_runs_whatever_the_minutes(digest: str) -> None:
+    assert result(**{"population.deliberation_minutes": 3.01}).digest == digest
