@@ -6,8 +6,8 @@ from prism.config import Config
 
 
 def deliberation(config: Config) -> str | None:
-    """Return how many ticks people deliberate and what that hides; None in an economy, in which nobody does."""
-    if config.simulation.domain == "economy":
+    """Return how many ticks people deliberate and what that hides; None in a domain in which nobody does."""
+    if not config.deliberates:
         return None
     minutes, ticks, tick_s = config.population.deliberation_minutes, config.deliberation_ticks, config.run.tick_s
     if not ticks:

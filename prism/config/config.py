@@ -69,12 +69,17 @@ class Config(Section, frozen=True, kw_only=True):
             raise SettingError(type(self).__name__, conflict.problem, keys=conflict.keys)
 
     @property
+    def deliberates(self) -> bool:
+        """False for an economy, which settles a quarter in its own tick."""
+        return self.simulation.domain != "economy"
+
+    @property
     def deliberation_ticks(self) -> int:
         """The ticks between a question and its effect: `population.deliberation_minutes`, rounded up.
 
-        0 in an economy, which settles a quarter in its own tick.
+        0 where nobody deliberates.
         """
-        if self.simulation.domain == "economy":
+        if not self.deliberates:
             return 0
         return whole_ticks(self.population.deliberation_minutes, self.simulation.tick_seconds)
 
