@@ -14,6 +14,7 @@ from prism.agents.turn import Question, Trigger, Update
 from prism.columns import Column, Columns
 from prism.config.interventions import InterventionConfig
 from prism.errors import ConfigError
+from prism.events import Event
 from prism.llm.port import LanguageModel
 from prism.measure import Measure
 from prism.statechart import Oracle, Statechart
@@ -66,6 +67,13 @@ class World(Protocol):
             ConfigError: this world takes no interventions.
         """
         raise ConfigError("configuration", f"a {type(self).__name__} takes no interventions", key="interventions")
+
+    def take_events(self) -> Sequence[Event]:
+        """Return what has taken place since the last call, in its order, and forget it.
+
+        The engine calls it after each intervention and after each wave of answers, and adds it to the journal.
+        """
+        return ()
 
     def totals(self) -> dict[str, Any]:
         """Return this world's part of the run's summary, as JSON values."""

@@ -6,6 +6,7 @@
 | Update | agent | engine | my turn is done |
 | Question | agent, then engine | engine, then oracle | I cannot tell what I would do; ask the oracle |
 | Intervened | engine | journal | this was done to the world from outside |
+| PostEvent, FeedShown | engine | journal | this took place in the world |
 | Decided | oracle | engine | this is what the agent would do |
 
 Every message is encoded by its sender, so what crosses a mailbox could cross a wire, and an update's bytes enter
@@ -19,11 +20,15 @@ from typing import Any
 
 import msgspec
 
-from prism.agents import Intervened, Question, Trigger, Update
+from prism.agents import Question, Trigger, Update
+from prism.events import Event, Intervened
 from prism.llm.spending import Spending
 
 LATE = "late"
 """The reason of a decision whose answer came too late, in `realtime`."""
+
+Message = Update[Any] | Question[Any] | Intervened | Event
+"""A message of the journal."""
 
 QuestionName = tuple[int, int, str]
 """The name of a question: its agent, tick and trigger."""
@@ -85,7 +90,8 @@ class Codec:
         self.question = msgspec.msgpack.Decoder(Question[context_type]).decode
         self.decided = msgspec.msgpack.Decoder(Decided).decode
         self._answers = msgspec.msgpack.Decoder(list[Update[effect_type] | Question[context_type]]).decode
-        self._messages = msgspec.msgpack.Decoder(list[Update[effect_type] | Question[context_type] | Intervened]).decode
+        messages = Update[effect_type] | Question[context_type] | Intervened | Event
+        self._messages = msgspec.msgpack.Decoder(list[messages]).decode
 
     def answers(self, batch: Sequence[bytes]) -> list[Update[Any] | Question[Any]]:
         """Return the agents' answers in a batch, in its order.
@@ -94,6 +100,6 @@ class Codec:
         """
         return self._answers(b"\xdd" + len(batch).to_bytes(4, "big") + b"".join(batch))
 
-    def array(self, messages: bytes) -> list[Update[Any] | Question[Any] | Intervened]:
+    def array(self, messages: bytes) -> list[Message]:
         """Return the messages in an encoded array, such as a frame of the journal holds."""
         return self._messages(messages)

@@ -13,15 +13,16 @@ from actors.core.messages import LATE
 from actors.core.state import Effort
 from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
-from prism.agents import Intervened, Question, Source, Update
+from prism.agents import Question, Source, Update
+from prism.events import FeedShown, Intervened, PostEvent
 
-_KINDS: dict[int, type[msgspec.Struct]] = {2: Update, 3: Question, 6: Intervened}
+_KINDS: dict[int, type[msgspec.Struct]] = {2: Update, 3: Question, 6: Intervened, 7: PostEvent, 8: FeedShown}
 """`{tag: message}` of what is in a tick."""
 
 _AGENT = 2
-"""The index of the agent in every answer, after the tag and the tick."""
-_INTERVENED = 6
-"""The tag of an intervention."""
+"""The index of the agent in every message but an intervention, after the tag and the tick."""
+_INTERVENED, _POSTED, _FEED = 6, 7, 8
+"""The tags of an intervention, of an effect that took place, and of a feed that was shown."""
 
 
 class RecordedTicks:
@@ -102,11 +103,13 @@ def difference(recorded: bytes, new: bytes) -> str:
     extra = longer[min(len(before), len(after))]
     if extra[0] == _INTERVENED:
         return f"{_kind(extra)} is only in the {where}"
+    if extra[0] in (_POSTED, _FEED):
+        return f"{_shown(extra)} is only in the {where}"
     return f"agent {extra[_AGENT]} answers only in the {where}, with {_kind(extra)}"
 
 
 def _answer_difference(old: list[Any], new: list[Any]) -> str:
-    if _INTERVENED in {old[0], new[0]}:
+    if any(tag in (_INTERVENED, _POSTED, _FEED) for tag in (old[0], new[0])):
         return f"the journal has {_shown(old)}, the new run {_shown(new)}"
     agent = f"agent {old[_AGENT]}"
     if old[_AGENT] != new[_AGENT]:
@@ -133,9 +136,13 @@ def _kind(answer: list[Any]) -> str:
 
 
 def _shown(message: list[Any]) -> str:
-    """Return a message of a tick in words: an intervention as a whole, an answer by its agent and kind."""
+    """Return a message of a tick in words: what took place as a whole, an answer by its agent and kind."""
     if message[0] == _INTERVENED:
         return f"intervention {message[2]}: {message[4]!r}"
+    if message[0] == _POSTED:
+        return f"agent {message[_AGENT]}'s {message[3]} {message[4:]!r}"
+    if message[0] == _FEED:
+        return f"agent {message[_AGENT]}'s feed {message[3]!r}"
     return f"agent {message[_AGENT]} with {_kind(message)}"
 
 

@@ -20,6 +20,7 @@ SAFE = ("llm.", "run.", "oracle.")
 """Settings that change how a run is executed, and nothing that it has committed."""
 
 UNSAFE = (
+    "run.record_feeds",
     "run.restart_intensity",
     "run.restart_period_ticks",
     "oracle.backend",

@@ -11,16 +11,16 @@ import msgspec
 
 from actors.core.errors import JournalError
 from actors.core.frames import DECODE_ERRORS, Damage
+from actors.core.messages import Message
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.framed_files import read_frames
 from actors.persistence.journal import JOURNAL, answers_of, read_header
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
-from prism.agents import DECIDED, Intervened, Question, Update
+from prism.agents import DECIDED, Question, Update
 from prism.llm.question_id import question_id
 
 _frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-_Message = Update[Any] | Question[Any] | Intervened
-_message: msgspec.msgpack.Decoder[_Message] = msgspec.msgpack.Decoder(_Message)
+_message: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 
 
 class FoundQuestion(NamedTuple):
@@ -78,8 +78,8 @@ def messages_of(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
                 raise JournalError(f"{JOURNAL}: tick {tick} cannot be read: {error}") from None
 
 
-def decoded(message: bytes) -> Update[Any] | Question[Any] | Intervened:
-    """Return an update, a question or an intervention of a journal.
+def decoded(message: bytes) -> Message:
+    """Return a message of a journal.
 
     Raises:
         JournalError: it is none of them.

@@ -34,7 +34,7 @@ from prism.config import Config
 
 _AGENT, _TICK, _TRIGGER, _SOURCE, _REASON = 2, 1, 3, 6, 8
 """The index of each field in the array of an update or a question, as docs/journal.md has them."""
-_QUESTION, _INTERVENED = 3, 6
+_UPDATE, _QUESTION = 2, 3
 """The first element of the array of a question, and of an intervention."""
 
 
@@ -262,7 +262,7 @@ def _committed_losses(parent: RunDirectory) -> Iterator[tuple[QuestionName, str]
     open_since: dict[int, int] = {}
     for frame in _ticks(parent):
         for answer in msgspec.msgpack.decode(answers_of(frame.payload)):
-            if answer[0] == _INTERVENED:
+            if answer[0] not in (_UPDATE, _QUESTION):
                 continue
             agent = answer[_AGENT]
             if answer[0] == _QUESTION:

@@ -30,10 +30,11 @@ from actors.core.ports import Observer, Recorder, Unrecorded
 from actors.core.state import EngineState
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
-from prism.agents import Intervened, Question, Trigger, Update
+from prism.agents import Question, Trigger, Update
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.domain import World
+from prism.events import Intervened
 
 CHUNK = 256
 """Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
@@ -133,7 +134,7 @@ class EngineActor:
         self.ticks_replayed = 0
         """Ticks done again that were in the journal already."""
         self._frame: list[bytes] = []
-        """The answers that this tick has committed so far, as the agents encoded them."""
+        """The answers that this tick has committed so far, as the agents encoded them, and what came of them."""
         self._end = 0
         self.is_stopping = False
         """True once no further tick is to be run."""
@@ -236,6 +237,7 @@ class EngineActor:
             self._world.intervene(tick, each)
             done = Intervened(tick, number, each.kind, msgspec.to_builtins(each))
             self._frame.append(self._codec.encode(done))
+            self._add_events()
             if not self.is_replaying:
                 emit(InterventionMade(kind=each.kind, at_tick=tick, number=number))
 
@@ -285,7 +287,7 @@ class EngineActor:
         self.unanswered -= len(batch)
 
     def _commit(self, answers: list[Answer]) -> None:
-        """Apply the answers in the order of agents, add them to the frame, and pass their questions on."""
+        """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
         answers.sort()  # by agent; each occurs once, so nothing else is compared
         apply, updates = self._world.apply, []
         for _, encoded, answer in answers:
@@ -296,7 +298,12 @@ class EngineActor:
                 self._ask(answer, encoded)
         self.counters.add(updates)
         self._frame.extend([encoded for _, encoded, _ in answers])
+        self._add_events()
         self.open_questions.offer()
+
+    def _add_events(self) -> None:
+        """Add what has taken place in the world to the tick's frame."""
+        self._frame.extend(map(self._codec.encode, self._world.take_events()))
 
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)

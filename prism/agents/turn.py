@@ -99,21 +99,6 @@ class Question(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=Fals
     context: C | None = None
 
 
-class Intervened(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
-    """An intervention that was carried out at the beginning of a tick, before the tick's triggers.
-
-    Args:
-        number: the interventions of the run before it.
-        kind: what was done, such as `publish`.
-        content: the intervention as the configuration has it.
-    """
-
-    tick: int
-    number: int
-    kind: str
-    content: dict[str, Any]
-
-
 def turn(
     chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], *, ask: bool = True
 ) -> Update[Any] | Question[Any]:

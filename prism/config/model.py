@@ -733,7 +733,7 @@ class EconomyConfig(Section, frozen=True, kw_only=True):
 
 
 class RunConfig(Section, frozen=True, kw_only=True):
-    """The execution of a run. The result depends on these settings only if an agent crashes."""
+    """The execution of a run. What happens depends on these settings only if an agent crashes."""
 
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     tick_s: Annotated[
@@ -761,6 +761,10 @@ class RunConfig(Section, frozen=True, kw_only=True):
     sync: Annotated[
         bool, Meta(description="wait for the medium after each write; false is safe from a kill, not from a power cut")
     ] = True
+    record_feeds: Annotated[
+        bool,
+        Meta(description="record every feed that was shown in the journal; it changes the digest, but no result"),
+    ] = False
     log_max_mb: Annotated[
         float, Meta(ge=0.01, le=10**6, description="size of log.jsonl in MB, at which it is set aside as log.jsonl.1")
     ] = 100.0

@@ -12,13 +12,14 @@ from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import FeedConfig
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
+from prism.events import Event, PostEvent
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.feed import Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
 from prism.social.population import Population
-from prism.social.post import Post, PostKind, PostView, popularity, topic_match
+from prism.social.post import Post, PostKind, PostView, popularity, post_id, topic_match
 from prism.social.texts import write_post
 from prism.social.ties import ChangedTies
 
@@ -63,7 +64,10 @@ class Network:
         self.posts: dict[int, Post] = {}
         self.cascades = Cascades()
         self.counts: dict[str, int] = {"posts": 0, "likes": 0, "replies": 0, "reshares": 0}
-        self._next_id = 0
+        self.events: list[Event] = []
+        """The effects since the world was last asked for them, in order."""
+        self._made: dict[int, int] = {}
+        """`{author: posts made so far}`: the number of the author's next post."""
         self._timelines: dict[int, list[int]] = {}
         """Posts by person, in lists: a deque would take 600 bytes for a single post."""
         self._seen: dict[int, list[int]] = {}
@@ -96,6 +100,7 @@ class Network:
         self._recent.append(post.id)
         self._push(post)
         self.counts["posts"] += 1
+        self.events.append(PostEvent(post.created, post.author, "publish", post.id, None, post.topics))
         return post
 
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
@@ -110,18 +115,19 @@ class Network:
             self._ties = ChangedTies(self._ties)
         self._ties.change(follower, followee, follows=follows)
 
-    def like(self, post_id: int, tick: int) -> None:
-        """Add a like to a post and its cascade, unless the post has been forgotten."""
-        post = self.posts.get(post_id)
+    def like(self, agent: int, liked: int, tick: int) -> None:
+        """Add a person's like to a post and its cascade, unless the post has been forgotten."""
+        post = self.posts.get(liked)
         if post is None:
             return
         post.likes += 1
         self.cascades[post.root].liked(tick)
         self.counts["likes"] += 1
+        self.events.append(PostEvent(tick, agent, "like", liked))
 
-    def reply(self, author: int, post_id: int, tick: int, text: str = "") -> None:
+    def reply(self, author: int, answered: int, tick: int, text: str = "") -> None:
         """Add a reply to the post's cascade and to the timeline of the post's author. A forgotten post gets none."""
-        parent = self.posts.get(post_id)
+        parent = self.posts.get(answered)
         if parent is None:
             return
         reply = self._new(author, tick, PostKind.REPLY, parent.topics, parent, text)
@@ -130,10 +136,11 @@ class Network:
         if parent.author != author:
             self._deliver(parent.author, reply.id)
         self.counts["replies"] += 1
+        self.events.append(PostEvent(tick, author, "reply", reply.id, answered))
 
-    def reshare(self, author: int, post_id: int, tick: int, text: str = "") -> None:
+    def reshare(self, author: int, shared: int, tick: int, text: str = "") -> None:
         """Add a reshare to the post's cascade and to the followers' timelines. A forgotten post gets none."""
-        parent = self.posts.get(post_id)
+        parent = self.posts.get(shared)
         if parent is None:
             return
         reshare = self._new(author, tick, PostKind.RESHARE, parent.topics, parent, text)
@@ -141,6 +148,7 @@ class Network:
         self.cascades.grown(reshare)
         self._push(reshare)
         self.counts["reshares"] += 1
+        self.events.append(PostEvent(tick, author, "reshare", reshare.id, shared))
 
     def feed_for(self, agent: int, tick: int) -> list[int]:
         """Return the ids of the posts to show this person, first to last."""
@@ -155,13 +163,13 @@ class Network:
         )
         if shown:
             seen = self._seen.setdefault(agent, [])
-            seen.extend(self.posts[post_id].root for post_id in shown)
+            seen.extend(self.posts[each].root for each in shown)
             del seen[: -self._memory]
         return shown
 
-    def view(self, agent: int, post_id: int, tick: int, fatigue: float) -> PostView | None:
+    def view(self, agent: int, viewed: int, tick: int, fatigue: float) -> PostView | None:
         """Return a person's view of a post; None once the post is forgotten."""
-        post = self.posts.get(post_id)
+        post = self.posts.get(viewed)
         if post is None:
             return None
         population = self.population
@@ -203,12 +211,12 @@ class Network:
             what = "" if root is None else f": {self._said(root)}"
             lines.append(f"largest cascade, {largest.size:,} posts, {largest.depth:,} deep{what}")
         living = [
-            (self.cascades[post_id].engagements, post_id)
-            for post_id in self._recent
-            if post_id in self.posts and self.cascades[post_id].engagements
+            (self.cascades[each].engagements, each)
+            for each in self._recent
+            if each in self.posts and self.cascades[each].engagements
         ]
         top = nlargest(TOP_POSTS, living)
-        return lines + [f"{count:,} engagements: {self._said(self.posts[post_id])}" for count, post_id in top]
+        return lines + [f"{count:,} engagements: {self._said(self.posts[each])}" for count, each in top]
 
     def _said(self, post: Post) -> str:
         return f'{self.population.personas[post.author].name}, "{post.text}"'
@@ -223,8 +231,8 @@ class Network:
         A remembered post always has its cascade, because the post was an engagement when it joined.
         """
         horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
-        for post_id in [post.id for post in self._oldest_first(horizon)]:
-            del self.posts[post_id]
+        for old in [post.id for post in self._oldest_first(horizon)]:
+            del self.posts[old]
         if self._qualities:
             alive = {post.root for post in self.posts.values()}
             self._qualities = {root: quality for root, quality in self._qualities.items() if root in alive}
@@ -232,7 +240,7 @@ class Network:
 
     def columns(self) -> Iterator[Column]:
         """Yield every post and the posts that each person has seen, for `restore`."""
-        yield from pack("post", [self._next_id])
+        yield from pack_items("made", self._made)
         yield from pack("posts", self.posts.values(), POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("recent", self._recent)
@@ -244,7 +252,7 @@ class Network:
 
     def restore(self, columns: Columns) -> None:
         """Take over the network that these columns hold."""
-        self._next_id = columns.value("post", int)
+        self._made = columns.items("made", int, int)
         self.posts = {post.id: post for post in columns.values("posts", Post)}
         self.counts = columns.items("counts", str, int)
         self._recent = deque(columns.values("recent", int), maxlen=self.feed.recent)
@@ -268,29 +276,30 @@ class Network:
     def _new(  # a post's parts
         self, author: int, tick: int, kind: PostKind, topics: tuple[str, ...], parent: Post | None, text: str
     ) -> Post:
-        post_id = self._next_id
-        self._next_id += 1
+        number = self._made.get(author, 0)
+        new = post_id(author, number)
+        self._made[author] = number + 1
         post = Post(
-            id=post_id,
+            id=new,
             author=author,
             text=text or write_post(kind, topics[0] if topics else "this", self.seed, author, tick),
             topics=topics,
             created=tick,
-            root=post_id if parent is None else parent.root,
+            root=new if parent is None else parent.root,
             kind=kind,
             parent=None if parent is None else parent.id,
             depth=0 if parent is None else parent.depth + 1,
         )
-        self.posts[post_id] = post
+        self.posts[new] = post
         return post
 
     def _push(self, post: Post) -> None:
         for follower in self._ties.followers(post.author).tolist():
             self._deliver(follower, post.id)
 
-    def _deliver(self, agent: int, post_id: int) -> None:
+    def _deliver(self, agent: int, delivered: int) -> None:
         timeline = self._timelines.setdefault(agent, [])
-        timeline.append(post_id)
+        timeline.append(delivered)
         first = max(0, len(timeline) - self.feed.memory)
         while timeline[first] not in self.posts:  # forgotten posts: a long run would keep hundreds for each person
             first += 1
@@ -317,12 +326,12 @@ class Network:
         follows = self._ties.follows
         return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
 
-    def _candidates(self, agent: int, post_ids: Sequence[int]) -> list[Candidate]:
+    def _candidates(self, agent: int, posts: Sequence[int]) -> list[Candidate]:
         """Return the posts that are still remembered, not by the agent and of no cascade that it has seen."""
         seen = frozenset(self._seen.get(agent, ()))
         found = []
-        for post_id in post_ids:
-            post = self.posts.get(post_id)
+        for each in posts:
+            post = self.posts.get(each)
             if post is not None and post.author != agent and post.root not in seen:
                 found.append(Candidate(post, self.cascades[post.root].engagements))
         return found

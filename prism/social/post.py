@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum, unique
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+
+NUMBER_BITS: Final = 24
+"""Bits of a post's id for its number among its author's posts."""
+
+AUTHORS_MAX: Final = 1 << 29
+"""The limit of authors: ids stay below 2**53, which every reader of JSON and every table keeps exactly."""
 
 
 @unique
@@ -21,6 +27,7 @@ class Post(msgspec.Struct, kw_only=True):
     """A post and the counts of its engagements.
 
     Args:
+        id: the author's number and the author's count of posts before it, as `post_id` says.
         author: the author's number.
         topics: the topics of the post.
         created: the tick of the post.
@@ -97,6 +104,28 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
             "reshares": self.reshares,
             "you_follow_the_author": self.followed,
         }
+
+
+def post_id(author: int, number: int) -> int:
+    """Return the id of a post: `author << 24 | number`, below 2**53. No count is shared by two authors.
+
+    Args:
+        author: the author's number, below 2**29.
+        number: how many posts the author has made before: originals, replies and reshares together, below 2**24.
+
+    Raises:
+        ValueError: one of them is out of its range.
+    """
+    if not 0 <= author < AUTHORS_MAX:
+        raise ValueError(f"an author's number must be from 0 to {AUTHORS_MAX - 1:,}, got {author:,}")
+    if not 0 <= number < 1 << NUMBER_BITS:
+        raise ValueError(f"person {author:,} has made {number:,} posts, which is the most that one person can make")
+    return author << NUMBER_BITS | number
+
+
+def author_of(post: int) -> int:
+    """Return the author's number in a post's id."""
+    return post >> NUMBER_BITS
 
 
 def popularity(engagements: int, half: float) -> float:

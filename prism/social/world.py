@@ -29,6 +29,7 @@ from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
 from prism.domain import World
 from prism.errors import ConfigError
+from prism.events import Event, FeedShown
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.agenda import Agenda
@@ -139,6 +140,11 @@ class SocialWorld(World):
         for agent in intervention.silence or ():
             self.silenced[self.population.number(agent)] = None if until is None else (until - 1) * self.ticks_per_round
         self._adopt(intervention)
+
+    def take_events(self) -> list[Event]:
+        """Return the posts and engagements since the last call, and the feeds shown if they are to be recorded."""
+        events, self.network.events = self.network.events, []
+        return events
 
     def totals(self) -> dict[str, Any]:
         """Return posts, engagements and cascades so far."""
@@ -284,7 +290,7 @@ class SocialWorld(World):
         if post_id is None:
             return
         if effect == Effect.LIKE:
-            self.network.like(post_id, tick)
+            self.network.like(agent, post_id, tick)
         elif effect == Effect.REPLY:
             self.network.reply(agent, post_id, tick, text)
         else:
@@ -333,6 +339,8 @@ class SocialWorld(World):
             return
         if agent not in self.sessions:
             feed = self.network.feed_for(agent, tick)
+            if self.config.run.record_feeds:
+                self.network.events.append(FeedShown(tick, agent, tuple(feed)))
             self.shown[agent] = len(feed)
             self.sessions[agent] = feed[::-1]
         left = self.sessions[agent]

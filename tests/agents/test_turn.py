@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from prism.agents import MOVED, Decision, Intervened, Question, Source, Trigger, Update, turn
+from prism.agents import MOVED, Decision, Question, Source, Trigger, Update, turn
+from prism.events import Event, FeedShown, Intervened, PostEvent
 from prism.social.chart import SOCIAL_CHART
 from prism.social.post import PostView
 from prism.statechart import AgentState, Statechart, Transition
@@ -143,9 +144,11 @@ def test_every_source_but_three_means_that_the_agent_moved() -> None:
         Update[str](6, 7, "decides", "evaluating", "composing", "oracle", "reply"),
         Question[PostView](6, 7, "decides", "evaluating", ("scrolling", "composing"), TORN),
         Intervened(6, 0, "silence", {"tick": 6, "silence": [7]}),
+        PostEvent(6, 7, "publish", 7 << 24, None, ("tea",)),
+        FeedShown(6, 7, (9 << 24, 3)),
     ],
 )
 def test_messages_survive_encoding_and_are_told_apart(message: Any) -> None:
-    kinds = Trigger[PostView] | Update[str] | Question[PostView] | Intervened
+    kinds = Trigger[PostView] | Update[str] | Question[PostView] | Intervened | Event
     decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(kinds)
     assert decoder.decode(msgspec.msgpack.encode(message)) == message

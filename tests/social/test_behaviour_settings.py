@@ -63,7 +63,7 @@ def test_popularity_is_one_half_at_the_setting(likes: int, half: float, share: f
     net = crowd(popularity_half=half)
     post = net.publish(0, 0)
     for _ in range(likes):
-        net.like(post.id, 1)
+        net.like(1, post.id, 1)
     seen = net.view(1, post.id, 2, 0.0)
     assert seen is not None
     assert seen.popularity == pytest.approx(share)

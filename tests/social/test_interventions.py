@@ -14,6 +14,7 @@ from prism.errors import ConfigError
 from prism.social.domain import SocialDomain
 from prism.social.graph import FollowGraph
 from prism.social.population import build_population
+from prism.social.post import post_id
 from prism.social.ties import ChangedTies
 from prism.social.world import SocialWorld
 from tests.social.driver import SMALL, Run
@@ -63,16 +64,17 @@ def test_a_post_from_outside_is_an_original_with_the_given_words() -> None:
 def test_quality_is_the_least_appeal_of_the_whole_cascade() -> None:
     plain = done(world_of(), 3, {"tick": 3, "publish": {**POST, "quality": 0.0}}).network
     good = done(world_of(), 3, {"tick": 3, "publish": {**POST, "quality": 0.5}}).network
-    good.reshare(8, 0, 4)
+    given, shared = post_id(7, 0), post_id(8, 0)
+    good.reshare(8, given, 4)
     for agent in range(SMALL.population.size):
         drawn, now, reshared = (
-            network.view(agent, post_id, 5, 0.0) for network, post_id in ((plain, 0), (good, 0), (good, 1))
+            network.view(agent, post, 5, 0.0) for network, post in ((plain, given), (good, given), (good, shared))
         )
         assert drawn is not None
         assert now is not None
         assert reshared is not None
         assert now.appeal == reshared.appeal == max(0.5, drawn.appeal)
-    assert any(view.appeal > 0.5 for agent in range(60) if (view := good.view(agent, 0, 5, 0.0)) is not None)
+    assert any(view.appeal > 0.5 for agent in range(60) if (view := good.view(agent, given, 5, 0.0)) is not None)
 
 
 def test_the_quality_of_a_forgotten_post_is_forgotten() -> None:
@@ -85,7 +87,7 @@ def test_an_author_can_be_given_by_name() -> None:
     world = world_of()
     name = world.population.name(7)
     done(world, 3, {"tick": 3, "publish": {**POST, "author": name}})
-    assert world.network.posts[0].author == 7
+    assert world.network.posts[post_id(7, 0)].author == 7
 
 
 def test_settings_change_from_then_on() -> None:
@@ -110,15 +112,15 @@ def test_a_new_follower_gets_later_posts_and_sees_that_it_follows() -> None:
     stranger = next(agent for agent in range(60) if agent != 7 and not world.population.graph.follows(agent, 7))
     done(world, 3, {"tick": 3, "publish": POST})
     done(world, 4, {"tick": 4, "follow": [[stranger, 7]]}, {"tick": 4, "publish": POST})
-    view = world.network.view(stranger, 1, 5, 0.0)
+    view = world.network.view(stranger, post_id(7, 1), 5, 0.0)
     assert view is not None
     assert view.followed
-    assert world.network._timelines[stranger] == [1]
+    assert world.network._timelines[stranger] == [post_id(7, 1)]
     done(world, 5, {"tick": 5, "unfollow": [[stranger, 7]]}, {"tick": 5, "publish": POST})
-    view = world.network.view(stranger, 2, 6, 0.0)
+    view = world.network.view(stranger, post_id(7, 2), 6, 0.0)
     assert view is not None
     assert not view.followed
-    assert world.network._timelines[stranger] == [1]
+    assert world.network._timelines[stranger] == [post_id(7, 1)]
 
 
 def test_changed_ties_read_as_a_graph_that_was_built_so() -> None:

@@ -6,11 +6,12 @@ import pytest
 
 from prism.columns import Columns
 from prism.config import FeedConfig
+from prism.events import PostEvent
 from prism.social.cascade import Cascade, CascadeEdge
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population
-from prism.social.post import PostKind
+from prism.social.post import PostKind, author_of, post_id
 from tests.social.people import persona
 
 ADA, BO, CY, DI = range(4)
@@ -49,7 +50,7 @@ def test_a_post_reaches_the_authors_followers_and_nobody_else() -> None:
 def test_a_like_counts_on_the_post_and_on_its_cascade_and_leaves_no_edge() -> None:
     net = network()
     post = net.publish(ADA, 0)
-    net.like(post.id, 4)
+    net.like(BO, post.id, 4)
     assert (post.likes, post.engagements) == (1, 1)
     assert net.cascades[post.id] == Cascade(root=post.id, touched=4, engagements=1)
     assert (net.counts["likes"], list(net.edges())) == (1, [])
@@ -90,9 +91,12 @@ def test_a_tree_of_three_levels_leaves_its_edges_oldest_first() -> None:
     net = network()
     root = net.publish(ADA, 0)
     net.reshare(BO, root.id, 1)
-    net.reply(DI, root.id + 1, 2)
-    net.like(root.id + 2, 3)
-    assert [(edge.parent, edge.child) for edge in net.edges()] == [(0, 1), (1, 2)]
+    net.reply(DI, post_id(BO, 0), 2)
+    net.like(BO, post_id(DI, 0), 3)
+    assert [(edge.parent, edge.child) for edge in net.edges()] == [
+        (root.id, post_id(BO, 0)),
+        (post_id(BO, 0), post_id(DI, 0)),
+    ]
     assert net.cascades[root.id] == Cascade(root=root.id, touched=3, posts=3, depth=2, engagements=3)
 
 
@@ -134,9 +138,9 @@ def test_a_reshare_of_a_cascade_one_has_seen_is_not_shown_again() -> None:
 def test_strangers_fill_their_share_of_a_feed() -> None:
     net = network(out_of_network=0.5, size=2)
     net.publish(ADA, 0)
-    net.publish(ADA, 1)
-    net.publish(CY, 2)
-    assert net.feed_for(BO, 3) == [2, 1]
+    ada = net.publish(ADA, 1)
+    cy = net.publish(CY, 2)
+    assert net.feed_for(BO, 3) == [cy.id, ada.id]
 
 
 def test_a_feed_is_no_longer_than_its_size() -> None:
@@ -156,7 +160,7 @@ def test_a_timeline_keeps_the_newest_posts() -> None:
 def test_a_view_shows_a_post_as_this_person_sees_it() -> None:
     net = network()
     post = net.publish(ADA, 3)
-    net.like(post.id, 4)
+    net.like(BO, post.id, 4)
     net.reply(BO, post.id, 5)
     seen = net.view(BO, post.id, 13, 0.4)
     assert seen is not None
@@ -170,7 +174,9 @@ def test_taste_is_of_the_person_and_the_cascade_and_does_not_change() -> None:
     net = network()
     root = net.publish(ADA, 0)
     net.reshare(BO, root.id, 1)
-    views = [net.view(person, number, tick, 0.0) for person, number, tick in ((DI, 0, 2), (DI, 1, 9), (CY, 0, 2))]
+    reshare = post_id(BO, 0)
+    seen = ((DI, root.id, 2), (DI, reshare, 9), (CY, root.id, 2))
+    views = [net.view(person, post, tick, 0.0) for person, post, tick in seen]
     tastes = [seen.appeal for seen in views if seen is not None]
     assert tastes[0] == tastes[1] != tastes[2]
     assert all(0.0 <= taste < 1.0 for taste in tastes)
@@ -183,7 +189,7 @@ def test_a_post_older_than_the_horizon_is_forgotten_and_stays_so() -> None:
     assert list(net.posts) == [new.id]
     assert net.view(BO, old.id, 30, 0.0) is None
     assert net.feed_for(BO, 30) == [new.id]
-    net.like(old.id, 30)
+    net.like(BO, old.id, 30)
     net.reply(BO, old.id, 30)
     net.reshare(BO, old.id, 30)
     assert net.counts == {"posts": 2, "likes": 0, "replies": 0, "reshares": 0}
@@ -194,12 +200,11 @@ def test_a_cascade_outlives_its_root_while_people_engage_with_it() -> None:
     root = net.publish(ADA, 0)
     net.reshare(BO, root.id, 9)
     net.retire(20)
-    reshare = root.id + 1
-    net.reply(DI, reshare, 20)
+    net.reply(DI, post_id(BO, 0), 20)
     net.retire(30)
-    assert list(net.posts) == [reshare + 1]
+    assert list(net.posts) == [post_id(DI, 0)]
     assert net.cascades[root.id].posts == 3
-    assert net.view(BO, reshare + 1, 30, 0.0) is not None
+    assert net.view(BO, post_id(DI, 0), 30, 0.0) is not None
 
 
 def test_memory_is_bounded_by_the_horizon_however_long_a_run_is() -> None:
@@ -239,3 +244,52 @@ def test_timelines_and_what_has_been_seen_keep_the_latest() -> None:
         assert columns.lists("seen", int, int).get(BO, []) == shown[-6:]
         assert post.id in net.posts
     assert len(shown) > 6
+
+
+def test_a_post_is_named_by_its_author_and_the_authors_count() -> None:
+    net = network()
+    first, second, other = net.publish(ADA, 0), net.publish(ADA, 0), net.publish(BO, 0)
+    net.reshare(BO, first.id, 1)
+    assert [first.id, second.id, other.id] == [post_id(ADA, 0), post_id(ADA, 1), post_id(BO, 0)]
+    assert post_id(BO, 1) in net.posts
+    assert [author_of(post) for post in net.posts] == [ADA, ADA, BO, BO]
+
+
+def test_the_counts_of_authors_go_on_after_a_restore() -> None:
+    net, again = network(), network()
+    net.publish(ADA, 0)
+    net.reply(BO, post_id(ADA, 0), 1)
+    again.restore(Columns(net.columns()))
+    assert (again.publish(ADA, 2).id, again.publish(BO, 2).id) == (post_id(ADA, 1), post_id(BO, 1))
+
+
+def test_ids_are_exact_in_a_double_and_never_overflow() -> None:
+    largest = post_id(2**29 - 1, 2**24 - 1)
+    assert largest == 2**53 - 1 == int(float(largest))
+    with pytest.raises(ValueError, match="person 3 has made 16,777,216 posts"):
+        post_id(3, 2**24)
+    with pytest.raises(ValueError, match="must be from 0 to 536,870,911, got 536,870,912"):
+        post_id(2**29, 0)
+
+
+def test_every_effect_that_took_place_leaves_an_event_and_no_other_does() -> None:
+    net = network(horizon_rounds=2)
+    post = net.publish(ADA, 0)
+    net.reshare(BO, post.id, 1)
+    net.reply(DI, post_id(BO, 0), 2)
+    net.like(CY, post.id, 3)
+    made = list(net.events)
+    net.retire(30)
+    net.like(CY, post.id, 30)
+    net.reply(CY, post.id, 30)
+    net.reshare(CY, post.id, 30)
+    assert (
+        net.events
+        == made
+        == [
+            PostEvent(0, ADA, "publish", post.id, None, ("tea",)),
+            PostEvent(1, BO, "reshare", post_id(BO, 0), post.id),
+            PostEvent(2, DI, "reply", post_id(DI, 0), post_id(BO, 0)),
+            PostEvent(3, CY, "like", post.id),
+        ]
+    )

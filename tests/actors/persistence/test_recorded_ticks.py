@@ -10,7 +10,8 @@ from actors.core.frames import RunningDigest, tick_payload
 from actors.core.messages import LATE
 from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.recorded_ticks import RecordedTicks, difference
-from prism.agents import Intervened, Source, Update
+from prism.agents import Source, Update
+from prism.events import FeedShown, Intervened, PostEvent
 from tests.actors.persistence.files import empty_run, history_of, question, run_of, update
 
 encode = msgspec.msgpack.encode
@@ -114,6 +115,12 @@ def test_what_comes_out_otherwise_is_refused_with_tick_agent_and_field() -> None
             "the journal has intervention 0: {'silence': [3]}, the new run agent 1 with Update to 'clock'",
         ),
         ([encode(intervened(2, 3))], [], "intervention 2 is only in the journal"),
+        (
+            [encode(PostEvent(4, 1, "like", 9))],
+            [encode(PostEvent(4, 1, "like", 8))],
+            "the journal has agent 1's like [9, None, []], the new run agent 1's like [8, None, []]",
+        ),
+        ([], [encode(FeedShown(4, 1, (9, 8)))], "agent 1's feed [9, 8] is only in the new run"),
         ([encode([2, 4, 1])], [b"\x93\x02\x04\xcc\x01"], "the values are the same, and encoded otherwise"),
     ],
 )

@@ -109,7 +109,7 @@ class Tracer:
 
 def says(request: ChatRequest) -> str:
     """Return what the model of the test server says; to some people it is silent, whatever they do."""
-    if request.asked_by.startswith("agent 1"):
+    if request.asked_by.startswith(("agent 1 ", "agent 11 ")):
         return ""
     return answer(msgspec.to_builtins(request.messages), request.seed, request.schema)
 

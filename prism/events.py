@@ -1,0 +1,62 @@
+"""The records of what took place in a world, beside the answers of its agents.
+
+An answer says what an agent did; a record here says what came of it. The engine puts each into the tick's frame right
+after the answers or the intervention that caused it, so the journal alone says what happened to which object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Intervened(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
+    """An intervention that was carried out at the beginning of a tick, before the tick's triggers.
+
+    Args:
+        number: the interventions of the run before it.
+        kind: what was done, such as `publish`.
+        content: the intervention as the configuration has it.
+    """
+
+    tick: int
+    number: int
+    kind: str
+    content: dict[str, Any]
+
+
+class PostEvent(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=7):
+    """An effect on a feed that took place. What came to nothing, such as a like of a forgotten post, has no record.
+
+    Args:
+        agent: who did it: the author of a new post, or the person who liked one.
+        kind: `publish`, `reply` or `reshare`, which make a post, or `like`.
+        post: the new post; for a like the post that was liked.
+        parent: the post that was answered or reshared; None for the others.
+        topics: the topics of an original post; empty for the others, which have those of their root.
+    """
+
+    tick: int
+    agent: int
+    kind: str
+    post: int
+    parent: int | None = None
+    topics: tuple[str, ...] = ()
+
+
+class FeedShown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
+    """The feed that was built for a person's session. It is only recorded with `run.record_feeds`.
+
+    Args:
+        agent: the reader.
+        posts: the posts of the feed, first to last; empty if there was none to show.
+    """
+
+    tick: int
+    agent: int
+    posts: tuple[int, ...]
+
+
+Event = PostEvent | FeedShown
+"""A record of what took place in a world."""

@@ -1,0 +1,200 @@
+"""Every post, tree and like of a run is rebuilt from its journal, by a reader that needs nothing but Python."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.persistence.disk import RealDisk
+from actors.persistence.recovery import recover
+from prism.columns import Columns
+from prism.social.cascade import edge_of
+from prism.social.post import Post, author_of
+from tests.actors.persistence.independent_reader import read_run
+from tests.actors.persistence.test_independent_reader import PAGE, summary_of
+from tests.actors.persistence.tree_reader import decode, read_posts
+from tests.actors.real_runs import EMBEDDED, run_of
+from tests.command import prism_alone
+from tests.durability.process_runs import KillableRun, differences
+from tests.paths import DATA
+
+LIKES_AT_SIGHT = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      writing:
+        after: {ticks: 1, trigger: written}
+        transitions:
+          - {trigger: written, target: reading, effect: post}
+      reading:
+        role: browse
+        after: {ticks: 2, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: sharing, when: post.appeal > 0.5}
+          - {trigger: sees_post, target: pleased, when: post.appeal > 0.1 and post.appeal <= 0.5, effect: like}
+          - {trigger: sees_post, target: reading}
+          - {trigger: timeout, target: away}
+      pleased:
+        role: browse
+        after: {ticks: 2, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: reading}
+          - {trigger: timeout, target: away}
+      sharing:
+        effect: reshare
+        after: {ticks: 1, trigger: shared}
+        transitions:
+          - {trigger: shared, target: reading}
+"""
+"""People who like a post at its sight, and who reshare much, reshares included."""
+
+OUTSIDE = [
+    {"round": 2, "publish": {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 0.9}},
+    {"round": 3, "publish": {"author": 7, "text": "The bridge is open.", "topics": ["politics"], "quality": 1.0}},
+]
+REMEMBERING: dict[str, Any] = {**EMBEDDED, "feed": {"horizon_rounds": 100, "out_of_network": 0.4}}
+"""Settings under which nothing is forgotten, so that the whole world is in the last checkpoint."""
+
+
+def posts_of(run: Path) -> list[Post]:
+    """Return the posts that the run's own world holds at its end."""
+    checkpoint = recover(RealDisk(run), repair=False).checkpoint
+    assert checkpoint is not None
+    return Columns(checkpoint.columns).values("posts", Post)
+
+
+def check(run: Path) -> dict[str, Any]:
+    """Compare what the reader rebuilds with the run's own world and summary, and return the summary."""
+    posts, likes = read_posts(run / "journal.prism")
+    summary, own = summary_of(run), posts_of(run)
+    parents = {"original": "publish", "reply": "reply", "reshare": "reshare"}
+    assert posts == {post.id: (post.created, parents[post.kind], post.parent, post.root, post.depth) for post in own}
+    assert list(posts) == [post.id for post in own]
+    edges = [(tick, root, parent, post) for post, (tick, _, parent, root, _) in posts.items() if parent is not None]
+    assert edges == [edge[:4] for post in own if (edge := edge_of(post)) is not None]
+    assert Counter(post for _, post in likes) == +Counter({post.id: post.likes for post in own})
+    check_summary(run, summary)
+    return summary
+
+
+def check_summary(run: Path, summary: dict[str, Any]) -> None:
+    """Compare what the reader rebuilds with the summary."""
+    posts, likes = read_posts(run / "journal.prism")
+    kinds = Counter(kind for _, kind, *_ in posts.values())
+    trees, depths = Counter(root for *_, root, _ in posts.values()), dict[int, int]()
+    for *_, root, depth in posts.values():
+        depths[root] = max(depth, depths.get(root, 0))
+    largest = max((size, depths[root]) for root, size in trees.items())
+    assert (kinds["publish"], kinds["reply"], kinds["reshare"], len(likes)) == tuple(
+        summary[name] for name in ("posts", "replies", "reshares", "likes")
+    )
+    assert {str(size): count for size, count in sorted(Counter(trees.values()).items())} == summary["cascade_sizes"]
+    assert max(depths.values()) == summary["deepest_cascade"]
+    assert sum(size > 1 for size in trees.values()) == summary["cascades_branched"]
+    assert largest == (summary["largest_cascade"]["size"], summary["largest_cascade"]["depth"])
+
+
+def test_the_page_shows_this_very_reader() -> None:
+    source = Path(__file__).with_name("tree_reader.py").read_text(encoding="utf-8")
+    assert source in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(source.splitlines()) <= 40
+    assert {line.split()[1] for line in source.splitlines() if line.startswith(("import", "from"))} <= {
+        *("pathlib", "struct", "typing"),
+    }
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=20),
+    )
+)
+def test_it_decodes_what_any_encoder_of_msgpack_writes(value: object) -> None:
+    data = msgspec.msgpack.encode(value)
+    assert decode(b"?" + data, 1) == (value, 1 + len(data))
+
+
+@pytest.mark.parametrize("length", [15, 16, 31, 32, 255, 256, 65_535, 65_536])
+def test_it_decodes_texts_lists_and_maps_of_every_length(length: int) -> None:
+    for value, flat in (
+        ("x" * length, "x" * length),
+        ([7] * length, [7] * length),
+        (dict.fromkeys(range(length)), [each for number in range(length) for each in (number, None)]),
+    ):
+        data = msgspec.msgpack.encode(value)
+        assert decode(data, 0) == (flat, len(data))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("more", [{}, {"interventions": OUTSIDE}, {"run": {"record_feeds": True}}], ids=str)
+def test_it_rebuilds_what_the_world_holds(tmp_path: Path, more: dict[str, Any]) -> None:
+    summary = check(run_of(tmp_path, {**REMEMBERING, **more}))
+    assert min(summary[name] for name in ("posts", "likes", "replies", "reshares")) > 0
+
+
+@pytest.mark.long
+def test_it_rebuilds_reshares_of_reshares_by_a_chart_of_ones_own(tmp_path: Path) -> None:
+    chart = tmp_path / "chart.yaml"
+    chart.write_text(LIKES_AT_SIGHT)
+    summary = check(run_of(tmp_path, {**REMEMBERING, "statechart": {"file": str(chart)}}))
+    assert summary["deepest_cascade"] >= 2
+    assert summary["likes"] > 0
+
+
+@pytest.mark.long
+def test_a_fork_has_the_trees_of_its_past(tmp_path: Path) -> None:
+    parent = run_of(tmp_path, REMEMBERING)
+    forked = prism_alone("fork", str(parent), "--at", "24", "--out", str(tmp_path / "fork"), "--quiet")
+    assert forked.code == 0, forked.err
+    check(tmp_path / "fork")
+
+
+@pytest.mark.long
+def test_feeds_are_recorded_where_it_is_asked_for_and_change_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "with").mkdir()
+    (tmp_path / "without").mkdir()
+    recording = run_of(tmp_path / "with", {**REMEMBERING, "run": {"record_feeds": True}})
+    silent = run_of(tmp_path / "without", REMEMBERING)
+    ticks, plain = (read_run(run)[1] for run in (recording, silent))
+    feeds = [message for messages in ticks for message in messages if message[0] == 8]
+    assert [[message for message in messages if message[0] != 8] for messages in ticks] == plain
+    assert max(len(feed[3]) for feed in feeds) == 5
+    posts = read_posts(recording / "journal.prism")[0]
+    assert all(author_of(post) != reader for _, _, reader, shown in feeds for post in shown)
+    assert all(posts[post][0] <= tick for _, tick, _, shown in feeds for post in shown)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_it_rebuilds_a_run_on_a_real_graph_that_was_killed(tmp_path: Path) -> None:
+    graph = DATA / "snap-ego-facebook.txt.gz"
+    if not graph.exists():
+        pytest.skip(f"{graph.name} is not part of the repository; put it in {DATA}")
+    config, random = tmp_path / "facebook.yaml", Random(4)
+    people = {"graph": {"kind": "file", "path": str(graph), "directed": False}}
+    config.write_text(yaml.safe_dump({**REMEMBERING, "simulation": {"rounds": 50, "seed": 9}, "population": people}))
+    whole, killed = KillableRun(config, tmp_path / "whole"), KillableRun(config, tmp_path / "killed")
+    whole.finish()
+    for _ in range(3):
+        killed.run_and_kill(random, 20.0, 50 * 24)
+    killed.finish()
+    assert differences(killed.run, whole.run) == []
+    assert check(killed.run)["largest_cascade"]["size"] > 2
