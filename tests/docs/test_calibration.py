@@ -51,7 +51,8 @@ ALLOWED = {
     ("persona.py", 0.35): "population.activity.mean, for a persona that is made by hand",
     ("feed.py", 3): "a place in a tuple",
     ("turn.py", 3): "the tag of a message",
-    ("turn.py", 6): "the tag of a message",
+    ("post.py", 24): "the bits of a post's number in its id",
+    ("post.py", 29): "the bits of an author's number in a post's id",
     ("traits.py", 3): "the words of a personality",
 }
 """Other numbers that are no setting, and why."""

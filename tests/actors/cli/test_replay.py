@@ -123,7 +123,7 @@ def test_an_answer_left_out_is_named(whole: Path, prism: Prism) -> None:
     ended = prism("replay", "whole", "-q")
     assert ended.code == 1
     assert ended.err.startswith("prism: tick 25 came out differently than in the journal: agent ")
-    assert "answers only in the new run, with " in ended.err
+    assert "only in the new run" in ended.err
 
 
 def test_the_same_forgery_stops_a_resume(whole: Path, prism: Prism) -> None:
