@@ -67,6 +67,10 @@ COMMANDS = {
     "backtest": Named(
         "actors.cli.backtest:backtest_command", "Compare the policy rule of CONFIG with the interest rates of history."
     ),
+    "validate-world": Named(
+        "actors.cli.validate_world:validate_world",
+        "Compare the runs in the directories RUN with stylised facts of the real world.",
+    ),
     "doctor": Named(
         "actors.cli.doctor:doctor", "Show what is installed, what this machine has, and whether the oracle answers."
     ),

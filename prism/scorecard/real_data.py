@@ -26,13 +26,13 @@ class _Table(NamedTuple):
 
 
 def columns_in(data: bytes, source: str) -> tuple[str, ...]:
-    """Return the names in the first line of a CSV file, in lower case.
+    """Return the names in the first line of a CSV file that is not blank, in lower case.
 
     Raises:
         InputError: it is no text, or is empty.
     """
-    first = next(iter(decode_text(data, source).splitlines()), "")
-    names = tuple(name.strip().lower() for name in first.split(","))
+    lines = (line for line in decode_text(data, source).splitlines() if line.strip())
+    names = tuple(name.strip().lower() for name in next(csv.reader(lines), ()))
     if not any(names):
         raise InputError(source, "is empty: expected a line with the names of its columns")
     return names
@@ -101,9 +101,14 @@ def _table(data: bytes, source: str, wanted: Sequence[str]) -> _Table:
 
 def _rows(text: str, source: str, columns: int) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    next(reader)
+    is_header = True
     try:
         for fields in reader:
+            if not any(field.strip() for field in fields):
+                continue
+            if is_header:
+                is_header = False
+                continue
             if len(fields) != columns:
                 raise InputError(source, f"expected {columns} columns, got {len(fields)}", line=reader.line_num)
             yield reader.line_num, fields

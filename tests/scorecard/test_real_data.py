@@ -77,3 +77,8 @@ def test_the_hours_of_real_accounts_vary_sevenfold() -> None:
     shares = [sum(account[hour] for account in accounts) for hour in range(24)]
     assert len(accounts) == 111
     assert max(shares) / min(shares) == pytest.approx(7, abs=0.5)
+
+
+def test_blank_lines_and_quotes_are_no_matter() -> None:
+    text = '\n"cascade","node","parent","delay_minutes"\n\n1,0,-1,"0"\n\n'
+    assert parse_cascades(text.encode(), "c.csv") == (Tree((-1,), (0.0,)),)

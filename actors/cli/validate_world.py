@@ -1,0 +1,136 @@
+"""`prism validate-world`: compares runs with stylised facts of the real world."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import msgspec
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from actors.cli.exit_codes import EXIT_THRESHOLD
+from actors.core.errors import RunDirectoryError
+from actors.factory.input_files import fitting_memory, read_input
+from actors.runs.observed import ECONOMY, SOCIAL, observed_config, observed_economy, observed_feed
+from prism.config import Config
+from prism.economy.series import COLUMNS as QUARTER_COLUMNS
+from prism.economy.series import Figures, parse_series
+from prism.errors import InputError
+from prism.scorecard import Agreement, Fact, Tree, macro_facts, parse_cascades, parse_hours, social_facts
+from prism.scorecard.real_data import CASCADE_COLUMNS, HOUR_COLUMNS, columns_in
+
+KINDS = (
+    f"cascades ({','.join(CASCADE_COLUMNS)}), hours ({HOUR_COLUMNS[0]} to {HOUR_COLUMNS[-1]}) "
+    f"or quarters ({','.join(QUARTER_COLUMNS)})"
+)
+STYLES = {Agreement.MET: "green", Agreement.MISSED: "red", Agreement.UNKNOWN: "yellow"}
+NOT_SAID = "-"
+
+
+class Real(NamedTuple):
+    """The real figures of the files."""
+
+    cascades: tuple[Tree, ...] = ()
+    hours: tuple[tuple[float, ...], ...] = ()
+    quarters: tuple[Figures, ...] = ()
+    source: str = ""
+
+
+@click.command(name="validate-world")
+@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--against",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="A CSV file of real figures (also .gz); may be given more than once. Its columns say what it is.",
+)
+@click.option("--json", "json_path", type=click.Path(path_type=Path, dir_okay=False), help="Write the facts here, too.")
+@click.option("--strict", is_flag=True, help="End with exit code 4 if a fact is missed or cannot be judged.")
+def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: Path | None, *, strict: bool) -> None:
+    """Compare the runs in the directories RUN with stylised facts of the real world.
+
+    Several runs of one configuration with different seeds are taken together. Each line shows the real figure, that of
+    the runs with its 95% interval (90% of the runs for an economy), how far apart the two distributions are, and
+    whether the limit is met. docs/realism.md explains every fact and its source.
+
+    \b
+    Files of real figures:
+      cascades  cascade,node,parent,delay_minutes   shapes of cascades, at equal sizes
+      hours     h00 to h23, a row for each account  activity by hour of the day
+      quarters  year,quarter,realgdp,cpi,tbilrate,unemp   moments of an economy
+    Without a file, a social run is compared with published figures alone.
+    """
+    configs = {path: observed_config(path) for path in paths}
+    domains = {config.simulation.domain for config in configs.values()}
+    if len(domains) > 1:
+        raise RunDirectoryError(f"{paths[-1]}: expected runs of one domain, got {' and '.join(sorted(domains))}")
+    real = _read(files, domains.pop())
+    facts = _facts(configs, real)
+    if json_path is not None:
+        json_path.write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
+    Console().print(_table(facts, paths))
+    if strict and any(fact.agreement != Agreement.MET for fact in facts):
+        sys.exit(EXIT_THRESHOLD)
+
+
+def _read(files: Sequence[str], domain: str) -> Real:
+    """Return the real figures.
+
+    Raises:
+        InputError: a file cannot be read, or is of no use for this domain.
+    """
+    real = Real()
+    for file in files:
+        with fitting_memory(file):
+            source = read_input(file)
+            columns = columns_in(source.data, source.name)
+            if set(CASCADE_COLUMNS) <= {*columns}:
+                kind, real = SOCIAL, real._replace(cascades=parse_cascades(source.data, source.name))
+            elif set(HOUR_COLUMNS) <= {*columns}:
+                kind, real = SOCIAL, real._replace(hours=parse_hours(source.data, source.name))
+            elif set(QUARTER_COLUMNS) <= {*columns}:
+                quarters = parse_series(source.data, source.name)
+                kind, real = ECONOMY, real._replace(quarters=quarters, source=Path(source.name).name)
+            else:
+                raise InputError(source.name, f"expected the columns of {KINDS}, got {','.join(columns[:6])}", line=1)
+        if kind != domain:
+            raise InputError(source.name, f"has figures for {kind} runs, and these are {domain} runs")
+    if domain == ECONOMY and not real.quarters:
+        raise InputError("--against", "an economy is compared with quarterly figures, such as us-macro-quarterly.csv")
+    return real
+
+
+def _facts(configs: dict[Path, Config], real: Real) -> list[Fact]:
+    if real.quarters:
+        return macro_facts([observed_economy(path) for path in configs], real.quarters, real.source)
+    feeds = [observed_feed(path, config) for path, config in configs.items()]
+    return social_facts(feeds, real.cascades, real.hours)
+
+
+def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:
+    table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
+    table.add_column("fact", overflow="fold")
+    for name in ("real", "simulated", "95% interval", "distance"):
+        table.add_column(name, justify="right")
+    for name in ("limit", "agreement"):
+        table.add_column(name)
+    notes: list[str] = []
+    for fact in facts:
+        interval = NOT_SAID if fact.low is None or fact.high is None else f"{fact.low:.3g} to {fact.high:.3g}"
+        table.add_row(
+            fact.name,
+            *(NOT_SAID if value is None else f"{value:.3g}" for value in (fact.real, fact.simulated)),
+            interval,
+            NOT_SAID if fact.distance is None else f"{fact.distance:.2f}",
+            fact.limit,
+            Text(fact.agreement, style=STYLES[fact.agreement]),
+        )
+        notes.append(f"{fact.name}: {fact.source}{fact.note and '. '}{fact.note}")
+    runs = f"{paths[0]}" if len(paths) == 1 else f"{len(paths)} runs, {paths[0]} and others"
+    return Group(Text(runs, style="bold"), table, Text(), *(Text(note, style="dim") for note in notes))

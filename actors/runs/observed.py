@@ -1,0 +1,89 @@
+"""The content of recorded runs, as a scorecard needs it: cascades, posts and hours, or the columns of an economy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from actors.core.errors import JournalError, RunDirectoryError
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, read_header
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.questions import decoded, messages_of
+from actors.runs.resume import read_resolved
+from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
+from prism.config import Config
+from prism.events import PostEvent
+from prism.scorecard import Feed, trees_of
+from prism.social.post import author_of
+
+SECONDS_A_MINUTE = 60.0
+SOCIAL, ECONOMY = "social", "economy"
+
+
+def observed_config(path: Path) -> Config:
+    """Return the configuration of a run that has a scorecard.
+
+    Raises:
+        RunDirectoryError: it is no run, or of a domain of one's own.
+        ConfigError: its configuration cannot be read.
+    """
+    RunDirectory(path).manifest()
+    config = read_resolved(path / CONFIG)
+    if config.simulation.domain not in (SOCIAL, ECONOMY):
+        domain = config.simulation.domain
+        raise RunDirectoryError(f"{path}: has the domain {domain}; only social runs and economies have stylised facts")
+    return config
+
+
+def observed_feed(path: Path, config: Config) -> Feed:
+    """Return what happened in a social run, from its journal: it reads all of it, up to any damage.
+
+    Originals of the last `feed.horizon_rounds` are left out, because their cascades may still grow; of a short run,
+    those of its second half.
+
+    Raises:
+        JournalError: the journal cannot be read, or is of a version that did not record posts.
+    """
+    disk = RealDisk(path)
+    header, offset = read_header(disk)
+    posts: list[tuple[int, int, int | None]] = []
+    by_person, ticks, length, moved = [0] * header.agents, [], 0, False
+    for length, messages in enumerate(messages_of(disk, offset, 0), start=1):  # noqa: B007  # counts the ticks
+        for message in map(decoded, messages):
+            moved = True
+            if not isinstance(message, PostEvent):
+                continue
+            ticks.append(message.tick)
+            if message.kind != "like":
+                posts.append((message.post, message.tick, message.parent))
+                by_person[author_of(message.post)] += 1
+    summary = RunDirectory(path).summary() or {}
+    if moved and not posts and summary.get("world", summary).get("posts"):
+        raise JournalError(f"{path / JOURNAL}: is of a version of PRISM that did not record posts; run it again")
+    rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
+    last = length - min(rounds, length // 2)
+    trees = trees_of(posts, config.simulation.tick_seconds / SECONDS_A_MINUTE)
+    made = {post: tick for post, tick, _ in posts}
+    done = tuple(tree for root, tree in trees.items() if made[root] < last)
+    return Feed(
+        trees=done,
+        posts_by_person=tuple(by_person),
+        ticks=tuple(ticks),
+        epoch=config.simulation.epoch,
+        tick_seconds=config.simulation.tick_seconds,
+        length=length,
+        engagement_per_post_seen=None,
+        left_out=len(trees) - len(done),
+    )
+
+
+def observed_economy(path: Path) -> RoundsTable:
+    """Return the columns of an economy.
+
+    Raises:
+        JournalError: `rounds.csv` cannot be read, or there is none.
+    """
+    rounds = read_rounds(path / ROUNDS)
+    if not rounds:
+        raise JournalError(f"{path / ROUNDS}: there is none; `prism resume` writes it again")
+    return rounds

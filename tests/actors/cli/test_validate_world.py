@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command import Prism
+from tests.economy.history import US_PATH
+
+pytestmark = pytest.mark.long
+
+LIVELY = """
+simulation: {seed: 4, rounds: 8, ticks_per_round: 12, tick_seconds: 900}
+population: {size: 60, posts_per_session: 0.6, activity: {mean: 0.9, sigma: 0.1}, engagement_threshold: 0.3}
+feed: {horizon_rounds: 2}
+"""
+ECONOMY = """
+simulation: {domain: economy, rounds: 16, ticks_per_round: 1, tick_seconds: 7889400}
+population: {deliberation_minutes: 0}
+"""
+CASCADES = "cascade,node,parent,delay_minutes\n" + "".join(
+    f"{size},{node},{-1 if node == 0 else 0},{node}\n" for size in range(2, 60) for node in range(size)
+)
+HOURS = ",".join(f"h{hour:02}" for hour in range(24)) + "\n" + ",".join("1" for _ in range(24)) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    (tmp_path / "social.yaml").write_text(LIVELY)
+    (tmp_path / "economy.yaml").write_text(ECONOMY)
+    (tmp_path / "stars.csv").write_text(CASCADES)
+    (tmp_path / "hours.csv").write_text(HOURS)
+
+
+def facts(path: str = "facts.json") -> dict[str, dict[str, object]]:
+    return {fact["name"]: fact for fact in json.loads(Path(path).read_text())}
+
+
+def test_a_social_run_is_compared_with_cascades_and_hours(prism: Prism) -> None:
+    assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
+    ended = prism("validate-world", "run", "--against", "stars.csv", "--against", "hours.csv", "--json", "facts.json")
+    assert (ended.code, ended.err) == (0, "")
+    found = facts()
+    assert found["depth of cascades"]["real"] == 1.0
+    assert 0.0 < float(str(found["structural virality"]["distance"])) <= 1.0
+    assert found["activity by hour of the day"]["real"] == 1.0
+    single = found["share of originals without reply or reshare"]
+    assert float(str(single["low"])) <= float(str(single["simulated"])) <= float(str(single["high"]))
+    for name in found:
+        assert name.split()[0] in ended.out
+    assert "Sysomos 2010" in ended.out
+
+
+def test_without_files_the_published_figures_are_compared(prism: Prism) -> None:
+    assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
+    ended = prism("validate-world", "run", "--json", "facts.json")
+    assert ended.code == 0
+    assert list(facts()) == [
+        "share of originals without reply or reshare",
+        "engagement per post seen",
+        "share of posts by the most active tenth",
+    ]
+    assert prism("validate-world", "run", "--strict").code == 4  # everybody posts in nearly every session
+
+
+def test_several_runs_are_taken_together(prism: Prism) -> None:
+    widths = []
+    for seed in ("1", "2", "3"):
+        assert prism("run", "social.yaml", "--set", f"simulation.seed={seed}", "--out", seed, "--quiet").code == 0
+    for runs in (("1",), ("1", "2", "3")):
+        assert prism("validate-world", *runs, "--json", "facts.json").code == 0
+        single = facts()["share of originals without reply or reshare"]
+        widths.append(float(str(single["high"])) - float(str(single["low"])))
+    assert widths[1] < widths[0]
+
+
+def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
+    assert prism("run", "economy.yaml", "--out", "run", "--quiet").code == 0
+    ended = prism("validate-world", "run", "--against", str(US_PATH), "--json", "facts.json")
+    assert (ended.code, ended.err) == (0, "")
+    found = facts()["interest_rate_mean"]
+    assert found["real"] == pytest.approx(5.3, abs=0.5)
+    assert found["agreement"] == "unknown"
+    assert "1 runs; 20 needed for an interval" in str(found["note"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("nowhere",), "prism: nowhere: "),
+        (("run", "--against", "missing.csv"), "prism: missing.csv: "),
+        (("run", "--against", "social.yaml"), "prism: social.yaml:1: expected the columns of cascades ("),
+        (("run", "--against", str(US_PATH)), "has figures for economy runs, and these are social runs"),
+        (("run", "economy"), "prism: economy: expected runs of one domain, got economy and social"),
+        (("economy",), "prism: --against: an economy is compared with quarterly figures"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_clear_line(prism: Prism, arguments: tuple[str, ...], line: str) -> None:
+    for name in ("run", "economy"):
+        config = "social.yaml" if name == "run" else "economy.yaml"
+        assert prism("run", config, "--ticks", "16", "--out", name, "--quiet").code == 0
+    ended = prism("validate-world", *arguments)
+    assert ended.code in (2, 3)
+    assert line in ended.err
+    assert ended.err.count("\n") == 1
