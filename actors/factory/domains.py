@@ -43,7 +43,7 @@ def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
 
 def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     from prism.economy.domain import EconomyDomain  # noqa: PLC0415
-    from prism.economy.initial import initial_state  # noqa: PLC0415
+    from prism.economy.initial import initial_lags, initial_state  # noqa: PLC0415
     from prism.economy.series import parse_series  # noqa: PLC0415
 
     initial = config.economy.initial
@@ -52,7 +52,8 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     with fitting_memory(initial.path):
         source = read_input(initial.path)
         series = parse_series(source.data, source.name)
-    return BuiltDomain(EconomyDomain(config, initial_state(initial, series)), {source.name: source.sha256})
+    start, lags = initial_state(initial, series), initial_lags(initial, config.economy.macro, series)
+    return BuiltDomain(EconomyDomain(config, start, lags=lags), {source.name: source.sha256})
 
 
 class _HashedInputs:

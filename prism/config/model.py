@@ -6,6 +6,7 @@ rates, inflation, growth and unemployment are in percent; a point is a percentag
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
@@ -21,6 +22,8 @@ from prism.errors import SettingError
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Price = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
+LAGS_TOLERANCE = 1e-6
+"""The most by which the weights of lags may miss 1 in sum: they are written with a few decimals."""
 
 
 class SimulationConfig(Section, frozen=True, kw_only=True):
@@ -642,14 +645,15 @@ class MacroConfig(Section, frozen=True, kw_only=True):
     trend_growth: Annotated[
         float, Meta(ge=-20.0, le=20.0, description="growth in balance, percent a year (US 1959-2009: 3.15)")
     ] = 3.15
-    gap_persistence: Annotated[
-        float,
+    gap_lags: Annotated[
+        tuple[Annotated[float, Meta(ge=-2.0, le=2.0)], ...],
         Meta(
-            ge=0.0,
-            lt=1.0,
-            description="part of the output gap that remains a quarter later (Rudebusch & Svensson 1999)",
+            min_length=2,
+            max_length=2,
+            description="two weights in the next output gap, of this quarter's and of the one before; the gap must die "
+            "out by itself (Rudebusch & Svensson 1999)",
         ),
-    ] = 0.91
+    ] = (1.16, -0.25)
     rate_effect: Annotated[
         float,
         Meta(ge=0.0, le=5.0, description="percent of gap for a point of real rate (Rudebusch & Svensson 1999: 0.10)"),
@@ -658,21 +662,95 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         float,
         Meta(ge=0.0, le=5.0, description="points of inflation for a percent of gap (Rudebusch & Svensson 1999: 0.14)"),
     ] = 0.14
+    inflation_lags: Annotated[
+        tuple[Annotated[float, Meta(ge=-2.0, le=2.0)], ...],
+        Meta(
+            min_length=4,
+            max_length=4,
+            description="four weights in expected inflation, of the inflation of the last four quarters, latest first; "
+            "they add up to 1 (Rudebusch & Svensson 1999)",
+        ),
+    ] = (0.7, -0.1, 0.28, 0.12)
     anchoring: Annotated[
         Share,
-        Meta(description="weight of the anchor in expected inflation; 0: last quarter's is expected. UNCALIBRATED"),
-    ] = 0.1
+        Meta(description="weight of the anchor in expected inflation; 0: the past alone (US 1960-1983: 0.17 to 0.23)"),
+    ] = 0.2
     anchor: Annotated[
         float, Meta(ge=-20.0, le=100.0, description="inflation that anchored people expect, percent a year")
     ] = 2.0
+    okun_lag: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            lt=1.0,
+            description="part of a change of unemployment that goes on in the next quarter (US 1960-1983: 0.47)",
+        ),
+    ] = 0.47
+    okun_impact: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=10.0,
+            description="points by which unemployment falls in the quarter in which the gap widens by a percent (US "
+            "1960-1983: 0.19)",
+        ),
+    ] = 0.19
+    okun_pull: Annotated[
+        Share,
+        Meta(
+            description="part of the distance to the unemployment of `okun` that is closed each quarter (US 1960-1983: "
+            "0.02, error 0.02)"
+        ),
+    ] = 0.02
     gap_shock: Annotated[
         float,
         Meta(ge=0.0, le=10.0, description="standard deviation of demand shocks, percent (the 1999 estimate: 0.82)"),
     ] = 0.0
+    gap_shock_persistence: Annotated[
+        float,
+        Meta(ge=0.0, lt=1.0, description="part of a demand shock that remains a quarter later (US 1960-1983: none)"),
+    ] = 0.0
     inflation_shock: Annotated[
         float,
-        Meta(ge=0.0, le=10.0, description="standard deviation of price shocks, points (the 1999 estimate: 1.01)"),
+        Meta(
+            ge=0.0,
+            le=10.0,
+            description="standard deviation of price shocks, points of a quarter's inflation at an annual rate (1999 "
+            "estimate for the GDP deflator: 1.01; US consumer prices 1960-1983: 2.1)",
+        ),
     ] = 0.0
+    inflation_shock_persistence: Annotated[
+        float,
+        Meta(ge=0.0, lt=1.0, description="part of a price shock that remains a quarter later (US 1960-1983: none)"),
+    ] = 0.0
+    unemployment_shock: Annotated[
+        float,
+        Meta(ge=0.0, le=10.0, description="standard deviation of noise in unemployment, points (US 1960-1983: 0.24)"),
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("gap_lags", "inflation_lags"):
+            self.taken(name, getattr(self, name))
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held, or the weights of lags cannot be those of an economy.
+        """
+        taken = super().taken(name, value)
+        if name == "inflation_lags" and abs(math.fsum(taken) - 1.0) > LAGS_TOLERANCE:
+            raise cls.refused(name, f"expected weights that add up to 1, got {math.fsum(taken):.10g}")
+        if name == "gap_lags" and not _dies_out(*taken):
+            raise cls.refused(name, f"expected weights with which a gap dies out by itself, got {list(taken)}")
+        return taken
+
+
+def _dies_out(first: float, second: float) -> bool:
+    """Return whether both roots of a second-order difference equation are inside the unit circle."""
+    return abs(second) < 1.0 and abs(first) < 1.0 - second
 
 
 class InitialConfig(Section, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from prism.config import Config
 from prism.economy.chart import ECONOMY_CHART
 from prism.economy.components import Components, clock_of, model_components
 from prism.economy.embedded import embedded_components
+from prism.economy.macro import Lags
 from prism.economy.nation import Nation, PolicyState, PolicyStep, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle
 from prism.economy.state import GlobalState
@@ -30,6 +31,7 @@ class EconomyDomain:
         config: the run's configuration.
         start: the indicators before the first quarter.
         chart: the nations' chart; the default one, or another over the same states and triggers.
+        lags: what the first quarter looks back on; None for an economy that has been as `start` for a year.
     """
 
     context_type: Any = Situation
@@ -37,10 +39,16 @@ class EconomyDomain:
     priority = 0
     checkpoint_every_ticks = 1
 
-    def __init__(self, config: Config, start: GlobalState, chart: Statechart[PolicyState] = ECONOMY_CHART) -> None:
+    def __init__(
+        self,
+        config: Config,
+        start: GlobalState,
+        chart: Statechart[PolicyState] = ECONOMY_CHART,
+        lags: Lags | None = None,
+    ) -> None:
         self.config = config
         self.chart = chart
-        self.world = EconomyWorld(config, start)
+        self.world = EconomyWorld(config, start, lags)
         self._clock = clock_of(config)
         depth = config.statechart.max_history_depth
         self._history_depth = HISTORY_DEPTH if depth is None else depth

@@ -1,11 +1,13 @@
-"""The state in which an economy starts: as configured, or as in a real quarter."""
+"""The state in which an economy starts, and what came before: as configured, or as in a real quarter."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from prism.config.model import InitialConfig
-from prism.economy.series import Figures, year_growth, year_inflation
+from prism.config.model import InitialConfig, MacroConfig
+from prism.economy.macro import Lags, output_gap
+from prism.economy.series import Figures, quarter_inflation, year_growth, year_inflation
 from prism.economy.state import GlobalState
 from prism.errors import InputError
 from prism.quarter import Quarter
@@ -44,6 +46,33 @@ def initial_state(initial: InitialConfig, series: Sequence[Figures] = ()) -> Glo
         unemployment=series[place].unemployment,
         total_economic_value=series[place].real_gdp,
     )
+
+
+def initial_lags(initial: InitialConfig, macro: MacroConfig, series: Sequence[Figures] = ()) -> Lags:
+    """Return what the first quarter looks back on: the year up to the start.
+
+    The output gap is the one that Okun's law gives, and the one before it differs by the growth of the quarter. Without
+    a file the economy has been as it starts for a year.
+
+    Raises:
+        InputError: as `initial_state`.
+    """
+    state = initial_state(initial, series)
+    if initial.path is None:
+        return Lags.beginning(state, macro)
+    place = _place(initial, series)
+    p1, p2, p3, p4 = (quarter_inflation(series, place - age) for age in range(4))
+    r1, r2, r3 = (series[place - age].interest_rate for age in range(3))
+    gap = output_gap(state.unemployment, macro)
+    grown = 100.0 * math.log(series[place].real_gdp / series[place - 1].real_gdp)
+    lags = Lags(
+        gaps=(gap, gap - grown + 25.0 * math.log1p(macro.trend_growth / 100.0)),
+        inflations=(p1, p2, p3, p4),
+        rates=(r1, r2, r3),
+        unemployment=state.unemployment,
+        unemployment_change=state.unemployment - series[place - 1].unemployment,
+    )
+    return lags.moved_to(state, macro)
 
 
 def _place(initial: InitialConfig, series: Sequence[Figures]) -> int:

@@ -1,23 +1,27 @@
 """The response of the economy to the interest rate: a backward-looking model of three equations, one quarter a step.
 
-    demand     y' = h y - s (i - p - r) + e        the gap fades, and a real rate above neutral narrows it
-    prices     p' = (1 - w) p + w q + k y + f      inflation goes on as expected, faster where output is above potential
-    work       u  = n - y / b                      Okun's law, which also gives the gap where only u is seen
+    demand     y' = b1 y + b2 y(-1) - s (I - P - r) + e
+    prices     p' = (1 - w) (a1 p + a2 p(-1) + a3 p(-2) + a4 p(-3)) + w q + k y + f
+    work       u' - u = l (u - u(-1)) - c (y' - y) - d (u - n + y / b) + g
 
-with the output gap y, the interest rate i, inflation p, the neutral real rate r, the anchor q, unemployment u, its
-natural rate n, and shocks e and f. A prime marks the next quarter. Output grows by its trend and the change of the gap.
+with the output gap y, the interest rate i, the quarter's inflation p at an annual rate, their means I and P over four
+quarters, the neutral real rate r, the anchor q, unemployment u and its natural rate n. e and f are shocks that may
+persist, g is noise. A prime marks the next quarter, (-1) the quarter before. The third equation is Okun's law with a
+lag: in balance u = n - y / b. Output grows by its trend and the change of the gap.
 
-Source: Rudebusch & Svensson, "Policy rules for inflation targeting" (1999), US 1961-1996: demand 1.16 y - 0.25 y(-1) -
-0.10 (i - p), prices with lags that add up to 1 and 0.14 y, shocks of 0.819 and 1.009. Only the sum of the lags is kept
-here (h = 0.91, one lag of inflation), so that the indicators of a quarter are the whole state; the response to a shock
-comes sooner than in theirs. Okun (1962). Ball, "Efficient rules for monetary policy" (1999) has the same form.
+The indicator `inflation` is P, the inflation of the year: it is what the policy rule answers, and what people hear of.
+
+Source: Rudebusch & Svensson, "Policy rules for inflation targeting" (1999), US 1961-1996, for demand and prices, with
+shocks of 0.819 and 1.009; Okun (1962). Estimates, with their errors: docs/economy.md and `benchmarks/macro.py`.
 """
 
 from __future__ import annotations
 
 import math
+from statistics import fmean
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from prism.config.model import MacroConfig
@@ -30,45 +34,136 @@ VALUE_MAX: Final = 1e300
 
 
 class Shocks(NamedTuple):
-    """The shocks of a quarter: `demand` in percent of output, `prices` in points of inflation."""
+    """The new shocks of a quarter: `demand` in percent of output, `prices` and `work` in points."""
 
     demand: float = 0.0
     prices: float = 0.0
+    work: float = 0.0
 
 
 CALM: Final = Shocks()
 
 
+class Lags(msgspec.Struct, frozen=True, kw_only=True):
+    """The past that the equations look back on, beyond the indicators of a quarter.
+
+    Args:
+        gaps: the output gap of this quarter and of the one before, in percent.
+        inflations: the inflation of each of the last four quarters at an annual rate, latest first, in percent.
+        rates: the interest rates of the last three quarters, latest first, in percent.
+        unemployment: of this quarter, in percent, as the equations left it.
+        unemployment_change: from the quarter before to this one, in points.
+        demand_shock, price_shock: of this quarter, with what remains of older ones.
+    """
+
+    gaps: tuple[float, float]
+    inflations: tuple[float, float, float, float]
+    rates: tuple[float, float, float]
+    unemployment: float
+    unemployment_change: float = 0.0
+    demand_shock: float = 0.0
+    price_shock: float = 0.0
+
+    @classmethod
+    def beginning(cls, state: GlobalState, macro: MacroConfig) -> Lags:
+        """Return the lags of an economy whose rate, inflation and unemployment have been those of `state` for a year.
+
+        The gap was another one a quarter before, if growth is not at its trend.
+        """
+        gap = output_gap(state.unemployment, macro)
+        return cls(
+            gaps=(gap, gap - (state.gdp_growth - macro.trend_growth) / 4.0),
+            inflations=(_clamp(state.inflation, *INFLATION_PERCENT),) * 4,
+            rates=(state.interest_rate,) * 3,
+            unemployment=state.unemployment,
+        )
+
+    def moved_to(self, state: GlobalState, macro: MacroConfig) -> Lags:
+        """Return the lags of `state`, where something else than the equations has moved its indicators.
+
+        Each quarter of the year moves by as much as inflation has, and the gaps as Okun's law has it.
+        """
+        prices, work = state.inflation - fmean(self.inflations), state.unemployment - self.unemployment
+        if prices == work == 0.0:
+            return self
+        now, before = (gap - macro.okun * work for gap in self.gaps)
+        p1, p2, p3, p4 = (_clamp(each + prices, *INFLATION_PERCENT) for each in self.inflations)
+        return replace(self, gaps=(now, before), inflations=(p1, p2, p3, p4), unemployment=state.unemployment)
+
+
+class Economy(NamedTuple):
+    """The indicators of a quarter, and what the next one looks back on."""
+
+    state: GlobalState
+    lags: Lags
+
+
 def draw_shocks(macro: MacroConfig, seed: int, tick: int) -> Shocks:
-    """Return the shocks of a quarter, normal around zero, drawn from the run's seed."""
+    """Return the new shocks of a quarter, normal around zero, drawn from the run's seed."""
     return Shocks(
         macro.gap_shock * normal(seed, WORLD, tick, Draw.DEMAND_SHOCK),
         macro.inflation_shock * normal(seed, WORLD, tick, Draw.PRICE_SHOCK),
+        macro.unemployment_shock * normal(seed, WORLD, tick, Draw.UNEMPLOYMENT_SHOCK),
     )
 
 
 def output_gap(unemployment: float, macro: MacroConfig) -> float:
-    """Return output above potential, in percent, at a rate of unemployment. Source: Okun (1962)."""
+    """Return output above potential, in percent, that Okun's law gives in balance. Source: Okun (1962).
+
+    It is what policy can know of the gap; the gap itself is in `Lags`.
+    """
     return macro.okun * (macro.natural_unemployment - unemployment)
 
 
-def step(state: GlobalState, macro: MacroConfig, shocks: Shocks = CALM) -> GlobalState:
-    """Return the indicators one quarter later, under the interest rate of `state`, which does not change."""
-    gap = output_gap(state.unemployment, macro)
-    real_rate_gap = state.interest_rate - state.inflation - macro.neutral_rate
-    wanted_gap = macro.gap_persistence * gap - macro.rate_effect * real_rate_gap + shocks.demand
-    # Unemployment stays between 0% and 100%: demand beyond these bounds is not produced.
-    unemployment = _clamp(macro.natural_unemployment - wanted_gap / macro.okun, 0.0, 100.0)
-    expected = (1.0 - macro.anchoring) * state.inflation + macro.anchoring * macro.anchor
-    inflation = _clamp(expected + macro.phillips_slope * gap + shocks.prices, *INFLATION_PERCENT)
-    year = (1.0 + macro.trend_growth / 100.0) * math.exp(4.0 * (output_gap(unemployment, macro) - gap) / 100.0)
-    return replace(
-        state,
-        inflation=inflation,
+def step(state: GlobalState, lags: Lags, macro: MacroConfig, shocks: Shocks = CALM) -> Economy:
+    """Return the economy one quarter later, under the interest rate of `state`, which does not change."""
+    lags = lags.moved_to(state, macro)
+    gap, gap_before = lags.gaps
+    r1, r2, _ = lags.rates
+    p1, p2, p3, _ = lags.inflations
+    demand_shock = macro.gap_shock_persistence * lags.demand_shock + shocks.demand
+    price_shock = macro.inflation_shock_persistence * lags.price_shock + shocks.prices
+    real_rate_gap = fmean((state.interest_rate, *lags.rates)) - fmean(lags.inflations) - macro.neutral_rate
+    b1, b2 = macro.gap_lags
+    gap_after = _possible(b1 * gap + b2 * gap_before - macro.rate_effect * real_rate_gap + demand_shock, macro)
+    past = math.fsum(weight * each for weight, each in zip(macro.inflation_lags, lags.inflations, strict=True))
+    expected = (1.0 - macro.anchoring) * past + macro.anchoring * macro.anchor
+    inflation = _clamp(expected + macro.phillips_slope * gap + price_shock, *INFLATION_PERCENT)
+    unemployment = _clamp(state.unemployment + _work_change(lags, gap_after, macro) + shocks.work, 0.0, 100.0)
+    year = (1.0 + macro.trend_growth / 100.0) * math.exp(4.0 * (gap_after - gap) / 100.0)
+    after = Lags(
+        gaps=(gap_after, gap),
+        inflations=(inflation, p1, p2, p3),
+        rates=(state.interest_rate, r1, r2),
         unemployment=unemployment,
-        gdp_growth=100.0 * (year - 1.0),
-        total_economic_value=min(state.total_economic_value * year**0.25, VALUE_MAX),
+        unemployment_change=unemployment - state.unemployment,
+        demand_shock=demand_shock,
+        price_shock=price_shock,
     )
+    return Economy(
+        replace(
+            state,
+            inflation=fmean(after.inflations),
+            unemployment=unemployment,
+            gdp_growth=100.0 * (year - 1.0),
+            total_economic_value=min(state.total_economic_value * year**0.25, VALUE_MAX),
+        ),
+        after,
+    )
+
+
+def _work_change(lags: Lags, gap_after: float, macro: MacroConfig) -> float:
+    """Return the change of unemployment by Okun's law, in points, without its noise."""
+    gap = lags.gaps[0]
+    distance = lags.unemployment - macro.natural_unemployment + gap / macro.okun
+    return (
+        macro.okun_lag * lags.unemployment_change - macro.okun_impact * (gap_after - gap) - macro.okun_pull * distance
+    )
+
+
+def _possible(gap: float, macro: MacroConfig) -> float:
+    """Return a gap within those at which between all and none of the labour force has work, by Okun's law."""
+    return _clamp(gap, output_gap(100.0, macro), output_gap(0.0, macro))
 
 
 def _clamp(value: float, least: float, most: float) -> float:

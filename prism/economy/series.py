@@ -88,6 +88,14 @@ def year_inflation(series: Sequence[Figures], index: int) -> float | None:
     return 100.0 * (series[index].price_index / series[index - YEAR_QUARTERS].price_index - 1.0)
 
 
+def quarter_inflation(series: Sequence[Figures], index: int) -> float:
+    """Return the rise of prices from the quarter before `index`, which is 1 or more, in percent a year.
+
+    It is four times the difference of logarithms, as in Rudebusch & Svensson (1999).
+    """
+    return 100.0 * YEAR_QUARTERS * math.log(series[index].price_index / series[index - 1].price_index)
+
+
 def year_growth(series: Sequence[Figures], index: int) -> float | None:
     """Return the growth of real GDP over the year up to `index`, in percent; None without four quarters before it."""
     if index < YEAR_QUARTERS:

@@ -24,7 +24,7 @@ from prism.config import Config
 from prism.config.interventions import InterventionConfig, numbered_nation, shocked, with_settings
 from prism.domain import World
 from prism.economy.action import Action
-from prism.economy.macro import draw_shocks, step
+from prism.economy.macro import Lags, draw_shocks, step
 from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.economy.rate_path import DIGITS, RatePath
 from prism.economy.state import GlobalState, NationState, SimulationState
@@ -54,9 +54,10 @@ class EconomyWorld(World):
     Args:
         config: the run's configuration.
         start: the indicators before the first quarter.
+        lags: what the first quarter looks back on; None for an economy that has been as `start` for a year.
     """
 
-    def __init__(self, config: Config, start: GlobalState) -> None:
+    def __init__(self, config: Config, start: GlobalState, lags: Lags | None = None) -> None:
         self.config = config
         self.names = config.economy.nations
         nations = {
@@ -65,6 +66,8 @@ class EconomyWorld(World):
         }
         self.state = SimulationState(turn=0, agents=nations, global_state=start)
         """The state after the last applied action; its chains are those of the latest whole turn."""
+        self.lags = Lags.beginning(start, config.economy.macro) if lags is None else lags
+        """The past that the next quarter looks back on; no nation sees it."""
         self.stages: list[PolicyState] = [PolicyState.OBSERVING] * len(self.names)
         self.entered: list[int] = [0] * len(self.names)
         self.actions: dict[int, Action] = {}
@@ -186,6 +189,7 @@ class EconomyWorld(World):
     def columns(self) -> Iterator[Column]:
         """Yield the state, the nations' stages and the counts, for `restore`. Between two ticks no turn is open."""
         yield from pack("state", [self.state])
+        yield from pack("lags", [self.lags])
         yield from pack("stages", self.stages)
         yield from pack("entered", self.entered)
         yield from pack("quarantined", list(self.quarantined))
@@ -205,6 +209,7 @@ class EconomyWorld(World):
             problem = f"expected the nations of the run so far, {', '.join(state.agents)}, got {', '.join(self.names)}"
             raise ConfigError("configuration", problem, key="economy.nations")
         self.state = replace(state, agents=self.state.agents)
+        self.lags = columns.value("lags", Lags)
         self.stages = columns.values("stages", PolicyState)
         self.entered = columns.values("entered", int)
         self.quarantined = dict.fromkeys(columns.values("quarantined", int))
@@ -250,12 +255,10 @@ class EconomyWorld(World):
 
     def _end_turn(self, tick: int) -> None:
         """End the turn: the other indicators respond to the rate that the nations have set."""
-        macro = self.config.economy.macro
-        self.path.add(self.state.global_state.interest_rate)
+        macro, now = self.config.economy.macro, self.state.global_state
+        self.path.add(now.interest_rate)
+        after, self.lags = step(now, self.lags, macro, draw_shocks(macro, self.config.simulation.seed, tick))
         self.state = replace(
-            self.state,
-            turn=self.state.turn + 1,
-            global_state=step(self.state.global_state, macro, draw_shocks(macro, self.config.simulation.seed, tick)),
-            reasoning_chains=tuple(self._chains),
+            self.state, turn=self.state.turn + 1, global_state=after, reasoning_chains=tuple(self._chains)
         )
         self.actions, self._chains, self._is_over = {}, [], True

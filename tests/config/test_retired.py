@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from prism.clock import whole_ticks
-from prism.config import Config, OracleConfig, PopulationConfig, SimulationConfig, load_config
+from prism.config import Config, MacroConfig, OracleConfig, PopulationConfig, SimulationConfig, load_config
 from prism.errors import ConfigError, SettingError
 
 GONE = "oracle.lookahead_ticks: is no setting any more: "
@@ -47,6 +47,18 @@ def test_an_override_and_the_environment_are_refused_with_the_length_of_a_tick_f
     assert refused(text, overrides=["oracle.lookahead_ticks=2"]) == f"--set: {told}"
     name = "PRISM_ORACLE__LOOKAHEAD_TICKS"
     assert refused(text, environment={name: "2"}) == f"{name}: {told}"
+
+
+def test_the_one_lag_of_demand_is_refused_with_the_two_there_are() -> None:
+    told = "is no setting any more: the output gap has two lags; write economy.macro.gap_lags"
+    key = "economy.macro.gap_persistence"
+    text = "simulation: {domain: economy}\neconomy:\n  macro:\n    gap_persistence: 0.91"
+    assert refused(text) == f"c.yaml:4: {key}: {told}: [0.91, 0] for this one alone"
+    assert refused(overrides=[f"{key}=high"]) == f"--set: {key}: {told}"
+    changes = f"simulation: {{domain: economy}}\ninterventions:\n  - {{tick: 2, set: {{{key}: 0.9}}}}"
+    assert refused(changes) == f"c.yaml:3: interventions[0].set.{key}: {told}: [0.9, 0] for this one alone"
+    with pytest.raises(SettingError, match=r"^MacroConfig: economy.macro.gap_persistence: is no setting any more"):
+        MacroConfig(gap_persistence=0.91)  # type: ignore[call-arg]
 
 
 def test_a_section_in_python_refuses_it() -> None:

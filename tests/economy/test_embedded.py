@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from prism.config import EconomyConfig, TaylorConfig
+from prism.config import EconomyConfig, MacroConfig, TaylorConfig
 from prism.economy import Action, GlobalState
 from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, EmbeddedValidator
-from prism.economy.macro import step
+from prism.economy.macro import Lags, step
 from prism.economy.rate_change import read_rate_change
 
 ALIKE = EconomyConfig(preference_spread=0.0)
@@ -201,21 +201,23 @@ def test_five_nations_bring_an_economy_back_from_a_bad_start(
     economy = EconomyConfig()
     adviser = EmbeddedAdviser(economy, 42)
     state = GlobalState(interest_rate=rate, inflation=inflation, unemployment=unemployment)
+    lags = Lags.beginning(state, economy.macro)
     for _ in range(200):
-        state = step(turn(economy, adviser, state, economy.nations), economy.macro)
+        state, lags = step(turn(economy, adviser, state, economy.nations), lags, economy.macro)
     # Not closer: each nation moves in whole steps, and keeps the rate within half a step of where it wants it.
     assert state.inflation == pytest.approx(2.0, abs=0.5)
     assert state.unemployment == pytest.approx(5.9, abs=0.5)
 
 
-def test_steps_too_small_for_the_slump_end_in_deflation() -> None:
-    slump = GlobalState(interest_rate=15.0, inflation=0.0, unemployment=10.0)
+def test_steps_too_small_for_an_overheated_economy_without_an_anchor_end_in_deflation() -> None:
+    overheated = GlobalState(interest_rate=0.0, inflation=15.0, unemployment=3.0)
     ends = []
     for most in (1.0, 4.0):
-        economy = EconomyConfig(taylor=TaylorConfig(rate_step_max=most))
-        adviser, state = EmbeddedAdviser(economy, 42), slump
+        economy = EconomyConfig(taylor=TaylorConfig(rate_step_max=most), macro=MacroConfig(anchoring=0.0))
+        adviser, state = EmbeddedAdviser(economy, 42), overheated
+        lags = Lags.beginning(overheated, economy.macro)
         for _ in range(200):
-            state = step(turn(economy, adviser, state, economy.nations), economy.macro)
+            state, lags = step(turn(economy, adviser, state, economy.nations), lags, economy.macro)
         ends.append(state.inflation)
     assert ends[0] < -10.0
     assert ends[1] == pytest.approx(2.0, abs=0.5)

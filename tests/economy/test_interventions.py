@@ -84,6 +84,40 @@ async def test_settings_of_the_economy_change_from_their_quarter_on() -> None:
     assert cushioned.state.global_state.inflation < shaken.state.global_state.inflation
 
 
+async def test_a_shock_to_unemployment_moves_output_and_a_shock_to_inflation_the_whole_year() -> None:
+    world = domain_of(ECONOMY).world
+    world.intervene(0, InterventionConfig(tick=0, shock={"inflation": 2.0, "unemployment": 1.0}))
+    world.triggers(0)
+    world.quarantined = dict.fromkeys(range(5))
+    assert world.reactions(0) == []
+    # The gap is -2 after the shock; the mean rate is 4 and inflation 4, so a real rate of 0 is 2 below neutral.
+    assert world.lags.gaps == pytest.approx((1.16 * -2.0 + 0.25 * 2.0 + 0.10 * 2.0, -2.0))
+    assert world.lags.inflations[1:] == pytest.approx((4.0, 4.0, 4.0))
+    assert world.lags.inflations[0] == pytest.approx(0.8 * 4.0 + 0.2 * 2.0 + 0.14 * -2.0)
+
+
+async def test_lags_and_the_persistence_of_shocks_change_from_their_quarter_on_and_after_a_checkpoint() -> None:
+    settings = {
+        "economy.macro.gap_lags": [0.5, 0.25],
+        "economy.macro.inflation_lags": [1.0, 0.0, 0.0, 0.0],
+        "economy.macro.gap_shock_persistence": 0.5,
+    }
+    calm, changed = await ran(), await ran({"tick": 2, "set": settings}, {"tick": 2, "shock": {"unemployment": 2.0}})
+    assert changed.lags != calm.lags
+    copy = domain_of(ECONOMY).world
+    copy.restore(Columns(changed.columns()))
+    assert copy.lags == changed.lags
+    assert copy.config.economy.macro.gap_lags == (0.5, 0.25)
+    assert copy.config.economy.macro == changed.config.economy.macro
+
+
+def test_lags_that_no_economy_can_have_are_refused_before_the_run() -> None:
+    with pytest.raises(ConfigError, match=r"gap_lags: expected weights with which a gap dies out by itself"):
+        config_with({"tick": 2, "set": {"economy.macro.gap_lags": [1.16, 0.25]}})
+    with pytest.raises(ConfigError, match=r"inflation_lags: expected weights that add up to 1, got 1\.1"):
+        config_with({"tick": 2, "set": {"economy.macro.inflation_lags": [0.8, -0.1, 0.28, 0.12]}})
+
+
 async def test_a_silenced_nation_takes_no_part_until_its_silence_ends() -> None:
     whole = await ran()
     for_ever = await ran({"tick": 0, "silence": ["Dravia", 0]})

@@ -98,7 +98,8 @@ def test_a_fork_asks_what_if_policy_had_been_another(prism: Prism) -> None:
 
 def test_a_run_without_a_file_starts_from_the_configured_indicators(prism: Prism) -> None:
     alone = ("--set", "economy.initial.path=null", "--set", "economy.initial.quarter=null", "--ticks", "1")
-    calm = ("--set", "economy.macro.gap_shock=0", "--set", "economy.macro.inflation_shock=0")
+    shocks = ("gap_shock", "inflation_shock", "unemployment_shock")
+    calm = [part for shock in shocks for part in ("--set", f"economy.macro.{shock}=0")]
     assert prism("run", "configs/economy.yaml", *alone, *calm, "--out", "run", "-q").code == 0
     assert {name: summary("run")[name] for name in ("interest_rate", "inflation", "unemployment")} == {
         "interest_rate": 4.0,

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+from statistics import fmean
+
 import pytest
 
-from prism.config import InitialConfig
-from prism.economy.initial import initial_state
+from prism.config import InitialConfig, MacroConfig
+from prism.economy.initial import initial_lags, initial_state
+from prism.economy.macro import Lags, output_gap
 from prism.economy.series import parse_series, year_growth, year_inflation
 from prism.errors import InputError
 from prism.quarter import Quarter
@@ -105,3 +110,27 @@ def test_a_quarter_without_a_year_before_it_is_refused() -> None:
     assert str(caught.value) == (
         "us.csv: has 2 quarters before 1959q3: expected at least 4, for the inflation of a year"
     )
+
+
+def test_the_first_quarter_looks_back_on_the_year_before_it_in_the_file() -> None:
+    initial = InitialConfig(path=str(US_PATH), quarter="1985q1")
+    series, macro = us_series(), MacroConfig()
+    at = next(place for place, figures in enumerate(series) if str(figures.quarter) == "1985q1")
+    lags, state = initial_lags(initial, macro, series), initial_state(initial, series)
+    # The lines of the file: tbilrate of 1985q1, 1984q4 and 1984q3, unemp of 1985q1 and 1984q4.
+    assert lags.rates == tuple(series[at - age].interest_rate for age in range(3))
+    assert lags.unemployment_change == pytest.approx(series[at].unemployment - series[at - 1].unemployment)
+    assert fmean(lags.inflations) == pytest.approx(state.inflation)
+    steps = [later.price_index / earlier.price_index for earlier, later in pairwise(series[at - 4 : at + 1])][::-1]
+    assert lags.inflations[0] - lags.inflations[3] == pytest.approx(400.0 * math.log(steps[0] / steps[3]))
+    assert lags.gaps[0] == pytest.approx(2.0 * (5.9 - state.unemployment))
+    grown = 100.0 * math.log(series[at].real_gdp / series[at - 1].real_gdp)
+    assert lags.gaps[0] - lags.gaps[1] == pytest.approx(grown - 25.0 * math.log(1.0315))
+
+
+def test_without_a_file_the_economy_has_been_as_it_starts_for_a_year() -> None:
+    initial, macro = InitialConfig(interest_rate=3.0, inflation=5.0, unemployment=7.0), MacroConfig()
+    lags = initial_lags(initial, macro)
+    gap = output_gap(7.0, macro)
+    assert gap == pytest.approx(-2.2)
+    assert lags == Lags(gaps=(gap, gap), inflations=(5.0,) * 4, rates=(3.0,) * 3, unemployment=7.0)

@@ -55,7 +55,9 @@ def test_init_of_an_economy_has_its_settings_alone_and_says_which_are_not_at_the
         "oracle.when_spent": "stop",
         "llm.num_ctx": 4096,
         "economy.macro.gap_shock": 0.82,
-        "economy.macro.inflation_shock": 1.01,
+        "economy.macro.inflation_shock": 2.1,
+        "economy.macro.unemployment_shock": 0.24,
+        "economy.taylor.smoothing": 0.8,
     }
 
 
@@ -90,7 +92,7 @@ def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism:
 @pytest.mark.long
 def test_an_example_runs_beside_its_data_and_names_its_runs_after_its_directory(prism: Prism) -> None:
     assert prism("init", "rates", "--example", "economy").code == 0
-    assert prism("run", "rates/prism.yaml", "--quiet").out == "205753ce63f679e5b759ea0f0d089f74\n"
+    assert prism("run", "rates/prism.yaml", "--quiet").out == "871c069470fc85d61dcafe58dc4fe4cc\n"
     assert "rates/data/us-macro-quarterly.csv" in Path("runs/rates-001/manifest.json").read_text()
     assert prism("backtest", "rates/prism.yaml", "--quiet").out == "runs/rates-backtest-001\n"
 

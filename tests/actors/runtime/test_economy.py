@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from structlog.typing import EventDict
 
-from prism.economy.macro import draw_shocks, step
+from prism.economy.macro import Lags, draw_shocks, step
 from prism.economy.nation import PolicyState
 from prism.errors import OracleFailedError
 from tests.actors.economies import START, EconomyRun
@@ -44,7 +44,8 @@ async def test_a_quarter_ends_with_the_answer_of_the_economy_to_the_rate_that_wa
     world, macro = done.world, done.config.economy.macro
     rate = world.state.global_state.interest_rate
     assert rate > START.interest_rate
-    assert world.state.global_state == step(replace(START, interest_rate=rate), macro, draw_shocks(macro, 3, 0))
+    expected = step(replace(START, interest_rate=rate), Lags.beginning(START, macro), macro, draw_shocks(macro, 3, 0))
+    assert (world.state.global_state, world.lags) == expected
     assert world.state.turn == done.simulation.engine.tick == 1
 
 
