@@ -6,13 +6,14 @@ questions; the world knows what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Question, Trigger, Update
 from prism.columns import Column, Columns
 from prism.config.interventions import InterventionConfig
+from prism.divergence import NO_REFERENCE, Reference
 from prism.errors import ConfigError
 from prism.events import Event
 from prism.llm.port import LanguageModel
@@ -136,5 +137,21 @@ class Domain(Protocol):
     def checkpoint_every_ticks(self) -> int:
         """The ticks between two checkpoints that are worth their cost, unless the configuration sets them."""
 
+    # A domain may also have `reference(question) -> prism.divergence.Reference`, what its embedded choice says to a
+    # question: see `reference_of`.
+
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         """Return the oracle that asks this model, or without a model the embedded oracle, which needs no server."""
+
+
+@runtime_checkable
+class HasReference(Protocol):
+    """A domain whose embedded choice can be compared with the choices of an oracle."""
+
+    def reference(self, question: Question[Any]) -> Reference:
+        """Return the relevance of what a question is about, and the embedded choice's probabilities of its options."""
+
+
+def reference_of(domain: Domain) -> Callable[[Question[Any]], Reference]:
+    """Return what the embedded choice of a domain says to a question; nothing, for a domain that does not tell."""
+    return domain.reference if isinstance(domain, HasReference) else lambda _: NO_REFERENCE

@@ -60,6 +60,9 @@ class Draw(IntEnum):
     SERVER_LATENCY = 1004
     SERVER_ANSWER = 1005
     SERVER_SPELL = 1006
+    BOOTSTRAP_GROUP = 1007
+    BOOTSTRAP = 1008
+    SHADOW = 1009
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from actors.cli.divergence import divergence_table
 from actors.cli.sparkline import Sparklines, read_paths
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
 from actors.display.words import duration, usd
@@ -43,10 +44,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
         parts.append(_counts("turns without a transition", summary.unmoved_by_source))
     if summary.fallbacks_by_reason:
         parts.append(_counts("fallbacks by reason", summary.fallbacks_by_reason))
-    if summary.llm is not None:
-        parts.append(_counts("decisions by method", summary.decisions_by_method))
-        parts.append(_counts("model calls by outcome", {name: n for name, n in summary.llm.calls.items() if n}))
-        parts.append(_model(summary.llm))
+    parts.extend(_oracle_parts(summary))
     if summary.crashes:
         parts.append(
             Text(f"{summary.crashes:,} crashes, {summary.agents_quarantined:,} agents quarantined", style="bold red")
@@ -58,6 +56,17 @@ def render(summary: Summary, directory: str) -> RenderableType:
         parts.append(Sparklines(paths))
     parts.extend((Text(), _footer(summary, directory)))
     return Group(*parts)
+
+
+def _oracle_parts(summary: Summary) -> Iterator[RenderableType]:
+    """Yield the part on the oracle's choices, and on the model that made them, if one did."""
+    distances = divergence_table(summary.divergence, is_embedded=summary.oracle_is_embedded)
+    if distances is not None:
+        yield distances
+    if summary.llm is not None:
+        yield _counts("decisions by method", summary.decisions_by_method)
+        yield _counts("model calls by outcome", {name: n for name, n in summary.llm.calls.items() if n})
+        yield _model(summary.llm)
 
 
 def _work(summary: Summary) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.core.frames import ORIGIN
+from prism.divergence import CountsState
 from prism.llm.spending import Spending
 
 
@@ -30,6 +31,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
         fallbacks: `{reason: decisions that took effect and were not the oracle's}`.
         asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
         decided: the answers that have arrived already.
+        choices: the oracle's choices that took effect, beside what simpler deciders would have chosen.
     """
 
     tick: int = 0
@@ -38,6 +40,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     fallbacks: dict[str, int] = {}
     asked: tuple[tuple[int, bytes], ...] = ()
     decided: tuple[bytes, ...] = ()
+    choices: CountsState = ()
 
 
 class CountersState(msgspec.Struct, frozen=True, kw_only=True):

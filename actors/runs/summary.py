@@ -11,6 +11,7 @@ import msgspec
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
+from prism.divergence import Divergence
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.statistics import statistics_of
 
@@ -40,6 +41,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         interventions: interventions carried out.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
             They are of the whole run, but for the percentiles of latencies, which are of its last process.
+        divergence: for every trigger on which the oracle chose, its distance from the first option and from the
+            embedded choice.
+        oracle_is_embedded: True if the oracle computed its answers here. It is the embedded choice then, so its
+            distance from that is chance.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
         resumes: times that the run was resumed.
@@ -74,6 +79,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     agents_quarantined: int
     guard_errors: dict[str, int]
     interventions: int = 0  # summaries of older versions have none
+    divergence: list[Divergence] = []  # summaries of older versions have none of these
+    oracle_is_embedded: bool = False
     latency_s_p50: float
     latency_s_p95: float
     llm: OracleStatistics | None
@@ -122,7 +129,6 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     counters, oracle, ticks = simulation.counters, simulation.oracle.statistics, simulation.engine.tick
     decisions = counters.decisions_by_source()
     asked = sum(count for source, count in decisions.items() if source in DECIDED)
-    latencies = oracle.latencies
     fallbacks = oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)
     return Summary(
         digest=simulation.engine.digest.hexdigest(),
@@ -152,8 +158,9 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),
         interventions=sum(simulation.engine.interventions().values()),
-        latency_s_p50=latencies.percentile(0.50),
-        latency_s_p95=latencies.percentile(0.95),
+        **_comparisons(simulation),
+        latency_s_p50=oracle.latencies.percentile(0.50),
+        latency_s_p95=oracle.latencies.percentile(0.95),
         llm=_llm(simulation),
         wall_s=round(wall_s, 3),
         wall_activations=counters.activations - counters.activations_recorded,
@@ -161,6 +168,14 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         ticks_replayed=simulation.engine.ticks_replayed,
         world=simulation.domain.world.totals(),
     )
+
+
+def _comparisons(simulation: Simulation) -> dict[str, Any]:
+    """Return the entries on the oracle's choices beside those of simpler deciders."""
+    return {
+        "divergence": simulation.engine.open_questions.choices.divergences(),
+        "oracle_is_embedded": not simulation.oracle.oracle.waits,
+    }
 
 
 def _llm(simulation: Simulation) -> OracleStatistics | None:

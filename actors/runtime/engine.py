@@ -33,6 +33,7 @@ from actors.runtime.open_questions import OpenQuestions
 from prism.agents import Question, Trigger, Update
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
+from prism.divergence import NO_REFERENCE, Reference
 from prism.domain import World
 from prism.events import Intervened
 
@@ -89,6 +90,7 @@ class EngineActor:
         counters: counts what is committed.
         recorder: records what is committed.
         observer: is told of every tick.
+        reference: returns what the embedded choice says to a question.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -102,6 +104,7 @@ class EngineActor:
         counters: Counters,
         recorder: Recorder | None = None,
         observer: Observer | None = None,
+        reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
     ) -> None:
         self._observer = observer or Observer()
         self.inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
@@ -116,7 +119,7 @@ class EngineActor:
         self._world = world
         self._codec = codec
         self._agents = agents
-        self.open_questions = OpenQuestions(codec, oracle)
+        self.open_questions = OpenQuestions(codec, oracle, reference)
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
@@ -203,6 +206,7 @@ class EngineActor:
             fallbacks=dict(self.open_questions.fallbacks),
             asked=self.open_questions.asked(),
             decided=self.open_questions.decided(),
+            choices=self.open_questions.choices.state(),
         )
 
     def restore(self, state: EngineState) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
 from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
+from prism.divergence import NO_REFERENCE, ComparedChoices, Reference
 
 
 class OpenQuestions:
@@ -18,9 +19,18 @@ class OpenQuestions:
     Args:
         codec: the domain's messages.
         oracle: the oracle's mailbox.
+        reference: returns what the embedded choice says to a question.
     """
 
-    def __init__(self, codec: Codec, oracle: Mailbox[bytes]) -> None:
+    def __init__(
+        self,
+        codec: Codec,
+        oracle: Mailbox[bytes],
+        reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
+    ) -> None:
+        self.choices = ComparedChoices()
+        """The oracle's choices that took effect. Like `fallbacks` it follows from the journal alone."""
+        self._reference = reference
         self.late = 0
         """Decisions whose answers came too late, in `realtime`."""
         self.fallbacks: Counter[str] = Counter()
@@ -87,7 +97,20 @@ class OpenQuestions:
             decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
         if decision.source in FALLBACKS:
             self.fallbacks[decision.reason] += 1
+        if len(question.options) > 1:
+            self._compare(question, decision)
         return Trigger(tick, agent, question.trigger, question.context, decision)
+
+    def _compare(self, question: Question[Any], decision: Decision) -> None:
+        """Count a choice beside what simpler deciders would have chosen."""
+        if decision.source in FALLBACKS:
+            self.choices.add_fallback(question.trigger, question.state)
+            return
+        name = question.agent, question.tick, question.trigger
+        first, reference = question.options[0], self._reference(question)
+        self.choices.add(
+            name, question.state, question.options, chosen=decision.state, other=first, reference=reference
+        )
 
     def is_open(self, name: QuestionName) -> bool:
         """Return whether this question has no answer yet."""
@@ -112,6 +135,7 @@ class OpenQuestions:
     def restore(self, state: EngineState) -> None:
         """Set the questions, answers and counts to those of a checkpoint."""
         self.late, self.fallbacks = state.late, Counter(state.fallbacks)
+        self.choices.restore(state.choices)
         for due, encoded in state.asked:
             self.open(self._codec.question(encoded), due)
         for encoded in state.decided:

@@ -38,7 +38,7 @@ from actors.runtime.snapshot import (
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
-from prism.domain import Domain
+from prism.domain import Domain, reference_of
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
@@ -133,6 +133,7 @@ class Simulation:
             counters=self.counters,
             recorder=self._record,
             observer=self._observer,
+            reference=reference_of(self.domain),
         )
 
     def _make_oracle(self, oracle: Oracle[Any], ids: TraceIds) -> OracleActor:

@@ -62,10 +62,21 @@ class ChoiceOracle(Oracle[AgentState]):
         context: Any = None,
     ) -> AgentState:
         """Return the option drawn for this agent and tick."""
+        weights = self.distribution(agent, current_state, trigger, options, context)
+        return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+
+    def distribution(
+        self,
+        agent: SocialAgent,
+        current_state: StrEnum,
+        trigger: str,
+        options: Sequence[AgentState],
+        context: Any = None,
+    ) -> list[float]:
+        """Return the probability of each option of a question, in order; they add up to 1."""
         rows = self._of_rows.get(trigger, {})
         at_once = {option.value: rows.get((current_state.value, option.value), "") for option in options}
-        weights = self.probabilities(agent, options, context, at_once)
-        return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+        return self.probabilities(agent, options, context, at_once)
 
     def probabilities(
         self,

@@ -12,6 +12,7 @@ from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.config.interventions import check_agents
+from prism.divergence import Reference
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
@@ -63,6 +64,7 @@ class SocialDomain:
         self._told = {
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
         }
+        self._embedded = ChoiceOracle(config.oracle.choice, config.simulation.seed, self.behaviour)
         self._intentions = Intentions(config.population.intentions)
         self._clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
         depth = config.statechart.max_history_depth
@@ -81,6 +83,15 @@ class SocialDomain:
         """Return the person who asks, at the tick of the question."""
         return self._person(question.agent, self.behaviour.states(question.state), question.tick)
 
+    def reference(self, question: Question[PostView]) -> Reference:
+        """Return the relevance of the post in question, and the embedded choice's probabilities."""
+        person, view = self.asker(question), question.context
+        options = [self.behaviour.states(option) for option in question.options]
+        return Reference(
+            None if view is None else person.relevance(view),
+            self._embedded.distribution(person, person.state, question.trigger, options, view),
+        )
+
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         """Return the oracle that asks this model, or without a model the embedded oracle."""
         if model is not None:
@@ -91,7 +102,7 @@ class SocialDomain:
                 descriptions=self.behaviour.descriptions,
                 writers=writing_states(self.behaviour) if self.config.llm.writes else (),
             )
-        return ChoiceOracle(self.config.oracle.choice, self.config.simulation.seed, self.behaviour)
+        return self._embedded
 
     def _person(self, agent_id: int, state: StrEnum, tick: int) -> SocialAgent:
         return self._person_type(

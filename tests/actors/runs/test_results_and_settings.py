@@ -52,6 +52,9 @@ VARIED: Final[dict[str, object]] = {
 }
 """Another value of each setting than its default. None of them may change the digest."""
 
+RECORDED: Final[dict[str, object]] = {"run.record_feeds": True}
+"""Another value of each setting that puts more into the journal. The digest is another one, and no count changes."""
+
 TOGETHER: Final[dict[str, dict[str, object]]] = {"oracle.mode": {"run.tick_s": 0.002}}
 """What a value needs besides."""
 
@@ -85,14 +88,14 @@ def is_exception(path: str) -> bool:
 
 def test_every_setting_of_the_oracle_and_the_run_is_varied_or_an_exception() -> None:
     known = paths()
-    assert [path for path in known if (path in VARIED) == is_exception(path)] == []
-    assert [path for path in VARIED if path not in known] == []
+    assert [path for path in known if (path in VARIED or path in RECORDED) == is_exception(path)] == []
+    assert [path for path in (*VARIED, *RECORDED) if path not in known] == []
     assert [path for path in EXCEPTIONS if not any(each.startswith(path) for each in known)] == []
 
 
 def test_every_value_is_another_than_the_default() -> None:
     defaults = Config()
-    for path, value in VARIED.items():
+    for path, value in (VARIED | RECORDED).items():
         section, _, name = path.rpartition(".")
         assert getattr(getattr(defaults, section), name) != value or path == "run.sync", path
 
@@ -109,6 +112,15 @@ def digest() -> str:
 def test_a_setting_of_the_oracle_or_the_run_changes_no_result(path: str, digest: str, tmp_path: Path) -> None:
     config = small(**{**TOGETHER.get(path, {}), path: VARIED[path]})
     assert run(config, out=tmp_path / "run").digest == digest
+
+
+@pytest.mark.parametrize("path", RECORDED)
+def test_a_setting_that_records_more_changes_no_count(path: str) -> None:
+    usual, more = result(), result(**{path: RECORDED[path]})
+    assert more.digest != usual.digest
+    assert more.rounds == usual.rounds
+    assert more.summary.world == usual.summary.world
+    assert more.summary.divergence == usual.summary.divergence
 
 
 @pytest.mark.parametrize("path", ["oracle.max_calls", "oracle.max_tokens", "oracle.max_usd"])

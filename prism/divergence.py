@@ -1,0 +1,405 @@
+"""The distance between what an oracle chose and what something simpler would have chosen on the same questions.
+
+The distance is the Jensen-Shannon divergence in bits, from 0 (the same shares of every option) to 1 (no option in
+common). Source: Lin, "Divergence measures based on the Shannon entropy" (1991).
+
+Its interval is a bootstrap over questions. Each question belongs to one of 64 groups, by a hash, and the groups are
+resampled: so a run of any length keeps 64 groups of counts, and no questions. Source: Efron & Tibshirani (1993), with
+the percentile interval moved by the bootstrap's own estimate of the bias. Probabilities are counted in whole units of
+2**-40, so that sums do not depend on the order in which they are made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import cache
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.rng import WORLD, Draw, integer
+
+FIRST_OPTION: Final = "first_option"
+EMBEDDED: Final = "embedded"
+RULE: Final = "rule"
+BINS: Final = 5
+"""Bins of relevance: 0 to 0.2, and so on."""
+
+_GROUPS: Final = 64
+_RESAMPLES: Final = 400
+_UNKNOWN: Final = BINS
+"""The bin of questions without a relevance."""
+_ONE: Final = 1 << 40
+_DIGITS: Final = 4
+_TAIL: Final = 0.025
+
+
+class Reference(NamedTuple):
+    """The embedded view of a question that an oracle answers.
+
+    Args:
+        relevance: of the post, or whatever the choice is about, to the agent: 0 to 1; None if there is none.
+        probabilities: of the options, in their order, by the embedded choice; None if it has none.
+    """
+
+    relevance: float | None = None
+    probabilities: Sequence[float] | None = None
+
+
+NO_REFERENCE: Final = Reference()
+
+
+class Distance(msgspec.Struct, frozen=True, kw_only=True):
+    """A Jensen-Shannon divergence in bits, with the ends of its 95% interval; each from 0 to 1."""
+
+    bits: float
+    low: float
+    high: float
+
+
+class RelevanceBin(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions of one range of relevance.
+
+    Args:
+        low, high: the range, without its upper end but for 1.
+        agreement: share of questions on which the oracle chose what the simplest alternative does: 0 to 1.
+        against: `{alternative: distance}`.
+    """
+
+    low: float
+    high: float
+    questions: int
+    agreement: float
+    against: dict[str, Distance]
+
+
+class Divergence(msgspec.Struct, frozen=True, kw_only=True):
+    """The choices of an oracle on one trigger in one state, beside what simpler deciders would have chosen.
+
+    Args:
+        trigger, state: of the questions: the event, and the state in which the agents were.
+        questions: the questions that the oracle answered; fallbacks are none of them.
+        fallbacks: the questions that it did not.
+        agreement: share of questions on which the oracle chose what the first alternative does: 0 to 1.
+        choices: `{decider: {option: choices}}`: of the `oracle` and each alternative; the embedded one's are expected
+            numbers, the sums of its probabilities.
+        against: `{alternative: distance from the oracle}`.
+        by_relevance: the same for the questions of each range of relevance that has some.
+    """
+
+    trigger: str
+    state: str
+    questions: int
+    fallbacks: int
+    agreement: float
+    choices: dict[str, dict[str, float]]
+    against: dict[str, Distance]
+    by_relevance: list[RelevanceBin]
+
+
+class Cell(msgspec.Struct, array_like=True):
+    """The counts of one bin and group, by the number of the option.
+
+    Args:
+        same: questions on which the oracle chose what the alternative does.
+        chosen: by the oracle; `other`: by the alternative; `expected`: probabilities of the embedded choice, in units.
+        known: questions whose `expected` is known.
+    """
+
+    questions: int = 0
+    same: int = 0
+    known: int = 0
+    chosen: list[int] = []
+    other: list[int] = []
+    expected: list[int] = []
+
+
+class ChoiceCounts(msgspec.Struct, array_like=True):
+    """The counts of one trigger in one state.
+
+    Args:
+        options: every option so far, in the order of their first appearance.
+        fallbacks: questions without a choice.
+        cells: `{bin * 64 + group: counts}`.
+    """
+
+    options: list[str] = []
+    fallbacks: int = 0
+    cells: dict[int, Cell] = {}
+
+    def cell(self, key: int) -> Cell:
+        """Return a cell with room for every option so far."""
+        cell, size = self.cells.get(key), len(self.options)
+        if cell is None:
+            cell = self.cells[key] = Cell()
+        if len(cell.chosen) < size:
+            for row in (cell.chosen, cell.other, cell.expected):
+                row.extend([0] * (size - len(row)))
+        return cell
+
+
+CountsState = tuple[tuple[str, str, ChoiceCounts], ...]
+"""The counts, as a checkpoint keeps them: `(trigger, state, counts)`."""
+
+
+class ComparedChoices:
+    """Counts of choices, from which divergences are worked out. The order in which choices are added does not matter.
+
+    Args:
+        alternative: the name of the alternative beside the embedded choice: `first_option` or `rule`.
+    """
+
+    def __init__(self, alternative: str = FIRST_OPTION) -> None:
+        self._alternative = alternative
+        self._counts: dict[tuple[str, str], ChoiceCounts] = {}
+
+    def add(  # a question, its answer, and what it is compared with
+        self,
+        name: tuple[int, int, str],
+        state: str,
+        options: Sequence[str],
+        *,
+        chosen: str,
+        other: str,
+        reference: Reference = NO_REFERENCE,
+    ) -> None:
+        """Count a choice of the oracle.
+
+        Args:
+            name: agent, tick and trigger of the question.
+            state: the agent's state.
+            other: what the alternative chose.
+        """
+        agent, tick, trigger = name
+        counts = self._of(trigger, state)
+        numbers = [_number(counts, option) for option in options]
+        taken, instead = _number(counts, chosen), _number(counts, other)
+        group = integer(_GROUPS, 0, agent, tick, Draw.BOOTSTRAP_GROUP)
+        cell = counts.cell(_bin(reference.relevance) * _GROUPS + group)
+        cell.questions += 1
+        cell.same += taken == instead
+        cell.chosen[taken] += 1
+        cell.other[instead] += 1
+        if reference.probabilities is not None:
+            cell.known += 1
+            for number, probability in zip(numbers, reference.probabilities, strict=True):
+                cell.expected[number] += round(probability * _ONE)
+
+    def add_fallback(self, trigger: str, state: str) -> None:
+        """Count a question that the oracle did not answer."""
+        self._of(trigger, state).fallbacks += 1
+
+    def state(self) -> CountsState:
+        """Return the counts so far, which change no more."""
+        return tuple(
+            (trigger, state, deepcopy(counts)) for (trigger, state), counts in sorted(self._counts.items(), key=_name)
+        )
+
+    def restore(self, state: CountsState) -> None:
+        """Set the counts to those of a checkpoint."""
+        self._counts = {(trigger, place): deepcopy(counts) for trigger, place, counts in state}
+
+    def bits(self) -> dict[tuple[str, str], float]:
+        """Return `{(trigger, alternative): divergence in bits}`, over all states of a trigger. It costs little."""
+        found: dict[tuple[str, str], float] = {}
+        for trigger in sorted({trigger for trigger, _ in self._counts}):
+            merged = _merged([counts for (name, _), counts in self._counts.items() if name == trigger])
+            for alternative, distance in _distances(merged, self._alternative, resampled=False).items():
+                found[trigger, alternative] = distance.bits
+        return found
+
+    def divergences(self) -> list[Divergence]:
+        """Return the divergences of every trigger and state, by name."""
+        return [
+            _divergence(trigger, state, counts, self._alternative)
+            for (trigger, state), counts in sorted(self._counts.items(), key=_name)
+        ]
+
+    def _of(self, trigger: str, state: str) -> ChoiceCounts:
+        found = self._counts.get((trigger, state))
+        if found is None:
+            found = self._counts[trigger, state] = ChoiceCounts()
+        return found
+
+
+def jensen_shannon(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the Jensen-Shannon divergence of two distributions in bits.
+
+    Args:
+        first, second: weights of the same options, not negative; they need not add up to 1.
+
+    Raises:
+        ValueError: the weights are of different numbers of options, or one side has none above 0.
+    """
+    if len(first) != len(second) or not (sum(first) > 0.0 and sum(second) > 0.0):
+        raise ValueError(f"expected weights of the same options with a positive sum, got {first} and {second}")
+    rows = _jensen_shannon(np.array([first], dtype=np.float64), np.array([second], dtype=np.float64))
+    return float(rows[0])
+
+
+def _divergence(trigger: str, state: str, counts: ChoiceCounts, alternative: str) -> Divergence:
+    sums = _sums(counts)
+    by_decider = {"oracle": sums.chosen, alternative: sums.other}
+    choices = {
+        decider: {option: float(count) for option, count in sorted(zip(counts.options, by_option, strict=True))}
+        for decider, by_option in by_decider.items()
+    }
+    if sums.is_known:
+        shares = sorted(zip(counts.options, sums.expected, strict=True))
+        choices[EMBEDDED] = {option: round(float(units) / _ONE, _DIGITS) for option, units in shares}
+    return Divergence(
+        trigger=trigger,
+        state=state,
+        questions=sums.questions,
+        fallbacks=counts.fallbacks,
+        agreement=sums.agreement,
+        choices=choices,
+        against=_distances(counts, alternative),
+        by_relevance=[_bin_of(counts, number, alternative) for number in range(BINS) if _cells(counts, number)],
+    )
+
+
+def _bin_of(counts: ChoiceCounts, number: int, alternative: str) -> RelevanceBin:
+    part = ChoiceCounts(options=counts.options, cells=_cells(counts, number))
+    sums = _sums(part)
+    return RelevanceBin(
+        low=number / BINS,
+        high=(number + 1) / BINS,
+        questions=sums.questions,
+        agreement=sums.agreement,
+        against=_distances(part, alternative),
+    )
+
+
+def _cells(counts: ChoiceCounts, number: int) -> dict[int, Cell]:
+    return {key: cell for key, cell in counts.cells.items() if key // _GROUPS == number}
+
+
+class _Sums(NamedTuple):
+    """The counts of several cells together, each by the number of the option."""
+
+    questions: int
+    same: int
+    known: int
+    chosen: list[int]
+    other: list[int]
+    expected: list[int]
+
+    @property
+    def is_known(self) -> bool:
+        return 0 < self.questions == self.known
+
+    @property
+    def agreement(self) -> float:
+        return round(self.same / self.questions, _DIGITS) if self.questions else 0.0
+
+
+def _sums(counts: ChoiceCounts) -> _Sums:
+    cells, size = list(counts.cells.values()), len(counts.options)
+    chosen, other, expected = ([0] * size for _ in range(3))
+    for cell in cells:
+        for total, part in ((chosen, cell.chosen), (other, cell.other), (expected, cell.expected)):
+            for index, count in enumerate(part):
+                total[index] += count
+    totals = (
+        sum(cell.questions for cell in cells),
+        sum(cell.same for cell in cells),
+        sum(cell.known for cell in cells),
+    )
+    return _Sums(*totals, chosen, other, expected)
+
+
+def _distances(counts: ChoiceCounts, alternative: str, *, resampled: bool = True) -> dict[str, Distance]:
+    """Return `{alternative: distance}`; without questions none.
+
+    Args:
+        resampled: False leaves the interval at the value itself, which takes no time.
+    """
+    sums = _sums(counts)
+    if not sums.questions:
+        return {}
+    sides = {alternative: ("other", sums.other)} | ({EMBEDDED: ("expected", sums.expected)} if sums.is_known else {})
+    found = {}
+    for name, (field, totals) in sides.items():
+        bits = jensen_shannon(sums.chosen, totals)
+        low, high = _interval(counts, field, bits) if resampled else (bits, bits)
+        found[name] = Distance(bits=round(bits, _DIGITS), low=round(low, _DIGITS), high=round(high, _DIGITS))
+    return found
+
+
+def _interval(counts: ChoiceCounts, field: str, bits: float) -> tuple[float, float]:
+    """Return the ends of the 95% interval of a divergence."""
+    chosen, other = (_by_group(counts, name) for name in ("chosen", field))
+    drawn = _resamples()
+    sampled = np.einsum("rg,go->ro", drawn, chosen), np.einsum("rg,go->ro", drawn, other)
+    kept = sampled[0].sum(axis=1) > 0.0
+    values = _jensen_shannon(sampled[0][kept], sampled[1][kept])
+    bias = float(values.mean()) - bits
+    low, high = (float(end) - bias for end in np.quantile(values, [_TAIL, 1.0 - _TAIL]))
+    return max(0.0, min(low, bits)), min(1.0, max(high, bits))
+
+
+def _by_group(counts: ChoiceCounts, field: str) -> NDArray[np.float64]:
+    """Return the counts of each group and option: shape (64, options)."""
+    table = np.zeros((_GROUPS, len(counts.options)))
+    for key, cell in counts.cells.items():
+        row = getattr(cell, field)
+        table[key % _GROUPS, : len(row)] += row
+    return table
+
+
+@cache
+def _resamples() -> NDArray[np.float64]:
+    """Return how often each group is drawn in each resample: shape (400, 64)."""
+    table = np.zeros((_RESAMPLES, _GROUPS))
+    for resample in range(_RESAMPLES):
+        for index in range(_GROUPS):
+            table[resample, integer(_GROUPS, 0, WORLD, resample, Draw.BOOTSTRAP, index)] += 1.0
+    return table
+
+
+def _jensen_shannon(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the divergence of each pair of rows, in bits."""
+    p, q = (side / side.sum(axis=1, keepdims=True) for side in (first, second))
+    mean = (p + q) / 2.0
+    total = np.zeros(len(p))
+    for side in (p, q):
+        ratio = np.divide(side, mean, out=np.ones_like(side), where=side > 0.0)
+        total += (side * np.log2(ratio)).sum(axis=1)
+    clipped: NDArray[np.float64] = np.clip(total / 2.0, 0.0, 1.0)
+    return clipped
+
+
+def _merged(all_counts: Sequence[ChoiceCounts]) -> ChoiceCounts:
+    """Return the sums of several counts, by option, in one cell."""
+    merged = ChoiceCounts(options=list(dict.fromkeys(option for counts in all_counts for option in counts.options)))
+    cell = merged.cell(0)
+    for counts in all_counts:
+        sums = _sums(counts)
+        cell.questions, cell.known = cell.questions + sums.questions, cell.known + sums.known
+        for field, totals in (("chosen", sums.chosen), ("other", sums.other), ("expected", sums.expected)):
+            for option, count in zip(counts.options, totals, strict=True):
+                getattr(cell, field)[merged.options.index(option)] += count
+    return merged
+
+
+def _bin(relevance: float | None) -> int:
+    if relevance is None or math.isnan(relevance):
+        return _UNKNOWN
+    return min(max(int(relevance * BINS), 0), BINS - 1)
+
+
+def _number(counts: ChoiceCounts, option: str) -> int:
+    try:
+        return counts.options.index(option)
+    except ValueError:
+        counts.options.append(option)
+        return len(counts.options) - 1
+
+
+def _name(item: tuple[tuple[str, str], ChoiceCounts]) -> tuple[str, str]:
+    return item[0]
