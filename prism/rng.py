@@ -51,6 +51,8 @@ class Draw(IntEnum):
     PRICE_SHOCK = 21
     ATTRIBUTE = 22
     DELAY = 23
+    QUALITY = 24
+    DWELL = 25
     UNEMPLOYMENT_SHOCK = 40
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.

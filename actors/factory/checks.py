@@ -5,6 +5,7 @@ A run refuses all that is refused here, for the same reason. It may refuse more,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from actors.factory.charts import check_choices, load_chart
@@ -17,6 +18,7 @@ from prism.domain import Domain
 from prism.social.attribute_lines import lines_of_columns, lines_of_people
 from prism.social.chart import can_post
 from prism.social.graph import FollowGraph
+from prism.social.hours import check_hours_format, parse_hours
 from prism.social.population import graph_of
 from prism.social.profiles import Profile, check_profile_format, parse_profiles
 
@@ -64,7 +66,14 @@ def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
 
     if not isinstance(domain, SocialDomain):
         return ()
-    return tuple(lines_of_people(config.population, domain.population.personas))
+    return (*lines_of_people(config.population, domain.population.personas), *domain.notes())
+
+
+def notes_of_domain(domain: Domain) -> Sequence[str]:
+    """Return what a built domain has to say about its settings before the first tick."""
+    from prism.social.domain import SocialDomain  # noqa: PLC0415
+
+    return domain.notes() if isinstance(domain, SocialDomain) else ()
 
 
 def _check_population(config: PopulationConfig, seed: int) -> Checked:
@@ -86,6 +95,13 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
         inputs[config.graph.path] = None if source is None else source.sha256
     elif config.graph.kind == "profiles":
         graph = None if profiles is None else graph_of(profiles)
+    hours = config.activity.hours
+    if isinstance(hours, str):
+        source = read_if_small(hours)
+        check_hours_format(hours)
+        if source is not None:
+            parse_hours(source.data, source.name)
+        inputs[hours] = None if source is None else source.sha256
     is_generated = config.graph.path is None and config.graph.kind != "profiles"
     size = config.size if is_generated else None if graph is None else graph.size
     people = tuple(lines_of_columns(config, profiles, seed, size))

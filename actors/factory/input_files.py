@@ -25,6 +25,7 @@ from prism.errors import InputError
 from prism.social.edges import parse_edges
 from prism.social.graph import FollowGraph, from_igraph
 from prism.social.graph_library import load_igraph
+from prism.social.hours import parse_hours
 from prism.social.population import Population, build_population, ignore_step
 from prism.social.profiles import parse_profiles
 from prism.text_files import file_format
@@ -77,7 +78,22 @@ def load_population(
             source = read_input(config.graph.path)
             graph = parse_graph(source, directed=config.graph.directed)
         hashes[source.name] = source.sha256
-    return build_population(config, seed, profiles=profiles, graph=graph, on_step=on_step), hashes
+    hours, hashed = load_hours(config)
+    return build_population(config, seed, profiles=profiles, graph=graph, hours=hours, on_step=on_step), hashes | hashed
+
+
+def load_hours(config: PopulationConfig) -> tuple[tuple[float, ...] | None, dict[str, str]]:
+    """Return the figures of the hours in the file that the configuration names, and the hash of the file.
+
+    Raises:
+        InputError: the file cannot be read, or has no such figures.
+    """
+    name = config.activity.hours
+    if not isinstance(name, str):
+        return None, {}
+    with fitting_memory(name):
+        source = read_input(name)
+        return parse_hours(source.data, source.name), {source.name: source.sha256}
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
@@ -142,9 +158,12 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
 
     population, initial = config.population, config.economy.initial
     graph = replace(population.graph, path=find(population.graph.path))
+    activity = population.activity
+    if isinstance(activity.hours, str):
+        activity = replace(activity, hours=find(activity.hours))
     return replace(
         config,
-        population=replace(population, profiles=find(population.profiles), graph=graph),
+        population=replace(population, profiles=find(population.profiles), graph=graph, activity=activity),
         statechart=replace(config.statechart, file=find(config.statechart.file)),
         economy=replace(config.economy, initial=replace(initial, path=find(initial.path))),
     )
@@ -160,6 +179,7 @@ def input_paths(config: Config) -> dict[str, str]:
         named = {
             "population.profiles": population.profiles,
             "population.graph.path": population.graph.path,
+            "population.activity.hours": hours if isinstance(hours := population.activity.hours, str) else None,
             "statechart.file": config.statechart.file,
         }
     return {key: name for key, name in named.items() if name is not None}

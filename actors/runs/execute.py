@@ -25,6 +25,7 @@ from actors.core.events import Event, RunEnded, RunForked, RunResumed, RunStarte
 from actors.core.phase import Phase
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
+from actors.factory.checks import notes_of_domain
 from actors.factory.oracle_backends import OpenOracle, open_oracle
 from actors.logs.line_file import Rotation
 from actors.logs.setup import LogContext, open_log
@@ -223,6 +224,8 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
             log.warning("llm_capabilities_changed", change=warning)
         host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
         emit(_beginning(run, opened.description))
+        for note in notes_of_domain(run.domain):
+            log.info("probability_capped", note=note)
         return await _run_on_disk(run, opened.oracle, host, logs, phases)
 
 

@@ -202,6 +202,8 @@ class SocialAgent(StatefulAgent[AgentState]):
             + weights.popularity * view.popularity
             + weights.appeal * view.appeal
         )
+        if weights.exposure:
+            relevance += weights.exposure * (view.exposures - 1)
         return min(relevance, 1.0)
 
     def should_engage(self, view: PostView) -> bool:

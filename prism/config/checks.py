@@ -16,6 +16,7 @@ from prism.config.graph_fit import find_misfit
 from prism.config.model import (
     ColumnsConfig,
     EconomyConfig,
+    FeedConfig,
     LLMConfig,
     OracleConfig,
     PopulationConfig,
@@ -28,6 +29,7 @@ from prism.quarter import Period, Quarter
 SHIPPED_DOMAINS = ("social", "economy")
 """The domains that come with PRISM. Their settings have sections of their own."""
 
+HOUR_S = 3600
 SESSION_TICKS = 4
 """The fewest ticks in which a person can come online, see a post, decide and act."""
 
@@ -51,6 +53,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
     *,
     simulation: SimulationConfig,
     population: PopulationConfig,
+    feed: FeedConfig,
     statechart: StatechartConfig,
     oracle: OracleConfig,
     llm: LLMConfig,
@@ -70,6 +73,8 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
             _method_conflicts(simulation, llm),
             _choice_conflicts(population, oracle),
+            _exposure_conflicts(population, feed, oracle),
+            _hour_conflicts(population, simulation),
             _oracle_conflicts(oracle, population, run),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
@@ -105,6 +110,29 @@ def _time_conflicts(simulation: SimulationConfig) -> Iterator[Conflict]:
             keys=_CALENDAR,
             problem=f"expected all of the run between the years 1 and 9999, got {ticks} ticks of "
             f"{simulation.tick_seconds:g} s from {simulation.epoch.isoformat()}",
+        )
+
+
+def _exposure_conflicts(population: PopulationConfig, feed: FeedConfig, oracle: OracleConfig) -> Iterator[Conflict]:
+    weights = {
+        "population.relevance.exposure": population.relevance.exposure,
+        "oracle.choice.exposure": oracle.choice.exposure,
+    }
+    for key, weight in weights.items():
+        if weight and feed.exposure != "complex":
+            yield Conflict(
+                keys=(key, "feed.exposure"),
+                problem=f"{key} needs feed.exposure: complex, which shows a cascade again, got {feed.exposure}",
+            )
+
+
+def _hour_conflicts(population: PopulationConfig, simulation: SimulationConfig) -> Iterator[Conflict]:
+    round_s = simulation.ticks_per_round * simulation.tick_seconds
+    if population.activity.hours is not None and round_s > HOUR_S:
+        yield Conflict(
+            keys=("population.activity.hours", "simulation.ticks_per_round", "simulation.tick_seconds"),
+            problem=f"activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
+            f"{HOUR_S}, got {simulation.ticks_per_round} * {simulation.tick_seconds:g} = {round_s:g} s",
         )
 
 

@@ -58,6 +58,7 @@ class Config(Section, frozen=True, kw_only=True):
         conflict = find_conflict(
             simulation=self.simulation,
             population=self.population,
+            feed=self.feed,
             statechart=self.statechart,
             oracle=self.oracle,
             llm=self.llm,

@@ -38,7 +38,7 @@ KINDS_OF: Final[Mapping[str, tuple[str, ...]]] = {
 
 _FEED: Final = (
     *("algorithm", "size", "out_of_network", "memory", "pool", "recent"),
-    *("attention", "hot_rounds", "popularity_weight"),
+    *("attention", "hot_rounds", "popularity_weight", "reshare_credit"),
 )
 _MACRO: Final = (
     *("neutral_rate", "trend_growth", "gap_lags", "rate_effect", "phillips_slope"),

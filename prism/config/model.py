@@ -22,6 +22,7 @@ from prism.errors import SettingError
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Price = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
+DAY_HOURS: Final = 24
 LAGS_TOLERANCE = 1e-6
 """The most by which the weights of lags may miss 1 in sum: they are written with a few decimals."""
 
@@ -82,6 +83,59 @@ class ActivityConfig(Section, frozen=True, kw_only=True):
             "the last tick. UNCALIBRATED"
         ),
     ] = 0.5
+    hours: Annotated[
+        tuple[Annotated[float, Meta(ge=0.0, le=1e15)], ...] | str | None,
+        Meta(
+            description="activity by hour of the day: 24 figures from midnight on by the clock of simulation.epoch, "
+            "whose mean counts as 1, or a .csv with columns h00 to h23, whose sums they are; none: all hours are alike"
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.taken("hours", self.hours)
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        taken = super().taken(name, value)
+        if name == "hours" and isinstance(taken, tuple):
+            problem = hours_problem(taken)
+            if problem:
+                raise cls.refused(name, problem)
+        return taken
+
+
+def hours_problem(figures: tuple[float, ...]) -> str:
+    """Return why these are no figures of the hours of a day; empty if they are."""
+    if len(figures) != DAY_HOURS:
+        return f"expected {DAY_HOURS} figures, one for each hour of the day, got {len(figures)}"
+    return "" if any(figures) else "expected a figure above 0 for one hour at least, got 0 for all"
+
+
+class DwellConfig(Section, frozen=True, kw_only=True):
+    """The time that people look at a post and write, log-normal and rounded up to ticks. UNCALIBRATED."""
+
+    look_median_s: Annotated[
+        float,
+        Meta(ge=0.0, le=1e6, description="median simulated seconds that a person looks at a post; 0: always one tick"),
+    ] = 0.0
+    look_sigma: Annotated[
+        float,
+        Meta(ge=0.0, le=10.0, description="spread of its log (log-normal reading times: Yin et al. 2013)"),
+    ] = 1.0
+    write_median_s: Annotated[
+        float,
+        Meta(ge=0.0, le=1e6, description="median simulated seconds that a person writes; 0: always one tick"),
+    ] = 0.0
+    write_sigma: Annotated[
+        float,
+        Meta(ge=0.0, le=10.0, description="spread of its log (log-normal lengths of posts: Sobkowicz et al. 2013)"),
+    ] = 1.0
 
 
 class GraphConfig(Section, frozen=True, kw_only=True):
@@ -158,6 +212,13 @@ class RelevanceConfig(Section, frozen=True, kw_only=True):
     followed: Annotated[Part, Meta(description="weight of following its author")] = 0.05
     popularity: Annotated[Part, Meta(description="weight of its popularity, n / (n + popularity_half)")] = 0.15
     appeal: Annotated[Part, Meta(description="weight of its appeal, the person's unobserved taste for it")] = 0.6
+    exposure: Annotated[
+        Part,
+        Meta(
+            description="weight of each person, beyond the first, from whom the person has been shown the cascade; "
+            "above 0 only with feed.exposure complex (Centola & Macy 2007)"
+        ),
+    ] = 0.0
     popularity_half: Annotated[
         float,
         Meta(
@@ -264,6 +325,24 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             "not used in an economy. UNCALIBRATED: docs/oracle.md",
         ),
     ] = 4.0
+    posts_by_followers: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=5.0,
+            description="a in the probability of an original post, in proportion to (1 + followers)^a and at most 1; "
+            "its mean over people is posts_per_session; 0: the same for all (Huberman et al. 2009 for the growth)",
+        ),
+    ] = 0.0
+    quality_sigma: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=3.0,
+            description="spread of the log of original posts' quality, shared by everybody and 1 on average, which "
+            "multiplies their appeal; 0: all have 1 (Salganik et al. 2006 for shared quality)",
+        ),
+    ] = 0.0
     attributes: Annotated[
         dict[str, AttributeConfig],
         Meta(
@@ -275,6 +354,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     relevance: RelevanceConfig = RelevanceConfig()
     intentions: IntentionsConfig = IntentionsConfig()
     activity: ActivityConfig = ActivityConfig()
+    dwell: DwellConfig = DwellConfig()
     graph: GraphConfig = GraphConfig()
 
     def __post_init__(self) -> None:
@@ -336,6 +416,20 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         ),
     ] = 0.9
     horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is no longer shown")] = 10
+    exposure: Annotated[
+        Literal["once", "simple", "complex"],
+        Meta(
+            description="cascades are shown once; or again while the person has not engaged, by others whom the person "
+            "follows: each time a new chance (simple), or one taste with reinforcement (complex)"
+        ),
+    ] = "once"
+    reshare_credit: Annotated[
+        Literal["seen", "root", "newest"],
+        Meta(
+            description="the post that a reshare is a child of: the copy that the person saw, the original, or the "
+            "newest copy in the person's timeline"
+        ),
+    ] = "seen"
 
 
 class StatechartConfig(Section, frozen=True, kw_only=True):
@@ -382,6 +476,14 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
         float,
         Meta(ge=-100.0, le=100.0, description="weight of the share of the feed already seen; it lowers the utility"),
     ] = 0.6
+    quality: Annotated[Weight, Meta(description="weight of the log of the post's quality")] = 0.0
+    exposure: Annotated[
+        Weight,
+        Meta(
+            description="weight of each person, beyond the first, from whom the person has been shown the cascade; "
+            "not 0 only with feed.exposure complex"
+        ),
+    ] = 0.0
     openness: Annotated[Weight, Meta(description="weight of the person's openness")] = 0.1
     conscientiousness: Annotated[Weight, Meta(description="weight of the person's conscientiousness")] = -0.1
     extraversion: Annotated[Weight, Meta(description="weight of the person's extraversion")] = 0.2

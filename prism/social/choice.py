@@ -6,6 +6,7 @@ with V = 0 as the reference for an option that does nothing, such as scrolling, 
 
     V_j = b_j + b_topic * topic_match + b_tie * followed + b_activity * activity
               + b_popularity * popularity (liking and resharing only) - b_fatigue * fatigue
+              + b_quality * ln(quality) + b_exposure * (exposures - 1)
               + sum over traits and own attributes of b_k * x_k
 
 where x_k is a number, 1 or 0 of a bool, and for a text b_k is the weight of its value, 0 if it has none.
@@ -122,6 +123,8 @@ class ChoiceOracle(Oracle[AgentState]):
             + b.activity * agent.persona.activity
             + spread
             - b.fatigue * view.fatigue
+            + (b.quality * math.log(view.quality) if b.quality else 0.0)
+            + b.exposure * (view.exposures - 1)
             + self._own(agent.persona)
         )
 

@@ -75,6 +75,10 @@ class SocialDomain:
         """The number of people."""
         return self.population.size
 
+    def notes(self) -> list[str]:
+        """Return a line for each probability of people that a setting would raise above 1, where it stays."""
+        return [*self.world.capped()]
+
     def agent(self, agent_id: int) -> SocialAgent:
         """Return the person as their last applied update left them. Their history starts empty."""
         return self._person(agent_id, self.world.states[agent_id], self.world.entered[agent_id])

@@ -114,6 +114,10 @@ class FollowGraph:
         """Return the people who follow `person`, ascending: a read-only view."""
         return self._followers[self._in_offsets[person] : self._in_offsets[person + 1]]
 
+    def follower_counts(self) -> Ints:
+        """Return the number of followers of each person."""
+        return np.diff(self._in_offsets)
+
     def follows(self, person: int, other: int) -> bool:
         """Return whether `person` follows `other`."""
         stop = int(self._out_offsets[person + 1])

@@ -16,10 +16,12 @@ from prism.events import Event, PostEvent
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
+from prism.social.exposures import Exposures
 from prism.social.feed import Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.post import Post, PostKind, PostView, popularity, post_id, topic_match
+from prism.social.quality import drawn_quality
 from prism.social.texts import write_post
 from prism.social.ties import ChangedTies
 
@@ -46,15 +48,17 @@ class Network:
         seed: the run's seed.
         ticks_per_round: length of a round.
         relevance: the curves of popularity and appeal.
+        quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
     """
 
-    def __init__(
+    def __init__(  # the settings, each from its own section
         self,
         population: Population,
         feed: FeedConfig,
         seed: int,
         ticks_per_round: int,
         relevance: RelevanceConfig = DEFAULT_RELEVANCE,
+        quality_sigma: float = 0.0,
     ) -> None:
         self.population = population
         self.feed = feed
@@ -76,6 +80,10 @@ class Network:
         self._ties: FollowGraph | ChangedTies = population.graph
         self._qualities: dict[int, float] = {}
         """`{root: the least appeal of its cascade}` of posts from outside that have one."""
+        self._shared: dict[int, float] = {}
+        """`{root: the quality of its cascade}`, unless all have 1."""
+        self._sigma = quality_sigma
+        self._exposures = Exposures(self._memory)
 
     def publish(self, author: int, tick: int, text: str = "") -> Post:
         """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines.
@@ -85,7 +93,10 @@ class Network:
         """
         interests = self.population.personas[author].interests
         topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
-        return self._start(self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None, text))
+        post = self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None, text)
+        if self._sigma:
+            self._shared[post.id] = drawn_quality(self.seed, author, tick, self._sigma)
+        return self._start(post)
 
     def publish_from_outside(self, author: int, tick: int, given: PublishConfig) -> Post:
         """Return a new original post as an intervention gives it, and add it to the timelines of the followers."""
@@ -108,6 +119,7 @@ class Network:
         self.feed, self.relevance = feed, relevance
         self._recent = deque(self._recent, maxlen=feed.recent)
         self._memory = max(self._memory, _seen_kept(feed))  # what was seen under larger settings stays seen
+        self._exposures.memory = self._memory
 
     def change_tie(self, follower: int, followee: int, *, follows: bool) -> None:
         """Let a person follow another one from now on, or not. Posts that are in a timeline stay there."""
@@ -121,6 +133,7 @@ class Network:
         if post is None:
             return
         post.likes += 1
+        self._engages(agent, post.root)
         self.cascades[post.root].liked(tick)
         self.counts["likes"] += 1
         self.events.append(PostEvent(tick, agent, "like", liked))
@@ -130,6 +143,7 @@ class Network:
         parent = self.posts.get(answered)
         if parent is None:
             return
+        self._engages(author, parent.root)
         reply = self._new(author, tick, PostKind.REPLY, parent.topics, parent, text)
         parent.replies += 1
         self.cascades.grown(reply)
@@ -139,16 +153,35 @@ class Network:
         self.events.append(PostEvent(tick, author, "reply", reply.id, answered))
 
     def reshare(self, author: int, shared: int, tick: int, text: str = "") -> None:
-        """Add a reshare to the post's cascade and to the followers' timelines. A forgotten post gets none."""
-        parent = self.posts.get(shared)
-        if parent is None:
+        """Add a reshare to the post's cascade and to the followers' timelines. A forgotten post gets none.
+
+        It becomes a child of the post that `feed.reshare_credit` says.
+        """
+        seen = self.posts.get(shared)
+        if seen is None:
             return
+        self._engages(author, seen.root)
+        parent = self._credited(author, seen)
         reshare = self._new(author, tick, PostKind.RESHARE, parent.topics, parent, text)
         parent.reshares += 1
         self.cascades.grown(reshare)
         self._push(reshare)
         self.counts["reshares"] += 1
-        self.events.append(PostEvent(tick, author, "reshare", reshare.id, shared))
+        self.events.append(PostEvent(tick, author, "reshare", reshare.id, parent.id))
+
+    def _credited(self, author: int, seen: Post) -> Post:
+        """Return the post that a reshare of a seen post becomes a child of. Of what is forgotten, none can be."""
+        if self.feed.reshare_credit == "root":
+            return self.posts.get(seen.root, seen)
+        if self.feed.reshare_credit == "newest":
+            copies = (self.posts.get(each) for each in reversed(self._timelines.get(author, ())))
+            return next((copy for copy in copies if copy is not None and copy.root == seen.root and copy.is_copy), seen)
+        return seen
+
+    def _engages(self, agent: int, root: int) -> None:
+        """Remember that a person has engaged with a cascade, where cascades are shown again to those who have not."""
+        if self.feed.exposure != "once":
+            self._exposures.engaged(agent, root)
 
     def feed_for(self, agent: int, tick: int) -> list[int]:
         """Return the ids of the posts to show this person, first to last."""
@@ -162,6 +195,9 @@ class Network:
             (self.feed.size - outside, outside),
         )
         if shown:
+            if self.feed.exposure != "once":
+                for each in shown:
+                    self._exposures.shown(agent, self.posts[each])
             seen = self._seen.setdefault(agent, [])
             seen.extend(self.posts[each].root for each in shown)
             del seen[: -self._memory]
@@ -173,6 +209,7 @@ class Network:
         if post is None:
             return None
         population = self.population
+        exposures = 1 if self.feed.exposure == "once" else self._exposures.count(agent, post)
         return PostView(
             id=post.id,
             author=post.author,
@@ -187,8 +224,10 @@ class Network:
             popularity=popularity(self.cascades[post.root].engagements, self.relevance.popularity_half),
             followed=self._ties.follows(agent, post.author),
             topic_match=topic_match(population.personas[agent].interests, post.topics),
-            appeal=self._appeal(agent, post.root),
+            appeal=self._appeal(agent, post.root, exposures),
             fatigue=fatigue,
+            quality=self._shared.get(post.root, 1.0),
+            exposures=exposures,
         )
 
     def measures(self) -> list[Measure]:
@@ -233,9 +272,10 @@ class Network:
         horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
         for old in [post.id for post in self._oldest_first(horizon)]:
             del self.posts[old]
-        if self._qualities:
+        if self._qualities or self._shared:
             alive = {post.root for post in self.posts.values()}
             self._qualities = {root: quality for root, quality in self._qualities.items() if root in alive}
+            self._shared = {root: quality for root, quality in self._shared.items() if root in alive}
         self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
 
     def columns(self) -> Iterator[Column]:
@@ -249,6 +289,9 @@ class Network:
         yield from self.cascades.columns()
         if self._qualities:
             yield from pack_items("qualities", self._qualities)
+        if self._shared:
+            yield from pack_items("shared_qualities", self._shared)
+        yield from self._exposures.columns()
 
     def restore(self, columns: Columns) -> None:
         """Take over the network that these columns hold."""
@@ -261,10 +304,18 @@ class Network:
         self.cascades.restore(columns)
         if "qualities" in columns.unread:
             self._qualities = columns.items("qualities", int, float)
+        if "shared_qualities" in columns.unread:
+            self._shared = columns.items("shared_qualities", int, float)
+        self._exposures.restore(columns)
 
-    def _appeal(self, agent: int, root: int) -> float:
-        """Return a person's taste for a cascade, which is at least the quality that an intervention gave it."""
-        drawn = math.pow(uniform(self.seed, agent, 0, Draw.APPEAL, root), self.relevance.appeal_power)
+    def _appeal(self, agent: int, root: int, exposures: int) -> float:
+        """Return a person's taste for a cascade, which is at least the quality that an intervention gave it.
+
+        In simple contagion each exposure is a chance of its own, so each after the first has a draw of its own.
+        """
+        chance = exposures - 1 if self.feed.exposure == "simple" else 0
+        unit = uniform(self.seed, agent, chance, Draw.APPEAL, root)
+        drawn = min(1.0, math.pow(unit, self.relevance.appeal_power) * self._shared.get(root, 1.0))
         return max(drawn, self._qualities[root]) if root in self._qualities else drawn
 
     def _oldest_first(self, horizon: int) -> Iterator[Post]:
@@ -327,14 +378,24 @@ class Network:
         return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
 
     def _candidates(self, agent: int, posts: Sequence[int]) -> list[Candidate]:
-        """Return the posts that are still remembered, not by the agent and of no cascade that it has seen."""
+        """Return the posts that are still remembered, not by the agent and of no cascade that it has seen.
+
+        With repeated exposure, a copy by another followed person of a cascade without the agent's engagement is one
+        too.
+        """
         seen = frozenset(self._seen.get(agent, ()))
+        again = self.feed.exposure != "once"
         found = []
         for each in posts:
             post = self.posts.get(each)
-            if post is not None and post.author != agent and post.root not in seen:
+            if post is None or post.author == agent:
+                continue
+            if post.root not in seen or (again and self._shows_again(agent, post)):
                 found.append(Candidate(post, self.cascades[post.root].engagements))
         return found
+
+    def _shows_again(self, agent: int, post: Post) -> bool:
+        return self._ties.follows(agent, post.author) and self._exposures.is_new(agent, post)
 
 
 def _seen_kept(feed: FeedConfig) -> int:

@@ -11,6 +11,7 @@ from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
 from prism.expectations import found
 from prism.social.graph import FollowGraph, generate
+from prism.social.hours import relative
 from prism.social.persona import Persona, synthetic_personas
 from prism.social.profiles import Profile, personas_from_profiles
 
@@ -18,12 +19,17 @@ from prism.social.profiles import Profile, personas_from_profiles
 class Population(msgspec.Struct, frozen=True, kw_only=True):
     """The people and their graph: `personas[i]` is person i of `graph`.
 
+    Args:
+        hours: the factor of everybody's activity in each hour of the day, from midnight on, 1 on average; empty if all
+            hours are alike.
+
     Raises:
         ValueError: there is not one persona for each person of the graph.
     """
 
     personas: tuple[Persona, ...]
     graph: FollowGraph
+    hours: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.personas) != self.graph.size:
@@ -63,6 +69,7 @@ def build_population(
     *,
     profiles: tuple[Profile, ...] | None = None,
     graph: FollowGraph | None = None,
+    hours: tuple[float, ...] | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Population:
     """Return the population of a run, a pure function of the arguments.
@@ -71,11 +78,17 @@ def build_population(
     `config.size` people. Their personas come from the profiles, or from the seed if there are no profiles.
 
     Args:
+        hours: the figures in the file that `config.activity.hours` names.
         on_step: called with the next step, in words.
 
     Raises:
-        ConfigError: the graph parameters do not fit the size, or follow lists are asked for and there are none.
+        ConfigError: the graph parameters do not fit the size, or something is asked for from a file that is not given.
     """
+    if isinstance(config.activity.hours, tuple):
+        hours = config.activity.hours
+    elif config.activity.hours is not None and hours is None:
+        problem = f"needs the figures of {config.activity.hours}: only a run reads files"
+        raise ConfigError("configuration", problem, key="population.activity.hours")
     if graph is None and config.graph.kind == "profiles":
         graph = graph_of(profiles)
     elif graph is None:
@@ -87,7 +100,7 @@ def build_population(
         if profiles
         else synthetic_personas(graph.size, seed, config)
     )
-    return Population(personas=personas, graph=graph)
+    return Population(personas=personas, graph=graph, hours=() if hours is None else relative(hours))
 
 
 def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:

@@ -55,6 +55,11 @@ class Post(msgspec.Struct, kw_only=True):
         """The likes, replies and reshares together."""
         return self.likes + self.replies + self.reshares
 
+    @property
+    def is_copy(self) -> bool:
+        """True for an original and for a reshare of it, which spread the cascade; a reply does not."""
+        return self.kind is not PostKind.REPLY
+
     def velocity(self, tick: int, ticks_per_round: int) -> float:
         """Return the engagements a round over its life so far, which counts as one round at least."""
         return self.engagements * ticks_per_round / max(ticks_per_round, tick - self.created)
@@ -72,8 +77,10 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
         followed: whether the person follows the author.
         topic_match: the share of its topics that are among the person's interests; 0 to 1.
         appeal: the person's unobserved taste for its cascade: u to the power of `appeal_power` for a uniform draw u of
-            theirs; 0 to 1.
+            theirs, times the quality; 0 to 1.
         fatigue: the share of the session's feed already seen; 0 to 1.
+        quality: what its cascade is worth to everybody, above 0 and 1 on average; it is in the appeal already.
+        exposures: people from whom the person has been shown the cascade, this time included.
     """
 
     id: int
@@ -91,6 +98,8 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
     topic_match: float
     appeal: float
     fatigue: float
+    quality: float = 1.0
+    exposures: int = 1
 
     def prompt_fields(self) -> dict[str, Any]:
         """Return the fields for a language model: only those that a person would see; the others are for the chart."""

@@ -38,7 +38,7 @@ class Effect(StrEnum):
 ROLES: Final[Mapping[str, str]] = {
     Role.OFFLINE: "not on the network: sessions begin and end here, and the rest of a feed is taken up again",
     Role.BROWSE: "gets `sees_post` a tick later while the feed has posts; the delay runs when it has none",
-    Role.ATTEND: "gets `decides` a tick later, or `ignores` if the person does not look closely",
+    Role.ATTEND: "gets `decides` after the time of looking, or `ignores` if the person does not look closely",
 }
 """`{role: what the world does for a person in such a state}`."""
 
@@ -56,6 +56,8 @@ EFFECTS: Final[Mapping[str, str]] = {
 DELAYS: Final[Mapping[str, str]] = {
     "statechart.default_timeout_ticks": "the setting",
     "statechart.rest_ticks": "the setting",
+    "dwell.look": "a draw from `population.dwell`",
+    "dwell.write": "a draw from `population.dwell`",
 }
 """`{field: what it is}` of the fields that a delay may be; a person's own numeric attributes come on top."""
 
@@ -162,6 +164,11 @@ _POST: Final[tuple[tuple[Field, Reader], ...]] = (
         lambda _, view: view.popularity,
     ),
     (_share("post.appeal", "the person's unobserved taste for it"), lambda _, view: view.appeal),
+    (
+        Field(name="post.quality", kind="float", low=0.0, high=1e12, help="its worth to everybody, 1 on average"),
+        lambda _, view: view.quality,
+    ),
+    (_count("post.exposures", "people who have shown the person its cascade", 1.0), lambda _, view: view.exposures),
     (_share("post.fatigue", "share of the session's feed already seen"), lambda _, view: view.fatigue),
     (
         Field(name="post.followed", kind="bool", help="whether the person follows its author"),

@@ -22,6 +22,9 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
@@ -34,9 +37,12 @@ from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.agenda import Agenda
 from prism.social.chart import SOCIAL_BEHAVIOUR
+from prism.social.dwell import Dwell
+from prism.social.hours import hour_at
 from prism.social.network import Network
 from prism.social.population import Population
 from prism.social.post import PostView
+from prism.social.posting import CERTAIN, posting_rates
 from prism.social.vocabulary import Effect, Role
 from prism.statechart.behaviour import Behaviour
 
@@ -61,7 +67,17 @@ class SocialWorld(World):
         self.population = population
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
-        self.network = Network(population, config.feed, self.seed, self.ticks_per_round, config.population.relevance)
+        self.network = Network(
+            population,
+            config.feed,
+            self.seed,
+            self.ticks_per_round,
+            config.population.relevance,
+            config.population.quality_sigma,
+        )
+        self.dwell = Dwell(config.population.dwell, self.seed, config.simulation.tick_seconds)
+        self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
+        """The probability of an original post, for each person, by its mean and exponent."""
         self.agenda = Agenda(population.size)
         self.states: list[StrEnum] = [behaviour.chart.initial] * population.size
         self.entered: list[int] = [0] * population.size
@@ -225,11 +241,11 @@ class SocialWorld(World):
 
     def _begin_round(self, tick: int) -> None:
         self.network.retire(tick)
-        window = self._arrival_window()
+        window, factor = self._arrival_window(), self._hour_factor(tick)
         for agent, persona in enumerate(self.population.personas):
             if self.states[agent] not in self._offline or agent in self.quarantined or agent in self.silenced:
                 continue
-            if uniform(self.seed, agent, tick, Draw.ONLINE) < persona.activity:
+            if uniform(self.seed, agent, tick, Draw.ONLINE) < persona.activity * factor:
                 arrival = tick + integer(window, self.seed, agent, tick, Draw.ARRIVAL)
                 self.agenda.put(agent, arrival, "wants_to_post" if self._posts(agent, arrival) else "feed_ready")
 
@@ -238,11 +254,45 @@ class SocialWorld(World):
         wanted = int(self.ticks_per_round * self.config.population.activity.arrival)
         return min(max(wanted, 1), self.ticks_per_round - 1)
 
+    def _hour_factor(self, tick: int) -> float:
+        """Return the factor of everybody's activity in the hour of the day in which a round begins."""
+        if not self.population.hours:
+            return 1.0
+        simulation = self.config.simulation
+        return self.population.hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
+
     def _posts(self, agent: int, tick: int) -> bool:
         """Return whether the person who comes online at this tick begins with an original post."""
-        return self._may_post and (
-            uniform(self.seed, agent, tick, Draw.PUBLISHES) < self.config.population.posts_per_session
-        )
+        return self._may_post and uniform(self.seed, agent, tick, Draw.PUBLISHES) < self.posting_rate(agent)
+
+    def capped(self) -> Iterator[str]:
+        """Yield a line for each probability that is 1 for some people because it cannot be more."""
+        people, config = self.population, self.config.population
+        most = max(people.hours, default=1.0)
+        busy = sum(persona.activity * most > 1.0 for persona in people.personas) if people.hours else 0
+        if busy:
+            yield (
+                f"population.activity.hours: {busy:,} of {people.size:,} people come online for certain in the busiest "
+                f"hour, whose factor is {most:.3g}"
+            )
+        certain = 0
+        if config.posts_by_followers and config.posts_per_session < 1.0:
+            certain = sum(self.posting_rate(agent) >= CERTAIN for agent in range(people.size))
+        if certain:
+            yield (
+                f"population.posts_by_followers: {certain:,} of {people.size:,} people post in every session; the mean "
+                f"over people is still {config.posts_per_session:g}"
+            )
+
+    def posting_rate(self, agent: int) -> float:
+        """Return the probability that a session of this person begins with an original post."""
+        config = self.config.population
+        if not config.posts_by_followers:
+            return config.posts_per_session
+        key = config.posts_per_session, config.posts_by_followers
+        if key not in self._rates:  # the first time, and after an intervention has changed the mean
+            self._rates = {key: posting_rates(self.population.graph, *key)}
+        return float(self._rates[key][agent])
 
     def _end_round(self, tick: int) -> list[Trigger[PostView]]:
         ended = []
@@ -306,7 +356,8 @@ class SocialWorld(World):
         elif role == Role.BROWSE:
             self._browse(agent, tick)
         else:
-            self.agenda.put(agent, tick + 1, "decides" if self._attends(agent, tick) else "ignores")
+            until = tick + self.dwell.look(agent, tick)
+            self.agenda.put(agent, until, "decides" if self._attends(agent, tick) else "ignores")
 
     def _wait(self, agent: int, tick: int) -> None:
         """Plan what comes of the state by itself; of a state without a delay, a timeout."""
@@ -315,11 +366,13 @@ class SocialWorld(World):
             self.agenda.put(agent, tick + self.config.statechart.default_timeout_ticks, "timeout")
             return
         draw = uniform(self.seed, agent, tick, Draw.DELAY) if delay.is_random else 0.0
-        self.agenda.put(agent, tick + delay.ticks(draw, partial(self._number, agent)), delay.trigger)
+        self.agenda.put(agent, tick + delay.ticks(draw, partial(self._number, agent, tick)), delay.trigger)
 
-    def _number(self, agent: int, field: str) -> float:
-        """Return the value of a field of a delay: a setting, or a person's own attribute."""
+    def _number(self, agent: int, tick: int, field: str) -> float:
+        """Return the value of a field of a delay: a setting, a dwell time, or a person's own attribute."""
         section, name = field.split(".")
+        if section == "dwell":
+            return self.dwell.look(agent, tick) if name == "look" else self.dwell.write(agent, tick)
         if section == "statechart":
             return float(getattr(self.config.statechart, name))
         return float(self.population.personas[agent].attributes[name])

@@ -36,6 +36,7 @@ ELSEWHERE = {
     "edges.py": "the reading of files",
     "profile_columns.py": "the reading of files",
     "profiles.py": "the reading of files",
+    "hours.py": "the widest range of a count",
     "stateful.py": "the depth of histories, a limit of memory",
 }
 """Modules with numbers that are no behaviour of people on a feed, and what they are."""
@@ -53,6 +54,7 @@ ALLOWED = {
     ("turn.py", 3): "the tag of a message",
     ("post.py", 24): "the bits of a post's number in its id",
     ("post.py", 29): "the bits of an author's number in a post's id",
+    ("posting.py", 1e-12): "the rounding of a scale",
     ("traits.py", 3): "the words of a personality",
 }
 """Other numbers that are no setting, and why."""
@@ -91,7 +93,7 @@ def test_the_exceptions_are_needed() -> None:
 
 
 def test_each_row_has_a_source_or_says_that_there_is_none() -> None:
-    sources = re.findall(r"^\| `[a-z_.]+` \| .* \| ([^|]+) \|$", read(PAGE), re.MULTILINE)
+    sources = re.findall(r"^\| `[a-z_.]+` \| `[^`]+` \| .* \| ([^|]+) \|$", read(PAGE), re.MULTILINE)
     assert len(sources) == len(ROWS)
     for source in sources:
         assert re.search(r"\*\*uncalibrated\*\*|\([12][0-9]{3}\)|yours|a limit of memory", source), source

@@ -1,0 +1,89 @@
+"""Activity by hour of the day: 24 figures, of a configuration or of a table of counts.
+
+Source: Malmgren et al., "A Poissonian explanation for heavy tails in e-mail communication" (2008), where the rate of a
+person's messages is a base rate times a factor of the hour.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from prism.config.model import DAY_HOURS, hours_problem
+from prism.errors import InputError
+from prism.expectations import found
+from prism.text_files import decode_text, file_format
+
+COLUMNS: Final = tuple(f"h{hour:02d}" for hour in range(DAY_HOURS))
+"""The columns of a table of counts. Others, such as a person's id, may be there too."""
+
+
+def relative(figures: Sequence[float]) -> tuple[float, ...]:
+    """Return figures of which not all are 0 as factors whose mean is 1."""
+    total = math.fsum(figures)
+    return tuple(len(figures) * figure / total for figure in figures)
+
+
+def hour_at(epoch: datetime, seconds: float) -> int:
+    """Return the hour, 0 to 23, that a clock with the epoch's UTC offset shows so many seconds after the epoch."""
+    return (epoch + timedelta(seconds=seconds)).hour
+
+
+def check_hours_format(source: str) -> None:
+    """Refuse a file whose name is not that of a table.
+
+    Raises:
+        InputError: it is none.
+    """
+    kind = file_format(source)
+    if kind != ".csv":
+        raise InputError(source, f"expected counts by hour in .csv (also .gz), got {kind or 'no extension'}")
+
+
+def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
+    """Return the sums of the columns h00 to h23 of a CSV file.
+
+    Raises:
+        InputError: a column is missing, or a count is no number from 0 on; the message names the line.
+    """
+    check_hours_format(source)
+    reader = csv.reader(io.StringIO(decode_text(data, source), newline=""), strict=True)
+    sums = [0.0] * DAY_HOURS
+    try:
+        header = [name.strip().lower() for name in next(reader, [])]
+        places = _places(header, source)
+        for row in reader:
+            if any(field.strip() for field in row):
+                _add(sums, row, places, len(header), source, reader.line_num)
+    except csv.Error as error:
+        raise InputError(source, f"bad CSV: {error}", line=reader.line_num) from None
+    problem = hours_problem(tuple(sums))
+    if problem:
+        raise InputError(source, problem)
+    return tuple(sums)
+
+
+def _places(header: list[str], source: str) -> list[int]:
+    wrong = next((name for name in COLUMNS if header.count(name) != 1), None)
+    if wrong is not None:
+        problem = f"expected a header with each of h00 to h23 once, got {header.count(wrong)} times {wrong}"
+        raise InputError(source, problem, line=1)
+    return [header.index(name) for name in COLUMNS]
+
+
+def _add(sums: list[float], row: list[str], places: list[int], width: int, source: str, line: int) -> None:
+    if len(row) != width:
+        raise InputError(source, f"expected {width} columns, got {len(row)}", line=line)
+    for hour, place in enumerate(places):
+        try:
+            count = float(row[place])
+        except ValueError:
+            count = math.nan
+        if not 0.0 <= count <= 1e15:
+            problem = f"expected a count from 0 to 1e15, got {found(row[place])}"
+            raise InputError(source, problem, key=COLUMNS[hour], line=line)
+        sums[hour] += count

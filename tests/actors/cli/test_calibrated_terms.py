@@ -1,0 +1,208 @@
+"""Whole runs with every term that is off by default: checkpoints, a kill, resume, replay, verify, forks, the file."""
+
+from __future__ import annotations
+
+import json
+import signal
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+import yaml
+
+from actors.runtime.simulation import Simulation
+from prism.columns import Columns
+from prism.config import Config
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.social.world import SocialWorld
+from tests.actors.persistence.independent_reader import read_run
+from tests.command import Prism
+from tests.durability.process_runs import differences, ends
+from tests.durability.process_runs import prism as process
+from tests.patience import HANG_S
+from tests.schedules import run_scheduled
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Here a task may read files: nothing else is under way that it could hold up."""
+
+
+HOURS = [2, 1, 1, 1, 1, 2, 4, 6, 7, 7, 7, 7, 8, 7, 6, 6, 7, 8, 9, 10, 10, 9, 6, 4]
+STUDY: dict[str, Any] = {
+    "simulation": {
+        "rounds": 4,
+        "ticks_per_round": 16,
+        "seed": 5,
+        "epoch": "2026-01-05T08:30:00+01:00",
+        "tick_seconds": 120,
+    },
+    "population": {
+        "size": 40,
+        "ambiguity": 0.5,
+        "posts_per_session": 0.4,
+        "posts_by_followers": 1.5,
+        "quality_sigma": 1.0,
+        "relevance": {"appeal": 0.8, "exposure": 0.1},
+        "activity": {"mean": 0.8, "sigma": 0.2, "hours": HOURS},
+        "dwell": {"look_median_s": 60, "look_sigma": 0.8, "write_median_s": 150, "write_sigma": 0.5},
+        "graph": {"degree": 6},
+    },
+    "feed": {"exposure": "complex", "reshare_credit": "newest"},
+    "oracle": {"choice": {"quality": 0.5, "exposure": 0.3}},
+    "run": {"checkpoint_every_ticks": 10},
+}
+
+
+def study(directory: Path, **differences: Any) -> Path:
+    path = directory / "study.yaml"
+    path.write_text(yaml.safe_dump({**STUDY, **differences}))
+    return path
+
+
+def ran(prism: Prism, directory: Path, name: str = "run", **differences: Any) -> Path:
+    ended = prism("run", str(study(directory, **differences)), "--quiet", "--out", str(directory / name))
+    assert ended.code == 0, ended.err
+    return directory / name
+
+
+def simulation(**differences: Any) -> Simulation:
+    config = Config(**{**STUDY, **differences})
+    return Simulation(config, SocialDomain(config, build_population(config.population, config.simulation.seed)))
+
+
+async def from_every_fourth_tick(exposure: str) -> tuple[Simulation, list[str]]:
+    """A run, and the digests of the runs from a checkpoint after each fourth of its ticks."""
+    feed = {"exposure": exposure, "reshare_credit": "newest"}
+    changed: dict[str, Any] = {"feed": feed}
+    if exposure != "complex":
+        changed |= {"oracle": {}, "population": {**STUDY["population"], "relevance": {}}}
+    whole, checkpoints = simulation(**changed), list[Any]()
+
+    async def take() -> None:
+        if whole.ticks % 4 == 0:
+            checkpoints.append(await whole.checkpoint())
+
+    await whole.run(between=take)
+    digests = []
+    for state, columns in checkpoints:
+        rest = simulation(**changed)
+        rest.restore(state, Columns(columns))
+        await rest.run()
+        digests.append(rest.engine.digest.hexdigest())
+    return whole, digests
+
+
+@pytest.mark.parametrize("exposure", ["simple", "complex"])
+def test_a_run_from_a_checkpoint_is_the_whole_run_and_every_term_counts_in_it(exposure: str) -> None:
+    whole, digests = run_scheduled(0, partial(from_every_fourth_tick, exposure))
+    assert len(digests) >= 10
+    assert {*digests} == {whole.engine.digest.hexdigest()}
+    world = whole.domain.world
+    assert isinstance(world, SocialWorld)
+    network = world.network
+    assert network._shared
+    assert network._exposures._engaged
+    shown = [[root for root, _ in rows] for rows in network._exposures._shown.values()]
+    assert any(len(roots) > len({*roots}) for roots in shown), "somebody has been shown a cascade twice"
+
+
+OFF: dict[str, dict[str, Any]] = {
+    "quality": {"population": {"quality_sigma": 0}, "oracle": {"choice": {"exposure": 0.3}}},
+    "posting": {"population": {"posts_by_followers": 0}},
+    "hours": {"population": {"activity": {"mean": 0.8, "sigma": 0.2}}},
+    "exposure": {"feed": {"reshare_credit": "newest"}, "population": {"relevance": {"appeal": 0.8}}, "oracle": {}},
+    "credit": {"feed": {"exposure": "complex"}},
+    "dwell": {"population": {"dwell": {}}},
+}
+
+
+@pytest.mark.parametrize("term", OFF)
+def test_each_term_changes_the_run_while_the_others_are_on(term: str) -> None:
+    async def digest(**differences: Any) -> str:
+        whole = simulation(**differences)
+        await whole.run()
+        return whole.engine.digest.hexdigest()
+
+    changes = {key: {**STUDY[key], **value} if key == "population" else value for key, value in OFF[term].items()}
+    assert run_scheduled(0, partial(digest, **changes)) != run_scheduled(0, digest)
+
+
+def test_a_run_with_every_term_is_replayed_verified_resumed_and_forked(prism: Prism, tmp_path: Path) -> None:
+    run = ran(prism, tmp_path)
+    digest = read_run(run)[2]
+    assert prism("replay", str(run), "--quiet").out.strip() == digest
+    assert prism("verify", str(run)).code == 0
+    child = tmp_path / "child"
+    ended = prism("fork", str(run), "--at", "30", "--set", "feed.reshare_credit=root", "--out", str(child), "--quiet")
+    assert ended.code == 0, ended.err
+    assert read_run(child)[1][:30] == read_run(run)[1][:30]
+    assert prism("replay", str(child), "--quiet").out == ended.out
+    before = (run / "journal.prism").read_bytes()
+    for name in run.iterdir():  # as if the process had been killed after its last tick, without a checkpoint
+        if name.name.startswith(("checkpoint", "summary")):
+            name.unlink()
+    assert prism("resume", str(run), "--quiet").code == 0
+    assert (run / "journal.prism").read_bytes() == before
+
+
+@pytest.mark.process
+@pytest.mark.long
+def test_a_run_with_every_term_that_is_killed_ends_as_one_that_was_left_alone(prism: Prism, tmp_path: Path) -> None:
+    paced = {"checkpoint_every_ticks": 10, "tick_s": 0.03}
+    reference = ran(prism, tmp_path, "reference", run=paced)
+    config, killed = study(tmp_path, run=paced), tmp_path / "killed"
+    started = process("run", str(config), "--quiet", "--out", str(killed))
+    until = monotonic() + HANG_S
+    while not [*killed.glob("checkpoint*")] and monotonic() < until:
+        sleep(0.05)
+    started.send_signal(signal.SIGKILL)
+    started.communicate(timeout=HANG_S)
+    assert started.returncode == -signal.SIGKILL
+    ends(process("resume", str(killed), "--quiet"))
+    assert differences(killed, reference) == []
+
+
+def test_the_table_of_hours_is_an_input_file_and_its_figures_count(prism: Prism, tmp_path: Path) -> None:
+    table = tmp_path / "hours.csv"
+    rows = [",".join(map(str, [person, *(figure * person for figure in HOURS)])) for person in (1, 2)]
+    table.write_text("\n".join(["agent," + ",".join(f"h{hour:02d}" for hour in range(24)), *rows]) + "\n")
+    people = {**STUDY["population"], "activity": {**STUDY["population"]["activity"], "hours": str(table)}}
+    path = study(tmp_path, population=people)
+    hashed = sha256(table.read_bytes()).hexdigest()
+    assert f"hours.csv: ok: sha256 {hashed}" in prism("validate", str(path)).out
+    run = ran(prism, tmp_path, population=people)
+    assert json.loads((run / "manifest.json").read_bytes())["inputs"] == {str(table): hashed}
+    # The same figures in the configuration: the header differs, the ticks do not.
+    assert read_run(run)[1] == read_run(ran(prism, tmp_path, "figures"))[1]
+    table.write_text(table.read_text() + rows[0] + "\n")
+    refused = prism("resume", str(run), "--ticks", "80")
+    assert (refused.code, "hours.csv: has changed since the run began" in refused.err) == (2, True)
+
+
+def test_a_table_that_is_wrong_is_refused_before_the_run(prism: Prism, tmp_path: Path) -> None:
+    table = tmp_path / "hours.csv"
+    table.write_text("agent,h00\n1,2\n")
+    people = {**STUDY["population"], "activity": {"hours": str(table)}}
+    for command in ("validate", "run"):
+        ended = prism(command, str(study(tmp_path, population=people)))
+        assert ended.code == 3
+        assert ended.err.strip().endswith(
+            "hours.csv:1: expected a header with each of h00 to h23 once, got 0 times h01"
+        )
+
+
+def test_a_cap_that_binds_is_in_the_log_and_in_a_validation_that_builds(prism: Prism, tmp_path: Path) -> None:
+    path = study(tmp_path)
+    built = prism("validate", str(path), "--build").out
+    told = [
+        line for line in built.splitlines() if line.startswith(("population.activity.hours: ", "population.posts_by"))
+    ]
+    assert len(told) == 2
+    run = ran(prism, tmp_path)
+    log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    assert [line["note"] for line in log if line["event"] == "probability_capped"] == told

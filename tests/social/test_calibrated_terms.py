@@ -1,0 +1,389 @@
+"""The terms that are off by default: quality, posting by followers, exposure, credit of reshares and dwell times."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from statistics import NormalDist
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from prism.columns import Columns
+from prism.config import ChoiceConfig, Config, FeedConfig, RelevanceConfig
+from prism.config.model import DwellConfig
+from prism.rng import Draw, normal, uniform
+from prism.social.choice import ChoiceOracle
+from prism.social.domain import SocialDomain
+from prism.social.dwell import Dwell
+from prism.social.exposures import Exposures
+from prism.social.graph import FollowGraph
+from prism.social.network import Network
+from prism.social.population import Population, build_population
+from prism.social.post import Post, PostKind, PostView
+from prism.social.posting import posting_rates
+from prism.social.quality import drawn_quality
+from prism.social.world import SocialWorld
+from prism.statechart import AgentState
+from tests.config.refusals import refusal
+from tests.social.driver import SMALL, Run
+from tests.social.people import person, persona, view
+
+ADA, BO, CY, DI, EVE = range(5)
+TIES = [(DI, ADA), (DI, BO), (DI, CY), (BO, ADA), (CY, ADA), (EVE, BO)]
+"""Di follows Ada, Bo and Cy; Bo and Cy follow Ada; Eve follows Bo."""
+
+
+def network(sigma: float = 0.0, **feed: Any) -> Network:
+    personas = tuple(persona(name=name, interests=("tea",)) for name in ("Ada", "Bo", "Cy", "Di", "Eve"))
+    graph = FollowGraph(5, [tie[0] for tie in TIES], [tie[1] for tie in TIES])
+    settings = FeedConfig(**{"algorithm": "chronological", "out_of_network": 0.0, **feed})
+    return Network(Population(personas=personas, graph=graph), settings, 1, 10, RelevanceConfig(), sigma)
+
+
+def copied(net: Network, **feed: Any) -> Network:
+    copy, columns = network(net._sigma, **feed), Columns(net.columns())
+    copy.restore(columns)
+    assert columns.unread == []
+    return copy
+
+
+def seen(net: Network, agent: int, post: int, tick: int = 9) -> PostView:
+    found = net.view(agent, post, tick, 0.0)
+    assert found is not None
+    return found
+
+
+def reshared(net: Network, agent: int, post: int, tick: int) -> Post:
+    net.reshare(agent, post, tick)
+    return [*net.posts.values()][-1]
+
+
+# Quality
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0])
+def test_quality_is_1_on_average_and_its_log_has_the_spread(sigma: float) -> None:
+    drawn = [drawn_quality(3, author, 7, sigma) for author in range(20_000)]
+    assert all(quality > 0 for quality in drawn)
+    error = math.sqrt((math.exp(sigma**2) - 1) / len(drawn))
+    assert math.fsum(drawn) / len(drawn) == pytest.approx(1.0, abs=4 * error)
+    assert NormalDist.from_samples([math.log(quality) for quality in drawn]).stdev == pytest.approx(sigma, rel=0.03)
+
+
+def test_quality_is_a_draw_of_the_author_and_the_tick_and_belongs_to_the_cascade() -> None:
+    net = network(sigma=1.0)
+    first, second = net.publish(ADA, 3), net.publish(ADA, 4)
+    quality = math.exp(normal(1, ADA, 3, Draw.QUALITY) - 0.5)
+    copy = reshared(net, BO, first.id, 5)
+    assert seen(net, DI, first.id).quality == seen(net, EVE, copy.id).quality == pytest.approx(quality)
+    assert seen(net, DI, second.id).quality != seen(net, DI, first.id).quality
+    taste = uniform(1, DI, 0, Draw.APPEAL, first.id) ** 3
+    assert seen(net, DI, first.id).appeal == pytest.approx(min(1.0, taste * quality))
+
+
+def test_quality_is_kept_over_a_checkpoint_and_forgotten_with_its_posts() -> None:
+    net = network(sigma=2.0, horizon_rounds=2)
+    post = net.publish(ADA, 3)
+    assert seen(copied(net, horizon_rounds=2), DI, post.id) == seen(net, DI, post.id)
+    net.retire(40)
+    assert not net._shared
+    assert not any(column.name == "shared_qualities" for column in network().columns())
+
+
+@given(st.floats(0.01, 3.0), st.integers(0, 50), st.integers(0, 100))
+def test_a_view_stays_in_its_ranges_whatever_the_quality(sigma: float, tick: int, reader: int) -> None:
+    net = network(sigma=sigma)
+    shown = seen(net, reader % 5, net.publish(ADA, tick).id, tick)
+    assert 0.0 <= shown.appeal <= 1.0
+    assert 0.0 < shown.quality < 1e12
+    assert 0.0 <= person().relevance(shown) <= 1.0
+
+
+@pytest.mark.parametrize("option", [AgentState.ENGAGING_LIKE, AgentState.COMPOSING])
+def test_the_embedded_choice_weighs_the_log_of_quality_and_each_further_exposure(option: AgentState) -> None:
+    plain, weighed = ChoiceOracle(ChoiceConfig(), 1), ChoiceOracle(ChoiceConfig(quality=0.5, exposure=0.3), 1)
+    post = view(quality=math.e**2, exposures=4)
+    gained = weighed.utility(person(), option, post) - plain.utility(person(), option, post)
+    assert gained == pytest.approx(0.5 * 2 + 0.3 * 3)
+    assert weighed.utility(person(), AgentState.SCROLLING, post) == 0.0
+    assert plain.utility(person(), option, post) == plain.utility(person(), option, view())
+
+
+# Posting
+
+
+@pytest.mark.parametrize(
+    ("exponent", "mean", "rates"),
+    [
+        (0.0, 0.3, [0.3, 0.3, 0.3, 0.3, 0.3]),
+        # Followers: Ada 3, Bo 2, Cy 1, Di and Eve 0. So the weights are 4, 3, 2, 1, 1 for a = 1, 11 together.
+        (1.0, 0.22, [0.4, 0.3, 0.2, 0.1, 0.1]),
+        # Their sum is 3: with Ada at 1, 2 remains for weights 3, 2, 1, 1; Bo's 6/7 stays below 1.
+        (1.0, 0.6, [1.0, 6 / 7, 4 / 7, 2 / 7, 2 / 7]),
+        # Their sum is 4: Ada, Bo and Cy at 1, and 1 remains for two.
+        (1.0, 0.8, [1.0, 1.0, 1.0, 0.5, 0.5]),
+        (1.0, 0.0, [0.0] * 5),
+        (2.0, 1.0, [1.0] * 5),
+    ],
+)
+def test_posting_grows_with_followers_and_keeps_its_mean(exponent: float, mean: float, rates: list[float]) -> None:
+    assert posting_rates(network().population.graph, mean, exponent).tolist() == pytest.approx(rates)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)).filter(lambda tie: tie[0] != tie[1]), min_size=1),
+    st.floats(0, 1),
+    st.floats(0, 5),
+)
+def test_posting_rates_are_shares_with_the_mean_in_the_order_of_followers(
+    ties: list[tuple[int, int]], mean: float, exponent: float
+) -> None:
+    graph = FollowGraph(20, [tie[0] for tie in ties], [tie[1] for tie in ties])
+    rates = posting_rates(graph, mean, exponent).tolist()
+    assert math.fsum(rates) / 20 == pytest.approx(mean, abs=1e-9)
+    assert all(0.0 <= rate <= 1.0 for rate in rates)
+    by_followers = sorted(range(20), key=lambda agent: len(graph.followers(agent)))
+    assert [rates[agent] for agent in by_followers] == pytest.approx(sorted(rates))
+
+
+def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
+    people: Any = {"size": 100, "posts_by_followers": 1.5, "posts_per_session": 0.3}
+    config = Config(population=people)
+    world = SocialDomain(config, build_population(config.population, 42)).world
+    rates = posting_rates(world.population.graph, 0.3, 1.5)
+    wanted = [[world._posts(agent, tick) for tick in range(300)] for agent in range(100)]
+    assert [sum(each) / 300 for each in wanted] == pytest.approx(rates.tolist(), abs=4 * math.sqrt(0.25 / 300))
+    certain = sum(rate > 1 - 1e-9 for rate in rates)
+    assert certain > 0
+    (note,) = world.capped()
+    assert note == (
+        f"population.posts_by_followers: {certain} of 100 people post in every session; "
+        "the mean over people is still 0.3"
+    )
+
+
+# Exposure
+
+
+def test_once_shows_a_cascade_once() -> None:
+    net = network()
+    root = net.publish(ADA, 1)
+    assert net.feed_for(DI, 2) == [root.id]
+    reshared(net, BO, root.id, 3)
+    assert net.feed_for(DI, 4) == []
+
+
+@pytest.mark.parametrize("exposure", ["simple", "complex"])
+def test_a_cascade_comes_again_from_each_other_followed_person_until_one_engages(exposure: str) -> None:
+    net = network(exposure=exposure)
+    root = net.publish(ADA, 1)
+    assert net.feed_for(DI, 2) == [root.id]
+    assert net.feed_for(DI, 3) == []
+    by_bo = reshared(net, BO, root.id, 4)
+    assert net.feed_for(DI, 5) == [by_bo.id]
+    reshared(net, BO, root.id, 6)
+    assert net.feed_for(DI, 7) == [], "the same friend is no further exposure"
+    net = copied(net, exposure=exposure)
+    by_cy = reshared(net, CY, by_bo.id, 8)
+    assert net.feed_for(DI, 9) == [by_cy.id]
+    assert [seen(net, DI, post.id).exposures for post in (root, by_bo, by_cy)] == [1, 2, 3]
+    assert seen(net, EVE, by_bo.id).exposures == 1
+
+
+def test_who_has_engaged_is_not_shown_the_cascade_again() -> None:
+    for engage in ("like", "reply", "reshare"):
+        net = network(exposure="complex")
+        root = net.publish(ADA, 1)
+        net.feed_for(DI, 2)
+        getattr(net, engage)(DI, root.id, 3)
+        reshared(net, BO, root.id, 4)
+        assert copied(net, exposure="complex").feed_for(DI, 5) == net.feed_for(DI, 5) == []
+
+
+def test_a_stranger_shows_a_cascade_once_and_never_again() -> None:
+    net = network(exposure="simple", out_of_network=1.0, size=1)
+    root = net.publish(ADA, 1)
+    assert net.feed_for(EVE, 2) == [root.id]
+    assert net.feed_for(EVE, 3) == []
+    assert net.feed_for(EVE, 5) == []
+    by_bo = reshared(net, BO, root.id, 4)
+    assert net.feed_for(EVE, 6) == [by_bo.id]
+
+
+def test_a_fork_that_begins_to_show_again_does_not_do_so_with_what_came_before() -> None:
+    net = network()
+    root = net.publish(ADA, 1)
+    net.feed_for(DI, 2)
+    later = copied(net, exposure="simple")
+    reshared(later, BO, root.id, 4)
+    assert later.feed_for(DI, 5) == []
+    fresh = later.publish(ADA, 6)
+    later.feed_for(DI, 7)
+    assert later.feed_for(DI, 8) == []
+    assert reshared(later, CY, fresh.id, 9).id in later.feed_for(DI, 9)
+
+
+def test_in_simple_contagion_each_exposure_has_a_taste_of_its_own_and_in_complex_one_is_for_all() -> None:
+    for exposure, ticks in (("simple", (0, 1)), ("complex", (0, 0))):
+        net = network(exposure=exposure)
+        root = net.publish(ADA, 1)
+        net.feed_for(DI, 2)
+        again = reshared(net, BO, root.id, 3)
+        net.feed_for(DI, 4)
+        tastes = [seen(net, DI, post.id).appeal for post in (root, again)]
+        assert tastes == [uniform(1, DI, tick, Draw.APPEAL, root.id) ** 3 for tick in ticks]
+
+
+@given(st.floats(0, 1), st.integers(1, 50))
+def test_relevance_grows_with_each_person_beyond_the_first_and_ends_at_1(weight: float, exposures: int) -> None:
+    ada = person(weights=RelevanceConfig(exposure=weight))
+    once, often = view(appeal=0.5), view(appeal=0.5, exposures=exposures)
+    assert ada.relevance(once) == pytest.approx(0.3)
+    assert ada.relevance(often) == pytest.approx(min(1.0, 0.3 + weight * (exposures - 1)))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans()), max_size=40), st.integers(1, 6))
+def test_exposures_keep_a_bounded_number_and_survive_a_checkpoint(
+    steps: list[tuple[int, int, bool]], memory: int
+) -> None:
+    kept = Exposures(memory)
+    for author, root, engages in steps:
+        post = Post(id=author << 24 | root, author=author, text="", topics=(), created=0, root=root)
+        if engages:
+            kept.engaged(9, root)
+            assert not kept.is_new(9, post)
+        elif kept.is_new(9, post) or root not in [each for each, _ in kept._shown.get(9, ())]:
+            kept.shown(9, post)
+            assert 1 <= kept.count(9, post) <= 4
+    lists: list[list[Any]] = [*kept._shown.values(), *kept._engaged.values()]
+    assert max((len(each) for each in lists), default=0) <= memory
+    copy = Exposures(memory)
+    copy.restore(Columns(kept.columns()))
+    assert (copy._shown, copy._engaged) == (kept._shown, kept._engaged)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("population: {relevance: {exposure: 0.1}}", "population.relevance.exposure"),
+        ("oracle: {choice: {exposure: -0.1}}", "oracle.choice.exposure"),
+    ],
+)
+def test_a_weight_of_exposures_that_never_come_is_refused(text: str, key: str) -> None:
+    problem = "needs feed.exposure: complex, which shows a cascade again, got once"
+    assert refusal(text) == f"c.yaml:1: {key}: {key} {problem}"
+
+
+# Credit
+
+
+@pytest.mark.parametrize(("credit", "parent"), [("seen", "second"), ("root", "root"), ("newest", "third")])
+def test_a_reshare_is_a_child_of_the_post_that_gets_the_credit(credit: str, parent: str) -> None:
+    net = network(reshare_credit=credit)
+    root = net.publish(ADA, 1)
+    second = reshared(network_like(net, "seen"), BO, root.id, 2)
+    third = reshared(network_like(net, "seen"), CY, second.id, 3)
+    net.reply(BO, third.id, 4)
+    network_like(net, credit)
+    posts = {"root": root, "second": second, "third": third}
+    before = {name: post.reshares for name, post in posts.items()}
+    child = reshared(net, DI, second.id, 5)
+    assert (child.parent, child.depth, child.root) == (posts[parent].id, posts[parent].depth + 1, root.id)
+    assert {name: post.reshares - before[name] for name, post in posts.items()} == {
+        name: int(name == parent) for name in posts
+    }
+    assert net.cascades[root.id].posts == 5
+    assert [edge.parent for edge in net.edges()][-1] == child.parent
+    assert net.events[-1].parent == child.parent  # type: ignore[union-attr]
+
+
+def network_like(net: Network, credit: str) -> Network:
+    """The network itself, under another rule of credit."""
+    net.use(replace(net.feed, reshare_credit=credit), net.relevance)
+    return net
+
+
+@pytest.mark.parametrize("credit", ["root", "newest"])
+def test_what_is_forgotten_gets_no_credit(credit: str) -> None:
+    net = network(reshare_credit=credit, horizon_rounds=2)
+    root = net.publish(ADA, 1)
+    copy = reshared(net, BO, root.id, 15)
+    net.retire(30)
+    assert root.id not in net.posts
+    child = reshared(net, EVE, copy.id, 31)
+    assert (child.parent, child.depth) == (copy.id, copy.depth + 1)
+    lone = reshared(network_like(net, credit), ADA, copy.id, 32)  # nothing of it is in Ada's timeline
+    assert lone.parent == copy.id
+
+
+async def test_counts_and_trees_agree_under_every_rule() -> None:
+    for credit in ("seen", "root", "newest"):
+        run = await Run(replace(SMALL, feed=FeedConfig(horizon_rounds=20, reshare_credit=credit))).advance(120)
+        posts = run.world.network.posts
+        children = Counter((post.parent, post.kind) for post in posts.values())
+        for post in posts.values():
+            assert (children[post.id, PostKind.REPLY], children[post.id, PostKind.RESHARE]) == (
+                post.replies,
+                post.reshares,
+            )
+            if post.parent is not None:
+                assert (post.depth, post.root) == (posts[post.parent].depth + 1, posts[post.parent].root)
+
+
+# Dwell
+
+
+def test_dwell_times_are_log_normal_and_rounded_up_to_ticks() -> None:
+    dwell = Dwell(DwellConfig(look_median_s=30, look_sigma=1, write_median_s=600, write_sigma=0.5), 7, 10.0)
+    looks = [dwell.look(agent, 3) for agent in range(4000)]
+    writes = [dwell.write(agent, 3) for agent in range(4000)]
+    # At most 3 ticks are at most 30 s, the median: one half. Four standard deviations are 0.032.
+    assert sum(ticks <= 3 for ticks in looks) / 4000 == pytest.approx(0.5, abs=0.032)
+    assert sum(ticks <= 60 for ticks in writes) / 4000 == pytest.approx(0.5, abs=0.032)
+    share = NormalDist().cdf(math.log(100 / 30))
+    assert sum(ticks <= 10 for ticks in looks) / 4000 == pytest.approx(share, abs=0.032)
+    first = math.ceil(3 * math.exp(NormalDist().inv_cdf(uniform(7, 0, 3, Draw.DWELL, 0))))
+    assert looks[0] == max(1, first)
+
+
+def test_without_a_median_everything_takes_a_tick() -> None:
+    dwell = Dwell(DwellConfig(look_sigma=3), 7, 10.0)
+    assert {dwell.look(agent, 1) for agent in range(50)} | {dwell.write(agent, 1) for agent in range(50)} == {1}
+
+
+@given(st.floats(0.01, 1e6), st.floats(0, 10), st.floats(0.01, 1e5), st.integers(0, 10**6))
+def test_a_dwell_time_is_a_tick_or_more_and_bounded(median: float, sigma: float, tick_s: float, agent: int) -> None:
+    config = DwellConfig(look_median_s=median, look_sigma=sigma, write_median_s=median, write_sigma=0)
+    dwell = Dwell(config, 1, tick_s)
+    assert 1 <= dwell.look(agent, 5) <= 10**9
+    assert dwell.write(agent, 5) == min(max(1, math.ceil(median / tick_s)), 10**9)
+
+
+async def test_people_look_and_write_for_as_long_as_their_draws_say() -> None:
+    times: Any = {"look_median_s": 90, "look_sigma": 0.5, "write_median_s": 150, "write_sigma": 0.5}
+    config = replace(SMALL, population=replace(SMALL.population, dwell=DwellConfig(**times)))
+    run = await Run(config).advance(96)
+    dwell = Dwell(config.population.dwell, 5, 60.0)
+    entered: dict[int, tuple[str, int]] = {}
+    checked: Counter[str] = Counter()
+    for update in run.updates:
+        state, since = entered.get(update.agent, ("", 0))
+        if state == "evaluating" and update.trigger in ("decides", "ignores") and update.source == "rule":
+            assert update.tick - since == dwell.look(update.agent, since)
+            checked["looked"] += 1
+        if state == "composing" and update.trigger == "compose_done":
+            assert update.tick - since == dwell.write(update.agent, since)
+            checked["wrote"] += 1
+        entered[update.agent] = (update.to_state, update.tick)
+    assert min(checked["looked"], checked["wrote"]) > 20
+
+
+def test_a_world_without_these_terms_keeps_nothing_of_them() -> None:
+    world = SocialWorld(SMALL, build_population(SMALL.population, 5))
+    assert [*world.capped()] == []
+    names = {column.name for column in world.columns()}
+    assert not names & {"shared_qualities", "exposed_roots", "exposed_posts", "engaged"}
