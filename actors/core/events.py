@@ -222,7 +222,10 @@ EVENTS: tuple[type[Event], ...] = (
 )
 """All kinds of events."""
 
-FILE_ONLY = frozenset(event.name() for event in EVENTS if event.level in {"debug", "info"})
+CAPPED = "probability_capped"
+"""The line of the log about people whose probability is 1 because it cannot be more."""
+
+FILE_ONLY = frozenset((CAPPED, *(event.name() for event in EVENTS if event.level in {"debug", "info"})))
 """The events that are in the run's log, and not on standard error: the display shows what they say."""
 
 Listener = Callable[[Event], None]

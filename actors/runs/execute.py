@@ -21,7 +21,7 @@ from anyio import to_thread
 
 from actors.core.ends import ERROR, FALLBACK_SHARE, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE
 from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
-from actors.core.events import Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
+from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
 from actors.core.phase import Phase
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
@@ -225,7 +225,7 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
         host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
         emit(_beginning(run, opened.description))
         for note in notes_of_domain(run.domain):
-            log.info("probability_capped", note=note)
+            log.info(CAPPED, note=note)
         return await _run_on_disk(run, opened.oracle, host, logs, phases)
 
 

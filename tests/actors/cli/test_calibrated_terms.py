@@ -203,6 +203,7 @@ def test_a_cap_that_binds_is_in_the_log_and_in_a_validation_that_builds(prism: P
         line for line in built.splitlines() if line.startswith(("population.activity.hours: ", "population.posts_by"))
     ]
     assert len(told) == 2
-    run = ran(prism, tmp_path)
+    run, ended = tmp_path / "run", prism("run", str(path), "--quiet", "--out", str(tmp_path / "run"))
+    assert (ended.code, ended.err) == (0, "")
     log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
     assert [line["note"] for line in log if line["event"] == "probability_capped"] == told
