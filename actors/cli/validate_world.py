@@ -21,8 +21,10 @@ from prism.config import Config
 from prism.economy.series import COLUMNS as QUARTER_COLUMNS
 from prism.economy.series import Figures, parse_series
 from prism.errors import InputError
-from prism.scorecard import Agreement, Fact, Tree, macro_facts, parse_cascades, parse_hours, social_facts
-from prism.scorecard.real_data import CASCADE_COLUMNS, HOUR_COLUMNS, columns_in
+from prism.scorecard import Agreement, Fact, Tree, macro_facts, parse_cascades, social_facts
+from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
+from prism.social.hours import COLUMNS as HOUR_COLUMNS
+from prism.social.hours import parse_accounts
 
 KINDS = (
     f"cascades ({','.join(CASCADE_COLUMNS)}), hours ({HOUR_COLUMNS[0]} to {HOUR_COLUMNS[-1]}) "
@@ -93,7 +95,7 @@ def _read(files: Sequence[str], domain: str) -> Real:
             if set(CASCADE_COLUMNS) <= {*columns}:
                 kind, real = SOCIAL, real._replace(cascades=parse_cascades(source.data, source.name))
             elif set(HOUR_COLUMNS) <= {*columns}:
-                kind, real = SOCIAL, real._replace(hours=parse_hours(source.data, source.name))
+                kind, real = SOCIAL, real._replace(hours=parse_accounts(source.data, source.name))
             elif set(QUARTER_COLUMNS) <= {*columns}:
                 quarters = parse_series(source.data, source.name)
                 kind, real = ECONOMY, real._replace(quarters=quarters, source=Path(source.name).name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prism.scorecard.facts import Agreement, Fact
 from prism.scorecard.macro import macro_facts
 from prism.scorecard.matched import Comparison, Matching
-from prism.scorecard.real_data import parse_cascades, parse_hours
+from prism.scorecard.real_data import parse_cascades
 from prism.scorecard.social import Feed, social_facts
 from prism.scorecard.trees import Tree, TreeShape, shape_of, trees_of
 
@@ -19,7 +19,6 @@ __all__ = [
     "TreeShape",
     "macro_facts",
     "parse_cascades",
-    "parse_hours",
     "shape_of",
     "social_facts",
     "trees_of",

@@ -1,4 +1,4 @@
-"""Real figures that a run is compared with: cascades, and activity by hour of the day, from CSV files."""
+"""Real cascades that a run is compared with, from a CSV file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from prism.errors import InputError
 from prism.scorecard.trees import ROOT, Tree
 from prism.text_files import decode_text
 
-HOURS: Final = 24
 CASCADE_COLUMNS: Final = ("cascade", "node", "parent", "delay_minutes")
-HOUR_COLUMNS: Final = tuple(f"h{hour:02}" for hour in range(HOURS))
 
 
 class _Table(NamedTuple):
@@ -53,24 +51,6 @@ def parse_cascades(data: bytes, source: str) -> tuple[Tree, ...]:
     if not trees:
         raise InputError(source, "holds no cascades: expected at least one line below the header")
     return tuple(trees)
-
-
-def parse_hours(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
-    """Return the activity of each account in each hour of the day, from a CSV file with `HOUR_COLUMNS`.
-
-    Raises:
-        InputError: the file cannot be read in full, or nobody is ever active; the message names the line.
-    """
-    table = _table(data, source, HOUR_COLUMNS)
-    accounts = []
-    for line, fields in table.rows:
-        counts = [_number(fields[place], source, line, name) for place, name in _named(table.places, HOUR_COLUMNS)]
-        if min(counts) < 0.0:
-            raise InputError(source, "expected counts of 0 or more", line=line)
-        accounts.append(tuple(counts))
-    if not any(sum(account) for account in accounts):
-        raise InputError(source, "has no activity in any hour")
-    return tuple(accounts)
 
 
 def _tree(name: str, rows: Iterator[tuple[int, list[str]]], table: _Table, source: str, *, is_known: bool) -> Tree:
@@ -114,10 +94,6 @@ def _rows(text: str, source: str, columns: int) -> Iterator[tuple[int, list[str]
             yield reader.line_num, fields
     except csv.Error as error:
         raise InputError(source, f"bad CSV: {error}", line=reader.line_num) from None
-
-
-def _named(places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[int, str]]:
-    return zip(places, names, strict=True)
 
 
 def _number(text: str, source: str, line: int, name: str) -> float:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 import msgspec
 import numpy as np
 
+from prism.config.model import DAY_HOURS
 from prism.scorecard.facts import Fact, agreement_of, unknown
 from prism.scorecard.matched import INTERVAL, RESAMPLES, Comparison, Floats, Matching
-from prism.scorecard.real_data import HOURS
 from prism.scorecard.trees import Tree, TreeShape, shape_of
+from prism.social.hours import hour_at
 
 SHAPE_LIMIT: Final = 0.25
 """The largest distance of two distributions of shapes that counts as agreement. Two real samples differ by 0.1."""
@@ -204,7 +205,7 @@ def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator)
     """Compare the shares of the hours, of whole days only. The distance is half the sum of the differences."""
     name, limit, source = "activity by hour of the day", f"distance at most {HOURS_LIMIT}", "the file of hours"
     shares = accounts.sum(axis=0) / accounts.sum()
-    counts = sum((_counts_by_hour(feed) for feed in feeds), np.zeros(HOURS))
+    counts = sum((_counts_by_hour(feed) for feed in feeds), np.zeros(DAY_HOURS))
     if not counts.sum():
         return unknown(name, source, limit, "nothing happened in whole simulated days", _busiest(shares))
     ours = counts / counts.sum()
@@ -228,12 +229,12 @@ def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator)
 
 def _counts_by_hour(feed: Feed) -> Floats:
     """Return the posts and likes in each hour of the day, over the whole days of a run."""
-    counts = np.zeros(HOURS)
-    day_ticks = HOURS * SECONDS_AN_HOUR / feed.tick_seconds
+    counts = np.zeros(DAY_HOURS)
+    day_ticks = DAY_HOURS * SECONDS_AN_HOUR / feed.tick_seconds
     end = int(feed.length // day_ticks * day_ticks)
     for tick in feed.ticks:
         if tick < end:
-            counts[(feed.epoch + timedelta(seconds=tick * feed.tick_seconds)).astimezone(UTC).hour] += 1.0
+            counts[hour_at(feed.epoch, tick * feed.tick_seconds)] += 1.0
     return counts
 
 

@@ -50,21 +50,32 @@ def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
     Raises:
         InputError: a column is missing, or a count is no number from 0 on; the message names the line.
     """
+    return tuple(math.fsum(column) for column in zip(*parse_accounts(data, source), strict=True))
+
+
+def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
+    """Return the columns h00 to h23 of each row of a CSV file, which is an account.
+
+    Raises:
+        InputError: as of `parse_hours`, or nobody is active in any hour.
+    """
     check_hours_format(source)
     reader = csv.reader(io.StringIO(decode_text(data, source), newline=""), strict=True)
-    sums = [0.0] * DAY_HOURS
+    rows: list[tuple[float, ...]] = []
     try:
         header = [name.strip().lower() for name in next(reader, [])]
         places = _places(header, source)
-        for row in reader:
-            if any(field.strip() for field in row):
-                _add(sums, row, places, len(header), source, reader.line_num)
+        rows.extend(
+            _counts(row, places, len(header), source, reader.line_num)
+            for row in reader
+            if any(field.strip() for field in row)
+        )
     except csv.Error as error:
         raise InputError(source, f"bad CSV: {error}", line=reader.line_num) from None
-    problem = hours_problem(tuple(sums))
+    problem = hours_problem(tuple(math.fsum(row[hour] for row in rows) for hour in range(DAY_HOURS)))
     if problem:
         raise InputError(source, problem)
-    return tuple(sums)
+    return tuple(rows)
 
 
 def _places(header: list[str], source: str) -> list[int]:
@@ -75,9 +86,10 @@ def _places(header: list[str], source: str) -> list[int]:
     return [header.index(name) for name in COLUMNS]
 
 
-def _add(sums: list[float], row: list[str], places: list[int], width: int, source: str, line: int) -> None:
+def _counts(row: list[str], places: list[int], width: int, source: str, line: int) -> tuple[float, ...]:
     if len(row) != width:
         raise InputError(source, f"expected {width} columns, got {len(row)}", line=line)
+    counts = []
     for hour, place in enumerate(places):
         try:
             count = float(row[place])
@@ -86,4 +98,5 @@ def _add(sums: list[float], row: list[str], places: list[int], width: int, sourc
         if not 0.0 <= count <= 1e15:
             problem = f"expected a count from 0 to 1e15, got {found(row[place])}"
             raise InputError(source, problem, key=COLUMNS[hour], line=line)
-        sums[hour] += count
+        counts.append(count)
+    return tuple(counts)

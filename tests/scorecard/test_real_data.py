@@ -5,11 +5,11 @@ import gzip
 import pytest
 
 from prism.errors import InputError
-from prism.scorecard import Tree, parse_cascades, parse_hours, shape_of
+from prism.scorecard import Tree, parse_cascades, shape_of
+from prism.social.hours import parse_accounts
 from tests.paths import real_path
 
 HEADER = "cascade,node,parent,delay_minutes\n"
-HOURS = ",".join(f"h{hour:02}" for hour in range(24))
 
 
 def test_the_rows_of_a_cascade_are_a_tree() -> None:
@@ -44,25 +44,6 @@ def test_bad_cascades_are_refused_with_their_line(text: str, problem: str) -> No
     assert str(caught.value).startswith(problem)
 
 
-def test_hours_are_read_by_name() -> None:
-    row = ",".join(str(hour) for hour in range(24))
-    assert parse_hours(f"agent,{HOURS}\n0,{row}\n".encode(), "h.csv") == (tuple(float(hour) for hour in range(24)),)
-
-
-@pytest.mark.parametrize(
-    ("row", "problem"),
-    [
-        ("0" + ",0" * 24, "h.csv: has no activity in any hour"),
-        ("0,-1" + ",0" * 23, "h.csv:2: expected counts of 0 or more"),
-        ("0,?" + ",0" * 23, "h.csv:2: h00: expected a number, got '?'"),
-    ],
-)
-def test_bad_hours_are_refused_with_their_line(row: str, problem: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_hours(f"agent,{HOURS}\n{row}\n".encode(), "h.csv")
-    assert str(caught.value) == problem
-
-
 @pytest.mark.long
 def test_the_cascades_of_twitter15_have_their_known_shape() -> None:
     trees = parse_cascades(gzip.decompress(real_path("twitter15-cascades.csv.gz").read_bytes()), "t.csv")
@@ -73,7 +54,7 @@ def test_the_cascades_of_twitter15_have_their_known_shape() -> None:
 
 
 def test_the_hours_of_real_accounts_vary_sevenfold() -> None:
-    accounts = parse_hours(real_path("activity-24h.csv").read_bytes(), "h.csv")
+    accounts = parse_accounts(real_path("activity-24h.csv").read_bytes(), "h.csv")
     shares = [sum(account[hour] for account in accounts) for hour in range(24)]
     assert len(accounts) == 111
     assert max(shares) / min(shares) == pytest.approx(7, abs=0.5)
