@@ -9,9 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from prism.divergence import EMBEDDED, FIRST_OPTION, Distance, Divergence
+from actors.runs.summary import ShadowSummary
+from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence
 
-NAMES = {FIRST_OPTION: "first option", EMBEDDED: "embedded choice"}
+NAMES = {FIRST_OPTION: "first option", RULE: "rule", EMBEDDED: "embedded choice"}
 ONLY_CHANCE = "the oracle is the embedded choice itself: its distance from it is chance"
 
 
@@ -24,17 +25,35 @@ def divergence_table(divergences: Iterable[Divergence], *, is_embedded: bool) ->
     told = [each for each in divergences if each.questions]
     if not told:
         return None
-    title = "distance of the oracle's choices, in bits (0 same, 1 nothing in common)"
+    table = _table("distance of the oracle's choices, in bits (0 same, 1 nothing in common)", told, FIRST_OPTION)
+    note = [Text(f"  {ONLY_CHANCE}", style="dim")] if is_embedded and _has_embedded(told) else []
+    return Group(table, *note)
+
+
+def shadow_table(shadow: ShadowSummary) -> RenderableType:
+    """Return the same for shadow questions, and what became of them."""
+    told = [each for each in shadow.divergence if each.questions]
+    outcomes = ", ".join(f"{name} {count:,}" for name, count in shadow.outcomes.items()) or "none"
+    agreed = sum(each.agreement * each.questions for each in told) / max(1, sum(each.questions for each in told))
+    line = Text(f"  shadow questions: {outcomes}" + (f"; as the rule did: {agreed:.1%}" if told else ""))
+    table = [_table("distance of the oracle from rules, on shadow questions, in bits", told, RULE)] if told else []
+    return Group(*table, line)
+
+
+def _table(title: str, told: Sequence[Divergence], alternative: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1))
     table.add_column("trigger", min_width=18)
     table.add_column("questions", justify="right")
-    for name in NAMES.values():
-        table.add_column(f"from {name}", justify="right")
+    shows = (alternative, EMBEDDED)
+    for name in shows:
+        table.add_column(f"from {NAMES[name]}", justify="right")
     for each, name in zip(told, names_of(told), strict=True):
-        table.add_row(name, f"{each.questions:,}", *(shown(each.against.get(against)) for against in NAMES))
-    has_embedded = any(EMBEDDED in each.against for each in told)
-    note = [Text(f"  {ONLY_CHANCE}", style="dim")] if is_embedded and has_embedded else []
-    return Group(table, *note)
+        table.add_row(name, f"{each.questions:,}", *(shown(each.against.get(against)) for against in shows))
+    return table
+
+
+def _has_embedded(told: Iterable[Divergence]) -> bool:
+    return any(EMBEDDED in each.against for each in told)
 
 
 def names_of(divergences: Sequence[Divergence]) -> list[str]:

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.divergence import divergence_table
+from actors.cli.divergence import divergence_table, shadow_table
 from actors.cli.sparkline import Sparklines, read_paths
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
 from actors.display.words import duration, usd
@@ -63,6 +63,8 @@ def _oracle_parts(summary: Summary) -> Iterator[RenderableType]:
     distances = divergence_table(summary.divergence, is_embedded=summary.oracle_is_embedded)
     if distances is not None:
         yield distances
+    if summary.shadow is not None:
+        yield shadow_table(summary.shadow)
     if summary.llm is not None:
         yield _counts("decisions by method", summary.decisions_by_method)
         yield _counts("model calls by outcome", {name: n for name, n in summary.llm.calls.items() if n})

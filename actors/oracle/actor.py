@@ -35,6 +35,9 @@ from prism.llm.question_id import ASKED, Asked, TraceIds
 from prism.llm.spending import cost_usd, metered
 from prism.statechart import ATTEMPT, Oracle
 
+SHADOW_PART = 4
+"""One in so many calls at once may be a shadow call, and always one."""
+
 AWAITED_EVERY_S = 0.1
 """The time between two looks at whether the tick can end, while a run is to stop."""
 
@@ -105,7 +108,9 @@ class OracleActor:
         self._is_stopping = False
         self._calls: anyio.abc.TaskGroup | None = None
         """The tasks of the calls under way, while the actor runs."""
-        self._room = asyncio.Event()
+        self._room, self.changed = asyncio.Event(), asyncio.Event()
+        """`changed` is set when there may be a gap for a shadow call, which clears it."""
+        self.shadows_in_flight = 0
 
     @property
     def queue_depth(self) -> int:
@@ -141,7 +146,33 @@ class OracleActor:
         return {name: (getattr(used, name) or 0.0, most) for name, most in caps_of(self._config).items()}
 
     def _used(self) -> Used:
-        return Used(self.statistics.calls, self.tokens, self.cost_usd)
+        return Used(self.statistics.calls + self.statistics.shadow_calls, self.tokens, self.cost_usd)
+
+    def shadow_refusal(self) -> str | None:
+        """Return why a shadow call is not made at all, in a word; None if it may be made."""
+        return self.admission.shadow_refusal()
+
+    def shadow_delay(self, now: float) -> float:
+        """Return the seconds until a shadow call may start; infinite if something has to change first."""
+        if self._waiting or self.shadows_in_flight >= max(1, self.admission.limit.limit // SHADOW_PART):
+            return math.inf
+        return self.admission.shadow_delay(self._under_way, now)
+
+    def begin_shadow(self) -> None:
+        """Note that a shadow call starts."""
+        self.admission.begin_shadow(anyio.current_time())
+        self.shadows_in_flight += 1
+
+    def end_shadow(self) -> None:
+        """Note that a shadow call has ended."""
+        self.shadows_in_flight -= 1
+        self.changed.set()
+        if self._calls is not None:
+            self._start_calls(self._calls)
+
+    @property
+    def _under_way(self) -> int:
+        return self._calling + self.shadows_in_flight
 
     def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
         """Return its counts.
@@ -258,7 +289,7 @@ class OracleActor:
         now, admission = anyio.current_time(), self.admission
         waited = admission.take_rate_wait()
         while (waiting := self._waiting.first()) is not None:
-            if (delay := admission.room_delay(waiting, self._calling, now)) > 0.0:
+            if (delay := admission.room_delay(waiting, self._under_way, now)) > 0.0:
                 self._wake_after(delay, calls)
                 break
             if (refusal := admission.refusal(waiting, now)) is not None:
@@ -277,6 +308,8 @@ class OracleActor:
             calls.start_soon(self._call, waiting, call, calls)
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
+        if not self._waiting:
+            self.changed.set()
 
     def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
         if self._timer is not None:

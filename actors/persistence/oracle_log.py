@@ -10,14 +10,14 @@ however often it was killed.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import msgspec
 
 from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, encode_frame
-from actors.core.messages import Decided, QuestionName, Retried
+from actors.core.messages import Decided, QuestionName, Retried, Shadowed
 from actors.core.state import Effort
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import check_magic, read_frames, reading
@@ -41,7 +41,7 @@ class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
     question: bytes = b""
 
 
-LogRecord = LoggedAnswer | Retried
+LogRecord = LoggedAnswer | Retried | Shadowed
 
 _decode = msgspec.msgpack.Decoder(LogRecord).decode
 _encode = msgspec.msgpack.Encoder().encode
@@ -53,14 +53,19 @@ def question_hash(question: Question[Any]) -> bytes:
 
 
 def encode_answer(record: bytes) -> bytes:
-    """Return the frame of an encoded `Decided` or `Retried`."""
+    """Return the frame of an encoded `Decided`, `Retried` or `Shadowed`."""
     return encode_frame(ORIGIN, record)
 
 
-def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LoggedAnswer, int] | Damage]:
+def read_answers(
+    disk: Disk, offset: int = FIRST_ANSWER, on_shadow: Callable[[Shadowed], None] = lambda _: None
+) -> Iterator[tuple[LoggedAnswer, int] | Damage]:
     """Yield `(answer, offset after it)` from an offset on; the last item is the damage, if any.
 
     An answer names all calls that it took, those before a `Retried` included.
+
+    Args:
+        on_shadow: called with the outcomes of shadow questions on the way.
     """
     unanswered: dict[QuestionName, Ledger] = {}
     for found in read_records(disk, offset):
@@ -69,6 +74,9 @@ def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[Logge
             return
         record, end = found
         name = (record.agent, record.asked, record.trigger)
+        if isinstance(record, Shadowed):
+            on_shadow(record)
+            continue
         if isinstance(record, Retried):
             unanswered.setdefault(name, Ledger()).add(record.spent)
         elif name in unanswered:
@@ -102,24 +110,42 @@ class RecordedAnswers:
     """
 
     def __init__(self, disk: Disk, offset: int, end: int) -> None:
-        self._records = read_answers(disk, offset)
+        self._shadows: dict[QuestionName, Shadowed] = {}
+        self._records = read_answers(disk, offset, self._add_shadow)
         self._end = end
         self._at = offset
         self._newest = -1
         """The latest tick of a question whose answer has been read."""
         self._read: dict[QuestionName, deque[LoggedAnswer]] = {}
 
+    def _add_shadow(self, shadowed: Shadowed) -> None:
+        self._shadows[shadowed.agent, shadowed.asked, shadowed.trigger] = shadowed
+
+    def take_shadow(self, question: Question[Any]) -> Shadowed | None:
+        """Remove and return the outcome of a shadow question; None if none was recorded."""
+        name = (question.agent, question.tick, question.trigger)
+        while name not in self._shadows and self._read_next():
+            pass
+        return self._shadows.pop(name, None)
+
     def take(self, question: Question[Any]) -> Decided | None:
         """Remove and return the answer to a question; None if none was recorded."""
-        while (found := self._take_read(question)) is None and self._at < self._end:
-            record = next(self._records, None)
-            if record is None or isinstance(record, Damage):
-                self._at = self._end
-                break
-            decided, self._at = record
-            self._newest = max(self._newest, decided.asked)
-            self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
+        while (found := self._take_read(question)) is None and self._read_next():
+            pass
         return found
+
+    def _read_next(self) -> bool:
+        """Read one answer more; return False at the end of the log."""
+        if self._at >= self._end:
+            return False
+        record = next(self._records, None)
+        if record is None or isinstance(record, Damage):
+            self._at = self._end
+            return False
+        decided, self._at = record
+        self._newest = max(self._newest, decided.asked)
+        self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
+        return True
 
     def _take_read(self, question: Question[Any]) -> Decided | None:
         """Remove and return the first answer to a question among those that have been read."""

@@ -287,7 +287,7 @@ def _rehearsal_of(config: Config) -> Config:
     length = min(simulation.length, ROUNDS_MAX * simulation.ticks_per_round)
     if population.profiles is None and population.graph.path is None:
         population = replace(population, size=min(population.size, AGENTS_MAX))
-    oracle = OracleConfig(choice=config.oracle.choice)
+    oracle = OracleConfig(choice=config.oracle.choice, shadow=config.oracle.shadow)
     return replace(
         config,
         simulation=replace(simulation, ticks=length),

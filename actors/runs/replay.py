@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import anyio
+import msgspec
 from anyio import to_thread
 
 from actors.core.errors import DivergedError, JournalError, RunDirectoryError, first_error
@@ -203,12 +204,15 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     """
     simulation: Simulation | None = None
     for part in parts:
+        # What shadow questions had for an outcome is no part of the journal, so a replay asks none.
+        oracle_config = msgspec.structs.replace(part.config.oracle, shadow=0.0)
+        unshadowed = msgspec.structs.replace(part.config, oracle=oracle_config)
         oracle = own_oracle
         if oracle is None and part.config.oracle.backend != "choice":
             oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")
         before = simulation
         simulation = Simulation(
-            part.config, domain if part.config is config else build_domain(part.config).domain, oracle, record
+            unshadowed, domain if part.config is config else build_domain(part.config).domain, oracle, record
         )
         simulation.ticks = part.until
         if before is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
+from actors.runtime.shadows import UNFINISHED, Shadows
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.divergence import Divergence
@@ -16,6 +17,22 @@ from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.statistics import statistics_of
 
 STOPPED = "stopped"
+
+
+class ShadowSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The comparison of rules with the oracle, on turns that rules have settled.
+
+    Args:
+        share: the share of those turns that were asked about.
+        questions: shadow questions; `outcomes`: `{answered, or why there is no answer: questions}`.
+        divergence: for each trigger and state, the oracle's choices beside those of the rules and the embedded choice.
+            `agreement` is the share of questions on which the oracle chose what the rule did.
+    """
+
+    share: float
+    questions: int
+    outcomes: dict[str, int]
+    divergence: list[Divergence]
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +62,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             embedded choice.
         oracle_is_embedded: True if the oracle computed its answers here. It is the embedded choice then, so its
             distance from that is chance.
+        shadow: what the oracle would have chosen where rules did; None without `oracle.shadow`.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
         resumes: times that the run was resumed.
@@ -81,6 +99,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     interventions: int = 0  # summaries of older versions have none
     divergence: list[Divergence] = []  # summaries of older versions have none of these
     oracle_is_embedded: bool = False
+    shadow: ShadowSummary | None = None
     latency_s_p50: float
     latency_s_p95: float
     llm: OracleStatistics | None
@@ -175,7 +194,18 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
     return {
         "divergence": simulation.engine.open_questions.choices.divergences(),
         "oracle_is_embedded": not simulation.oracle.oracle.waits,
+        "shadow": _shadow(simulation.shadows) if simulation.shadows.share else None,
     }
+
+
+def _shadow(shadows: Shadows) -> ShadowSummary:
+    outcomes = {**shadows.outcomes, UNFINISHED: shadows.unfinished}
+    return ShadowSummary(
+        share=shadows.share,
+        questions=sum(outcomes.values()),
+        outcomes={name: count for name, count in sorted(outcomes.items()) if count},
+        divergence=shadows.choices.divergences(),
+    )
 
 
 def _llm(simulation: Simulation) -> OracleStatistics | None:

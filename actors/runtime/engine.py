@@ -30,6 +30,7 @@ from actors.core.ports import Observer, Recorder, Unrecorded
 from actors.core.state import EngineState
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
+from actors.runtime.shadows import Shadows
 from prism.agents import Question, Trigger, Update
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
@@ -91,6 +92,7 @@ class EngineActor:
         recorder: records what is committed.
         observer: is told of every tick.
         reference: returns what the embedded choice says to a question.
+        shadows: asks about turns that rules have settled.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -105,6 +107,7 @@ class EngineActor:
         recorder: Recorder | None = None,
         observer: Observer | None = None,
         reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
+        shadows: Shadows | None = None,
     ) -> None:
         self._observer = observer or Observer()
         self.inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
@@ -121,6 +124,7 @@ class EngineActor:
         self._agents = agents
         self.open_questions = OpenQuestions(codec, oracle, reference)
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
+        self.shadows = shadows
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
         self._pace = Pace(config.run)
@@ -270,6 +274,8 @@ class EngineActor:
         while len(answers) < len(triggers):
             self._read(await self.inbox.receive_all(), answers, tick)
         self._commit(answers)
+        if self.shadows is not None and self.shadows.share:
+            self.shadows.watch(triggers, [answer for _, _, answer in answers])
 
     async def _send(self, triggers: Sequence[Trigger[Any]], answers: list[Answer], tick: int) -> None:
         agents, encode = self._agents, self._codec.encode

@@ -7,6 +7,7 @@ cancelled, because cancelled tasks stay in reference cycles until the garbage co
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -23,10 +24,12 @@ from actors.core.ports import Observer, Record, Unrecorded
 from actors.core.snapshot import RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
+from actors.oracle.shadow import ShadowActor
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.phase import Standing, standing_of
+from actors.runtime.shadows import Shadows
 from actors.runtime.snapshot import (
     by_failure,
     calls_by_outcome,
@@ -36,8 +39,10 @@ from actors.runtime.snapshot import (
     transitions_by_pair,
 )
 from actors.runtime.supervisor import RestartIntensity, Supervisor
+from prism.agents import Question
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
+from prism.divergence import Reference
 from prism.domain import Domain, reference_of
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
@@ -45,6 +50,9 @@ from prism.measure import Measure
 from prism.statechart import Oracle
 
 log = structlog.get_logger(__name__)
+
+SHADOW_PATIENCE_S = 10.0
+"""The longest wait for shadow questions at the end of a run."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -108,9 +116,11 @@ class Simulation:
         """The agents' mailboxes, by agent id."""
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)
-        self.engine = self._make_engine()
+        reference, ask = reference_of(domain), config.statechart.oracle_enabled
+        share = config.oracle.shadow if ask else 0.0
+        self.shadows = Shadows(share, config.simulation.seed, domain.chart, self._codec, reference)
+        self.engine = self._make_engine(reference)
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
-        ask = config.statechart.oracle_enabled
         self.supervisor = Supervisor(domain, self._codec, self.engine.inbox, intensity, ask=ask)
         self.oracle = self._make_oracle(oracle or domain.oracle(), TraceIds(seed=config.simulation.seed, run=name))
         self.is_spent = False
@@ -123,7 +133,7 @@ class Simulation:
         self._guards_before: dict[str, int] = {}
         self._observer.run_built(self)
 
-    def _make_engine(self) -> EngineActor:
+    def _make_engine(self, reference: Callable[[Question[Any]], Reference]) -> EngineActor:
         return EngineActor(
             self.domain.world,
             self._codec,
@@ -133,7 +143,8 @@ class Simulation:
             counters=self.counters,
             recorder=self._record,
             observer=self._observer,
-            reference=reference_of(self.domain),
+            reference=reference,
+            shadows=self.shadows,
         )
 
     def _make_oracle(self, oracle: Oracle[Any], ids: TraceIds) -> OracleActor:
@@ -161,6 +172,7 @@ class Simulation:
         self.counters.restore(state.counters)
         self.supervisor.restore(state.supervisor)
         self.oracle.statistics.restore(state.oracle)
+        self.shadows.restore(state.shadow)
         self._guards_before = dict(state.guards)
 
     def state(self) -> RunState:
@@ -170,6 +182,7 @@ class Simulation:
             counters=self.counters.state(),
             supervisor=self.supervisor.state(),
             oracle=self.oracle.state(self.engine.open_questions.is_open),
+            shadow=self.shadows.state(),
             guards=self.guard_errors(),
         )
 
@@ -261,6 +274,8 @@ class Simulation:
             service = partial(self.oracle.run, self._questions)
             services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
             services.start_soon(self._observer.run)
+            if self.shadows.share:
+                services.start_soon(self._make_shadow_actor().run, self.shadows.questions)
             async with anyio.create_task_group() as agents:
                 with collector_paused():
                     for number, mailbox in enumerate(self.mailboxes):
@@ -268,10 +283,22 @@ class Simulation:
                     await anyio.lowlevel.checkpoint()
                 with agents_frozen(len(self.mailboxes)), structlog.contextvars.bound_contextvars(actor="engine"):
                     await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
+                    await self._finish_shadows()
                 self.engine.stop()
                 for mailbox in self.mailboxes:
                     mailbox.close()
             services.cancel_scope.cancel()
+
+    def _make_shadow_actor(self) -> ShadowActor:
+        deadline_s = self.config.oracle.deadline_s
+        domain, answers = self.domain, self.shadows.answers
+        return ShadowActor(self.oracle, domain.asker, self._codec, answers, self._record, deadline_s)
+
+    async def _finish_shadows(self) -> None:
+        """Wait for the outcomes of shadow questions: of a model for a while, and not if the run is to stop."""
+        patience_s = SHADOW_PATIENCE_S if self.oracle.oracle.waits else math.inf
+        with anyio.move_on_after(0.0 if self.engine.is_stopping else patience_s):
+            await self.shadows.finish()
 
     def stop(self) -> None:
         """Finish the tick, then end. If that would wait for a server that is away, the tick is given up."""

@@ -119,6 +119,21 @@ class Statechart(Generic[S]):
         rows = self._index.get(state, {}).get(trigger)
         return [] if rows is None else list(rows.targets)
 
+    def question_options(self, state: S, trigger: str) -> tuple[S, ...]:
+        """Return the options that the rows meant for the oracle offer in `state`, the first one first; none if none do.
+
+        Those rows are marked `oracle=True`, or have no target. A question that arises only because the guards of other
+        rows overlap has options of its own each time, which no chart knows beforehand.
+        """
+        rows = self._index.get(state, {}).get(trigger)
+        if rows is None:
+            return ()
+        otherwise = () if rows.otherwise is None else (rows.otherwise,)
+        listed = (*(row for group, _ in rows.guarded for row in group), *otherwise)
+        meant = tuple(row for row in listed if row.oracle is True or (row.target is None and row.oracle is not False))
+        options = self._choice(rows, meant).targets if meant else ()
+        return options if len(options) > 1 else ()
+
     def candidates(self, agent: Stateful[S], trigger: str, context: Any = None) -> tuple[Transition[S], ...]:
         """Return every enabled row, in order."""
         rows = self._index[agent.state].get(trigger)
