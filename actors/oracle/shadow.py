@@ -25,8 +25,7 @@ from prism.errors import OracleUnavailableError
 from prism.llm.spending import Spending, metered
 
 FAILED, LATE, AWAY, SPENT = "failed", "late", "away", "spent"
-"""The reasons for no answer: the call failed; it did not start in time; the server is away; the spend caps are needed for
-questions."""
+"""The reasons for no answer: a failed call, no gap in time, an absent server, or half of a spend cap used."""
 
 
 class ShadowActor:
