@@ -1,8 +1,8 @@
 """Random draws that depend on their purpose only, never on the order in which they are made.
 
-Each draw is a hash of (seed, agent, tick, draw). So it is the same in any order of tasks, in any process and after any
-restart, and it takes no memory: an xxh3 hash costs about 0.2 us and no bytes, where `random.Random` costs 2.5 KB an
-agent and its draws depend on their order.
+Each draw is a hash of (seed, agent, tick, draw, index). So it is the same in any order of tasks, in any process and
+after any restart, and it takes no memory: an xxh3 hash costs about 0.2 us and no bytes, where `random.Random` costs
+2.5 KB an agent and its draws depend on their order.
 
 Source: counter-based generators, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); xxh3 replaces
 Philox because one call on 32 bytes is what Python does fastest.
@@ -15,7 +15,9 @@ import struct
 from collections.abc import Sequence
 from enum import IntEnum, unique
 
+import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 _KEY = struct.Struct("<qqqq").pack
 _hash = xxhash.xxh3_64_intdigest
@@ -73,9 +75,9 @@ def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> floa
     Args:
         seed: the run's seed.
         agent: the agent that the draw belongs to, or `WORLD`.
-        tick: the tick of the draw; 0 for draws before the run.
+        tick: the tick of the draw; 0 before the run; of a draw about a post, the ticks since it came into view.
         draw: the purpose; a `Draw`.
-        index: the number of the draw among several for the same purpose.
+        index: the number of the draw among several for the same purpose, or the origin of the post that it is about.
     """
     return (_hash(_KEY(agent, tick, draw, index), seed) >> 11) * _TO_UNIT
 
@@ -112,6 +114,29 @@ def pick(weights: Sequence[float], unit: float) -> int:
         if mark < 0.0:
             return index
     return max(index for index, weight in enumerate(weights) if weight > 0.0)
+
+
+def sample(keys: NDArray[np.uint64], count: int, seed: int, agent: int, tick: int, draw: int) -> NDArray[np.intp]:
+    """Return the indexes, ascending, of `count` keys drawn without repeats; of all keys if there are not more.
+
+    Those with the smallest hashes are drawn, so the luck of a key does not depend on the other keys: with one key more
+    or less, at most one place of the sample changes.
+
+    Source: bottom-k samples, Cohen & Kaplan, "Summarizing data using bottom-k sketches" (2007); the hash is SplitMix64,
+    Steele, Lea & Flood, "Fast splittable pseudorandom number generators" (2014).
+
+    Args:
+        keys: what can be drawn; all different, or equal ones are drawn together.
+        count: how many to draw, 0 or more; seed, agent, tick, draw: as in `uniform`.
+    """
+    if count >= len(keys):
+        return np.arange(len(keys))
+    mixed = keys ^ np.uint64(_hash(_KEY(agent, tick, draw, 0), seed))
+    mixed += np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return np.sort(np.argpartition(mixed, count)[:count])
 
 
 class GraphRandom:

@@ -17,9 +17,14 @@ from actors.display.words import duration, usd
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
 from prism.llm import OracleStatistics
+from prism.social.realised import feed_warning
 
 BAR_WIDTH = 24
 LONGEST_GROUP = 5
+REALISED = ("feed", "behaviour")
+"""The entries of a world of feeds that have tables of their own."""
+
+STAYS = ("mean_minutes", "median_minutes", "p90_minutes")
 
 
 def render(summary: Summary, directory: str) -> RenderableType:
@@ -49,9 +54,10 @@ def render(summary: Summary, directory: str) -> RenderableType:
         parts.append(
             Text(f"{summary.crashes:,} crashes, {summary.agents_quarantined:,} agents quarantined", style="bold red")
         )
+    parts.extend(_realised(summary.world))
     levels = [name for name, value in summary.world.items() if isinstance(value, float)]
     paths = read_paths(Path(directory, ROUNDS), levels)
-    parts.append(_world({name: value for name, value in summary.world.items() if name not in paths}))
+    parts.append(_world({name: value for name, value in summary.world.items() if name not in (*paths, *REALISED)}))
     if paths:
         parts.append(Sparklines(paths))
     parts.extend((Text(), _footer(summary, directory)))
@@ -112,6 +118,36 @@ def _world(world: Mapping[str, Any]) -> RenderableType:
             shown = f"{value:,}"
         table.add_row(name.replace("_", " "), shown)
     return table
+
+
+def _realised(world: Mapping[str, Any]) -> list[RenderableType]:
+    """Return what feeds and people really did, beside what was configured; nothing in a domain without feeds."""
+    if "behaviour" not in world:
+        return []
+    feed, behaviour = world["feed"], world["behaviour"]
+    table = Table(
+        title="feeds and people", title_justify="left", title_style="bold", box=None, padding=(0, 1), header_style="dim"
+    )
+    table.add_column(min_width=26)
+    for name in ("realised", "configured"):
+        table.add_column(name, justify="right", min_width=12)
+    share, length = feed["out_of_network"], feed["length"]
+    table.add_row("out-of-network share", f"{share['realised']:.1%}", f"{share['configured']:.1%}")
+    table.add_row("posts in a feed", f"{length['realised']:.2f}", f"{length['configured']:.2f}")
+    table.add_row("engagement per post seen", f"{behaviour['engagement_per_post_seen']:.4f}", "")
+    table.add_row("actions per person and day", f"{behaviour['actions_per_person_day']:.3f}", "")
+    states = Table(
+        title="time by state", title_justify="left", title_style="bold", box=None, padding=(0, 1), header_style="dim"
+    )
+    states.add_column(min_width=18)
+    for name in ("share", "stay: mean", "median", "p90"):
+        states.add_column(name, justify="right", min_width=9)
+    for state, spent in behaviour["time_by_state"].items():
+        stay = behaviour["dwell"].get(state)
+        lengths = [f"{stay[name]:,.1f} min" for name in STAYS] if stay else [""] * len(STAYS)
+        states.add_row(state, f"{spent:.1%}", *lengths)
+    warning = feed_warning(world)
+    return [table, *([Text(warning, style="bold yellow")] if warning else []), states]
 
 
 def _model(llm: OracleStatistics) -> Text:

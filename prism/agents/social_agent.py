@@ -13,10 +13,10 @@ from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config.attributes import Value
 from prism.config.model import RelevanceConfig
 from prism.quoting import shown
-from prism.rng import Draw, uniform
+from prism.rng import Draw
 from prism.social.intentions import DEFAULT_INTENTIONS, Intentions
 from prism.social.persona import Persona
-from prism.social.post import PostView
+from prism.social.post import PostView, drawn_about
 from prism.statechart import AgentState
 from prism.statechart.writing import Written
 
@@ -210,9 +210,13 @@ class SocialAgent(StatefulAgent[AgentState]):
         """Return whether the post's relevance reaches the engagement threshold."""
         return self.relevance(view) >= self.persona.engagement_threshold
 
-    def intend(self) -> None:
-        """Draw the action that a convinced person takes on a post, by the person's traits."""
-        unit = uniform(self.seed, self.agent_id, self._tick, Draw.INTENTION)
+    def intend(self, view: PostView | None = None) -> None:
+        """Draw the action that a convinced person takes on a post, by the person's traits.
+
+        Args:
+            view: the post in view; without one the draw is of the tick.
+        """
+        unit = drawn_about(view, self.seed, self.agent_id, self._tick, Draw.INTENTION)
         self.pending_action = self.intentions.drawn(self.persona.traits, unit)
 
     def remembered(self, context: Any) -> dict[str, Any] | None:

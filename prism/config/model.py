@@ -387,6 +387,12 @@ class FeedConfig(Section, frozen=True, kw_only=True):
     out_of_network: Annotated[
         Share, Meta(description="share of the feed from people whom the person does not follow")
     ] = 0.2
+    fill: Annotated[
+        Literal["strict", "borrow"],
+        Meta(
+            description="places for which one side has too few posts: left empty (strict), or filled by the other side"
+        ),
+    ] = "strict"
     memory: Annotated[
         int, Meta(ge=1, le=10_000, description="in-network candidates kept for each person: the newest ones")
     ] = 50

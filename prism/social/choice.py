@@ -26,10 +26,10 @@ from typing import Any
 from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
-from prism.rng import Draw, pick, uniform
+from prism.rng import Draw, pick
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.persona import Persona
-from prism.social.post import PostView
+from prism.social.post import PostView, drawn_about
 from prism.social.vocabulary import Effect
 from prism.statechart import AgentState, Behaviour, Oracle
 
@@ -62,9 +62,9 @@ class ChoiceOracle(Oracle[AgentState]):
         options: Sequence[AgentState],
         context: Any = None,
     ) -> AgentState:
-        """Return the option drawn for this agent and tick."""
+        """Return the option drawn for this agent and the post in view; without one, for the agent and tick."""
         weights = self.distribution(agent, current_state, trigger, options, context)
-        return options[pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+        return options[pick(weights, drawn_about(context, self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
 
     def distribution(
         self,

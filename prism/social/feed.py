@@ -5,7 +5,7 @@
 | chronological | created(p) | every early timeline |
 | hot | log10(max(1, engagements(p))) + created(p) / tau, tau `hot_rounds` | Reddit's ranking, Salihefendic (2010) |
 | interest | topic_match(i, p) + `popularity_weight` popularity(p) | content-based, Pazzani & Billsus (2007) |
-| random | a draw of i, t and p | the neutral baseline |
+| random | a draw of i, the round and the original of p | the neutral baseline |
 
 Equal scores are ordered by the newer post, then by the higher id, so an order never depends on how candidates were
 collected.
@@ -25,6 +25,7 @@ class Reader(NamedTuple):
     """The person who gets the feed, the tick, and the constants of the scores.
 
     Args:
+        round_start: the first tick of the tick's round.
         freshness: ticks that count in `hot` as much as ten times the engagements.
         popularity_weight: the weight of popularity in `interest`.
         popularity_half: the engagements at which popularity is one half.
@@ -33,6 +34,7 @@ class Reader(NamedTuple):
     seed: int
     agent: int
     tick: int
+    round_start: int
     interests: tuple[str, ...]
     freshness: float
     popularity_weight: float
@@ -60,8 +62,8 @@ def interest(reader: Reader, post: Post, engagements: int) -> float:
 
 
 def random_order(reader: Reader, post: Post, _: int) -> float:
-    """Return a draw of this person, tick and post."""
-    return uniform(reader.seed, reader.agent, reader.tick, Draw.FEED_ORDER, post.id)
+    """Return a draw of this person, round and original."""
+    return uniform(reader.seed, reader.agent, reader.round_start, Draw.FEED_ORDER, post.origin)
 
 
 SCORES: dict[str, Score] = {
@@ -79,20 +81,31 @@ class Candidate(NamedTuple):
     engagements: int
 
 
-def build_feed(
+class BuiltFeed(NamedTuple):
+    """A feed: the ids of its posts, first to last, and how many of them are of each side."""
+
+    posts: list[int]
+    in_network: int
+    out_of_network: int
+
+
+def build_feed(  # the two sides, and how they are mixed
     algorithm: str,
     reader: Reader,
     in_network: Iterable[Candidate],
     out_of_network: Iterable[Candidate],
     quota: tuple[int, int],
-) -> list[int]:
-    """Return the ids of the posts to show, first to last, at most one of each cascade.
+    *,
+    borrow: bool = False,
+) -> BuiltFeed:
+    """Return the posts to show, at most one of each cascade.
 
     Args:
         algorithm: a key of SCORES.
         in_network: candidates from people that the reader follows.
         out_of_network: candidates from others.
-        quota: the number of each to show; if one side has too few, the other fills the rest.
+        quota: the number of each to show, at most.
+        borrow: whether one side fills the places for which the other has too few posts; otherwise they stay empty.
     """
     score = SCORES[algorithm]
 
@@ -103,11 +116,13 @@ def build_feed(
 
     inside, outside = _one_of_each_cascade(ranked(in_network), ranked(out_of_network))
     wanted_inside, wanted_outside = quota
-    total = wanted_inside + wanted_outside
-    taken_outside = min(len(outside), max(wanted_outside, total - len(inside)))
-    chosen = inside[: total - taken_outside] + outside[:taken_outside]
-    chosen.sort(reverse=True)
-    return [post_id for _, _, post_id, _ in chosen]
+    if borrow:
+        total = wanted_inside + wanted_outside
+        wanted_outside = min(len(outside), max(wanted_outside, total - len(inside)))
+        wanted_inside = total - wanted_outside
+    inside, outside = inside[:wanted_inside], outside[:wanted_outside]
+    chosen = sorted((*inside, *outside), reverse=True)
+    return BuiltFeed([post_id for _, _, post_id, _ in chosen], len(inside), len(outside))
 
 
 Ranked = list[tuple[float, int, int, int]]

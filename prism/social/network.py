@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from heapq import nlargest
@@ -17,11 +17,12 @@ from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.exposures import Exposures
-from prism.social.feed import Candidate, Reader, build_feed
+from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
 from prism.social.population import Population
-from prism.social.post import Post, PostKind, PostView, popularity, post_id, topic_match
+from prism.social.post import Post, PostKind, PostView, origin_of, popularity, post_id, topic_match
 from prism.social.quality import drawn_quality
+from prism.social.recent import RecentOriginals
 from prism.social.texts import write_post
 from prism.social.ties import ChangedTies
 
@@ -68,6 +69,8 @@ class Network:
         self.posts: dict[int, Post] = {}
         self.cascades = Cascades()
         self.counts: dict[str, int] = {"posts": 0, "likes": 0, "replies": 0, "reshares": 0}
+        self.from_outside = 0
+        """Originals that interventions have published."""
         self.events: list[Event] = []
         """The effects since the world was last asked for them, in order."""
         self._made: dict[int, int] = {}
@@ -76,7 +79,9 @@ class Network:
         """Posts by person, in lists: a deque would take 600 bytes for a single post."""
         self._seen: dict[int, list[int]] = {}
         self._memory = _seen_kept(feed)
-        self._recent: deque[int] = deque(maxlen=feed.recent)
+        self._recent = RecentOriginals(feed.recent)
+        self._begun: Counter[tuple[int, int, bool]] = Counter()
+        """Originals of the tick so far, by tick, author, and whether an intervention published them."""
         self._ties: FollowGraph | ChangedTies = population.graph
         self._qualities: dict[int, float] = {}
         """`{root: the least appeal of its cascade}` of posts from outside that have one."""
@@ -93,22 +98,25 @@ class Network:
         """
         interests = self.population.personas[author].interests
         topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
-        post = self._new(author, tick, PostKind.ORIGINAL, (topic,) if topic else (), None, text)
+        origin = self._origin(author, tick, from_outside=False)
+        post = self._new(author, tick, (topic,) if topic else (), origin, text)
         if self._sigma:
             self._shared[post.id] = drawn_quality(self.seed, author, tick, self._sigma)
         return self._start(post)
 
     def publish_from_outside(self, author: int, tick: int, given: PublishConfig) -> Post:
         """Return a new original post as an intervention gives it, and add it to the timelines of the followers."""
-        post = self._new(author, tick, PostKind.ORIGINAL, given.topics, None, given.text)
+        origin = self._origin(author, tick, from_outside=True)
+        post = self._new(author, tick, given.topics, origin, given.text)
         if given.quality:
             self._qualities[post.id] = given.quality
+        self.from_outside += 1
         return self._start(post)
 
     def _start(self, post: Post) -> Post:
         """Return an original post, as the root of a cascade and in the timelines of its author's followers."""
         self.cascades.started(post)
-        self._recent.append(post.id)
+        self._recent.append(post)
         self._push(post)
         self.counts["posts"] += 1
         self.events.append(PostEvent(post.created, post.author, "publish", post.id, None, post.topics))
@@ -117,7 +125,7 @@ class Network:
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         """Use other settings of the feed, and of the curves of popularity and appeal, from now on."""
         self.feed, self.relevance = feed, relevance
-        self._recent = deque(self._recent, maxlen=feed.recent)
+        self._recent = self._recent.with_limit(feed.recent)
         self._memory = max(self._memory, _seen_kept(feed))  # what was seen under larger settings stays seen
         self._exposures.memory = self._memory
 
@@ -144,7 +152,7 @@ class Network:
         if parent is None:
             return
         self._engages(author, parent.root)
-        reply = self._new(author, tick, PostKind.REPLY, parent.topics, parent, text)
+        reply = self._child(author, tick, PostKind.REPLY, parent, text)
         parent.replies += 1
         self.cascades.grown(reply)
         if parent.author != author:
@@ -162,7 +170,7 @@ class Network:
             return
         self._engages(author, seen.root)
         parent = self._credited(author, seen)
-        reshare = self._new(author, tick, PostKind.RESHARE, parent.topics, parent, text)
+        reshare = self._child(author, tick, PostKind.RESHARE, parent, text)
         parent.reshares += 1
         self.cascades.grown(reshare)
         self._push(reshare)
@@ -184,32 +192,41 @@ class Network:
             self._exposures.engaged(agent, root)
 
     def feed_for(self, agent: int, tick: int) -> list[int]:
-        """Return the ids of the posts to show this person, first to last."""
+        """Return the ids of the posts to show this person, first to last, and remember that they were shown."""
+        return self.build_feed_for(agent, tick).posts
+
+    def build_feed_for(self, agent: int, tick: int) -> BuiltFeed:
+        """Return the feed to show this person, and remember that it was shown."""
         reader = self._reader(agent, tick)
         outside = round(self.feed.size * self.feed.out_of_network)
-        shown = build_feed(
+        feed = build_feed(
             self.feed.algorithm,
             reader,
             self._candidates(agent, self._timelines.get(agent, ())),
             self._strangers(agent, self._candidates(agent, self._pool(agent, tick) if outside else ())),
             (self.feed.size - outside, outside),
+            borrow=self.feed.fill == "borrow",
         )
-        if shown:
+        if feed.posts:
             if self.feed.exposure != "once":
-                for each in shown:
+                for each in feed.posts:
                     self._exposures.shown(agent, self.posts[each])
             seen = self._seen.setdefault(agent, [])
-            seen.extend(self.posts[each].root for each in shown)
+            seen.extend(self.posts[each].root for each in feed.posts)
             del seen[: -self._memory]
-        return shown
+        return feed
 
-    def view(self, agent: int, viewed: int, tick: int, fatigue: float) -> PostView | None:
-        """Return a person's view of a post; None once the post is forgotten."""
+    def view(self, agent: int, viewed: int, tick: int, fatigue: float, viewed_ticks: int = 0) -> PostView | None:
+        """Return a person's view of a post; None once the post is forgotten.
+
+        Args:
+            viewed_ticks: ticks since the post came into view.
+        """
         post = self.posts.get(viewed)
         if post is None:
             return None
         population = self.population
-        exposures = 1 if self.feed.exposure == "once" else self._exposures.count(agent, post)
+        exposures = self.exposures(agent, post)
         return PostView(
             id=post.id,
             author=post.author,
@@ -224,11 +241,17 @@ class Network:
             popularity=popularity(self.cascades[post.root].engagements, self.relevance.popularity_half),
             followed=self._ties.follows(agent, post.author),
             topic_match=topic_match(population.personas[agent].interests, post.topics),
-            appeal=self._appeal(agent, post.root, exposures),
+            appeal=self._appeal(agent, post, exposures),
             fatigue=fatigue,
             quality=self._shared.get(post.root, 1.0),
             exposures=exposures,
+            origin=post.origin,
+            viewed_ticks=viewed_ticks,
         )
+
+    def exposures(self, agent: int, post: Post) -> int:
+        """Return how many people have shown the person the cascade of a post, up to this post: 1 or more."""
+        return 1 if self.feed.exposure == "once" else self._exposures.count(agent, post)
 
     def measures(self) -> list[Measure]:
         """Return the number of posts by kind, and of likes."""
@@ -272,6 +295,7 @@ class Network:
         horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
         for old in [post.id for post in self._oldest_first(horizon)]:
             del self.posts[old]
+        self._recent.drop_oldest(lambda old: old not in self.posts)
         if self._qualities or self._shared:
             alive = {post.root for post in self.posts.values()}
             self._qualities = {root: quality for root, quality in self._qualities.items() if root in alive}
@@ -283,6 +307,7 @@ class Network:
         yield from pack_items("made", self._made)
         yield from pack("posts", self.posts.values(), POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
+        yield from pack("from_outside", [self.from_outside])
         yield from pack("recent", self._recent)
         yield from pack_lists("timelines", self._timelines)
         yield from pack_lists("seen", self._seen)
@@ -298,7 +323,10 @@ class Network:
         self._made = columns.items("made", int, int)
         self.posts = {post.id: post for post in columns.values("posts", Post)}
         self.counts = columns.items("counts", str, int)
-        self._recent = deque(columns.values("recent", int), maxlen=self.feed.recent)
+        self.from_outside = columns.value("from_outside", int)
+        self._recent = RecentOriginals(self.feed.recent)
+        for recent in columns.values("recent", int):
+            self._recent.append(self.posts[recent])
         self._timelines = columns.lists("timelines", int, int)
         self._seen = columns.lists("seen", int, int)
         self.cascades.restore(columns)
@@ -308,15 +336,15 @@ class Network:
             self._shared = columns.items("shared_qualities", int, float)
         self._exposures.restore(columns)
 
-    def _appeal(self, agent: int, root: int, exposures: int) -> float:
+    def _appeal(self, agent: int, post: Post, exposures: int) -> float:
         """Return a person's taste for a cascade, which is at least the quality that an intervention gave it.
 
         In simple contagion each exposure is a chance of its own, so each after the first has a draw of its own.
         """
         chance = exposures - 1 if self.feed.exposure == "simple" else 0
-        unit = uniform(self.seed, agent, chance, Draw.APPEAL, root)
-        drawn = min(1.0, math.pow(unit, self.relevance.appeal_power) * self._shared.get(root, 1.0))
-        return max(drawn, self._qualities[root]) if root in self._qualities else drawn
+        unit = uniform(self.seed, agent, chance, Draw.APPEAL, post.origin)
+        drawn = min(1.0, math.pow(unit, self.relevance.appeal_power) * self._shared.get(post.root, 1.0))
+        return max(drawn, self._qualities[post.root]) if post.root in self._qualities else drawn
 
     def _oldest_first(self, horizon: int) -> Iterator[Post]:
         for post in self.posts.values():
@@ -324,25 +352,46 @@ class Network:
                 return
             yield post
 
-    def _new(  # a post's parts
-        self, author: int, tick: int, kind: PostKind, topics: tuple[str, ...], parent: Post | None, text: str
-    ) -> Post:
+    def _origin(self, author: int, tick: int, *, from_outside: bool) -> int:
+        """Return the origin of the author's next original of this tick."""
+        key = (tick, author, from_outside)
+        if self._begun and next(iter(self._begun))[0] != tick:
+            self._begun.clear()
+        self._begun[key] += 1
+        return origin_of(author, tick, self._begun[key] - 1, from_outside=from_outside)
+
+    def _new(self, author: int, tick: int, topics: tuple[str, ...], origin: int, text: str) -> Post:
+        """Return a new original."""
+        new = self._next_id(author)
+        text = text or self._written(PostKind.ORIGINAL, topics, author, tick)
+        self.posts[new] = Post(id=new, author=author, text=text, topics=topics, created=tick, root=new, origin=origin)
+        return self.posts[new]
+
+    def _child(self, author: int, tick: int, kind: PostKind, parent: Post, text: str) -> Post:
+        """Return a new reply or reshare."""
+        new = self._next_id(author)
+        self.posts[new] = Post(
+            id=new,
+            author=author,
+            text=text or self._written(kind, parent.topics, author, tick),
+            topics=parent.topics,
+            created=tick,
+            root=parent.root,
+            kind=kind,
+            parent=parent.id,
+            depth=parent.depth + 1,
+            origin=parent.origin,
+        )
+        return self.posts[new]
+
+    def _next_id(self, author: int) -> int:
         number = self._made.get(author, 0)
         new = post_id(author, number)
         self._made[author] = number + 1
-        post = Post(
-            id=new,
-            author=author,
-            text=text or write_post(kind, topics[0] if topics else "this", self.seed, author, tick),
-            topics=topics,
-            created=tick,
-            root=new if parent is None else parent.root,
-            kind=kind,
-            parent=None if parent is None else parent.id,
-            depth=0 if parent is None else parent.depth + 1,
-        )
-        self.posts[new] = post
-        return post
+        return new
+
+    def _written(self, kind: PostKind, topics: tuple[str, ...], author: int, tick: int) -> str:
+        return write_post(kind, topics[0] if topics else "this", self.seed, author, tick)
 
     def _push(self, post: Post) -> None:
         for follower in self._ties.followers(post.author).tolist():
@@ -360,17 +409,15 @@ class Network:
         feed, interests = self.feed, self.population.personas[agent].interests
         freshness = feed.hot_rounds * self.ticks_per_round
         half = self.relevance.popularity_half
-        return Reader(self.seed, agent, tick, interests, freshness, feed.popularity_weight, half)
+        start = self._round_start(tick)
+        return Reader(self.seed, agent, tick, start, interests, freshness, feed.popularity_weight, half)
+
+    def _round_start(self, tick: int) -> int:
+        return tick - tick % self.ticks_per_round
 
     def _pool(self, agent: int, tick: int) -> list[int]:
-        """Return a sample, with repeats, of the newest originals."""
-        recent = self._recent
-        if not recent:
-            return []
-        return [
-            recent[integer(len(recent), self.seed, agent, tick, Draw.FEED_POOL, index)]
-            for index in range(self.feed.pool)
-        ]
+        """Return a sample of the newest originals for this person and round, without repeats."""
+        return self._recent.sampled(self.feed.pool, self.seed, agent, self._round_start(tick))
 
     def _strangers(self, agent: int, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates whose authors the agent does not follow: the others belong in its timeline."""

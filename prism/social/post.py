@@ -7,6 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
+from prism.rng import Draw, uniform
+
+EXPOSURE_TICKS: Final = 1 << 31
+"""More ticks than a post can be in view: draws of another exposure begin there."""
+
+OUTSIDE_BIT: Final = 8
+"""Marks the origin of a post that an intervention publishes, in the four bits above the author's number."""
+
 NUMBER_BITS: Final = 24
 """Bits of a post's id for its number among its author's posts."""
 
@@ -34,6 +42,7 @@ class Post(msgspec.Struct, kw_only=True):
         parent: the post that it answers or reshares; None for an original.
         root: the original at the head of its cascade; its own id for an original.
         depth: steps from the root; 0 for an original.
+        origin: the original at the head of its cascade, as `origin_of` names it.
         likes: people who liked it; `replies` and `reshares` count its direct children in the same way.
     """
 
@@ -46,6 +55,7 @@ class Post(msgspec.Struct, kw_only=True):
     kind: PostKind = PostKind.ORIGINAL
     parent: int | None = None
     depth: int = 0
+    origin: int = 0
     likes: int = 0
     replies: int = 0
     reshares: int = 0
@@ -81,6 +91,8 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
         fatigue: the share of the session's feed already seen; 0 to 1.
         quality: what its cascade is worth to everybody, above 0 and 1 on average; it is in the appeal already.
         exposures: people from whom the person has been shown the cascade, this time included.
+        origin: the original of its cascade, as `origin_of` names it; 0 for a view that was made by hand.
+        viewed_ticks: ticks since the post came into the person's view.
     """
 
     id: int
@@ -100,6 +112,8 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
     fatigue: float
     quality: float = 1.0
     exposures: int = 1
+    origin: int = 0
+    viewed_ticks: int = 0
 
     def prompt_fields(self) -> dict[str, Any]:
         """Return the fields for a language model: only those that a person would see; the others are for the chart."""
@@ -132,9 +146,41 @@ def post_id(author: int, number: int) -> int:
     return author << NUMBER_BITS | number
 
 
+def origin_of(author: int, tick: int, number: int, *, from_outside: bool = False) -> int:
+    """Return the name of an original for draws about it: `tick << 33 | number << 29 | author`, from 1 to 2**63 - 1.
+
+    It does not depend on what else the author has done. So a person's draws about an original are the same in two runs
+    that differ in their settings, although its id may be another one.
+
+    Args:
+        number: the originals of the author in this tick before it, from 0 on. Those of interventions count apart, so
+            that one more changes nothing for the author's own. Beyond the seventh, origins repeat.
+    """
+    place = OUTSIDE_BIT + number % OUTSIDE_BIT if from_outside else 1 + number % (OUTSIDE_BIT - 1)
+    return tick << 33 | place << 29 | author
+
+
 def author_of(post: int) -> int:
     """Return the author's number in a post's id."""
     return post >> NUMBER_BITS
+
+
+def drawn_about(context: object, seed: int, agent: int, tick: int, draw: Draw) -> float:
+    """Return a draw of a person about the post in view: the same in two runs in which the person sees it.
+
+    It depends on the person, the original and the ticks since the post came into view; without a post in view, on the
+    person and the tick.
+    """
+    if isinstance(context, PostView) and context.origin:
+        return about_post(seed, agent, draw, context.origin, context.viewed_ticks, context.exposures)
+    return uniform(seed, agent, tick, draw)
+
+
+def about_post(  # the key of a draw
+    seed: int, agent: int, draw: Draw, origin: int, viewed_ticks: int, exposures: int
+) -> float:
+    """Return a draw of a person about an original in view; each exposure to its cascade has draws of its own."""
+    return uniform(seed, agent, viewed_ticks + (exposures - 1) * EXPOSURE_TICKS, draw, origin)
 
 
 def popularity(engagements: int, half: float) -> float:

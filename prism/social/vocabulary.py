@@ -64,9 +64,9 @@ DELAYS: Final[Mapping[str, str]] = {
 ACTIONS_ON_POSTS: Final = tuple(effect.value for effect in Effect)
 
 
-def intend(agent: SocialAgent, _: Any) -> None:
+def intend(agent: SocialAgent, context: Any) -> None:
     """Draw what the person does about the post."""
-    agent.intend()
+    agent.intend(context)
 
 
 def draft_reply(agent: SocialAgent, _: Any) -> None:

@@ -41,8 +41,9 @@ from prism.social.dwell import Dwell
 from prism.social.hours import hour_at
 from prism.social.network import Network
 from prism.social.population import Population
-from prism.social.post import PostView
+from prism.social.post import PostView, about_post
 from prism.social.posting import CERTAIN, posting_rates
+from prism.social.realised import Realised
 from prism.social.vocabulary import Effect, Role
 from prism.statechart.behaviour import Behaviour
 
@@ -78,6 +79,9 @@ class SocialWorld(World):
         self.dwell = Dwell(config.population.dwell, self.seed, config.simulation.tick_seconds)
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
         """The probability of an original post, for each person, by its mean and exponent."""
+        self.realised = Realised(population.size, behaviour.chart.initial.value, config.simulation.tick_seconds)
+        self.ticks = 0
+        """Ticks begun so far."""
         self.agenda = Agenda(population.size)
         self.states: list[StrEnum] = [behaviour.chart.initial] * population.size
         self.entered: list[int] = [0] * population.size
@@ -89,6 +93,8 @@ class SocialWorld(World):
         """`{agent: ids of the posts still to be shown, last first}`."""
         self.current: dict[int, int] = {}
         """`{agent: id of the post in view}`."""
+        self.came: dict[int, int] = {}
+        """`{agent: the tick in which its post in view was chosen}`."""
         self.pending: dict[int, str] = {}
         """`{agent: the action that it last decided to take}`."""
         self.drafts: dict[int, str] = {}
@@ -106,6 +112,7 @@ class SocialWorld(World):
 
     def triggers(self, tick: int) -> list[Trigger[PostView]]:
         """Return the triggers of this tick."""
+        self.ticks = tick + 1
         place = tick % self.ticks_per_round
         if place == 0:
             if self.silenced:
@@ -126,6 +133,7 @@ class SocialWorld(World):
             self._stay(update)
             return
         before, state = self.states[agent], self._named[update.to_state]
+        self.realised.moved(before.value, state.value, self.entered[agent], tick)
         self.states[agent] = state
         self.entered[agent] = tick
         if update.effect is not None:
@@ -163,8 +171,16 @@ class SocialWorld(World):
         return events
 
     def totals(self) -> dict[str, Any]:
-        """Return posts, engagements and cascades so far."""
-        return {**self.network.counts, **self.network.cascades.totals()}
+        """Return posts, engagements, cascades, and what feeds and people really did, so far."""
+        done = sum(self.network.counts.values()) - self.network.from_outside
+        engagements = sum(self.network.counts.values()) - self.network.counts["posts"]
+        return {
+            **self.network.counts,
+            **self.realised.counts(),
+            **self.network.cascades.totals(),
+            "feed": self.realised.feed(self.config.feed.fill),
+            "behaviour": self.realised.behaviour(self.ticks, engagements, done),
+        }
 
     def measures(self) -> list[Measure]:
         """Return the number of posts by kind, and of likes."""
@@ -184,11 +200,14 @@ class SocialWorld(World):
         yield from pack("shown", self.shown)
         yield from pack_lists("sessions", self.sessions)
         yield from pack_items("current", self.current)
+        yield from pack_items("came", self.came)
         yield from pack_items("pending", self.pending)
         if self.drafts:
             yield from pack_items("drafts", self.drafts)
         yield from pack("deliberating", self.deliberating)
         yield from pack("quarantined", self.quarantined)
+        yield from pack("ticks", [self.ticks])
+        yield from self.realised.columns()
         yield from self.agenda.columns()
         yield from self.network.columns()
         if self.interventions:
@@ -207,11 +226,14 @@ class SocialWorld(World):
         self.shown = columns.values("shown", int)
         self.sessions = columns.lists("sessions", int, int)
         self.current = columns.items("current", int, int)
+        self.came = columns.items("came", int, int)
         self.pending = columns.items("pending", int, str)
         if "drafts" in columns.unread:
             self.drafts = columns.items("drafts", int, str)
         self.deliberating = dict.fromkeys(columns.values("deliberating", int))
         self.quarantined = dict.fromkeys(columns.values("quarantined", int))
+        self.ticks = columns.value("ticks", int)
+        self.realised.restore(columns)
         self.agenda.restore(columns)
         if "interventions" in columns.unread:
             self.interventions = columns.values("interventions", InterventionConfig)
@@ -247,7 +269,7 @@ class SocialWorld(World):
                 continue
             if uniform(self.seed, agent, tick, Draw.ONLINE) < persona.activity * factor:
                 arrival = tick + integer(window, self.seed, agent, tick, Draw.ARRIVAL)
-                self.agenda.put(agent, arrival, "wants_to_post" if self._posts(agent, arrival) else "feed_ready")
+                self.agenda.put(agent, arrival, "wants_to_post" if self._posts(agent, tick) else "feed_ready")
 
     def _arrival_window(self) -> int:
         """Return the number of ticks of a round in which people come online: the last tick is none of them."""
@@ -262,7 +284,7 @@ class SocialWorld(World):
         return self.population.hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
 
     def _posts(self, agent: int, tick: int) -> bool:
-        """Return whether the person who comes online at this tick begins with an original post."""
+        """Return whether the person who comes online in the round of this tick begins with an original post."""
         return self._may_post and uniform(self.seed, agent, tick, Draw.PUBLISHES) < self.posting_rate(agent)
 
     def capped(self) -> Iterator[str]:
@@ -310,7 +332,12 @@ class SocialWorld(World):
         if name not in self._with_view or agent not in self.current:
             return Trigger(tick, agent, name)
         fatigue = self._place(agent) / max(1, self.shown[agent])
-        return Trigger(tick, agent, name, self.network.view(agent, self.current[agent], tick, fatigue))
+        viewed_ticks = tick - self.came[agent]
+        if name == "sees_post":
+            self.realised.feeds.seen += 1
+        elif name == "decides":
+            self.realised.feeds.considered += 1
+        return Trigger(tick, agent, name, self.network.view(agent, self.current[agent], tick, fatigue, viewed_ticks))
 
     def _stay(self, update: Update[str | Draft]) -> None:
         """Plan a timeout for a person whose turn moved them nowhere, or remove a quarantined person for good."""
@@ -365,7 +392,7 @@ class SocialWorld(World):
         if delay is None:
             self.agenda.put(agent, tick + self.config.statechart.default_timeout_ticks, "timeout")
             return
-        draw = uniform(self.seed, agent, tick, Draw.DELAY) if delay.is_random else 0.0
+        draw = self._drawn(agent, tick, Draw.DELAY) if delay.is_random else 0.0
         self.agenda.put(agent, tick + delay.ticks(draw, partial(self._number, agent, tick)), delay.trigger)
 
     def _number(self, agent: int, tick: int, field: str) -> float:
@@ -380,6 +407,7 @@ class SocialWorld(World):
     def _rejoin(self, agent: int, trigger: str, tick: int) -> None:
         """Plan an idle person's return for the rest of the feed, or end the session."""
         self.current.pop(agent, None)
+        self.came.pop(agent, None)
         if trigger != "round_ends" and self._is_fresh(agent, tick) and self.sessions.get(agent):
             self.agenda.put(agent, tick + 1, "feed_ready")
         else:
@@ -391,14 +419,16 @@ class SocialWorld(World):
             self.agenda.put(agent, tick + 1, "round_ends")
             return
         if agent not in self.sessions:
-            feed = self.network.feed_for(agent, tick)
+            built = self.network.build_feed_for(agent, tick)
+            self.realised.built(built, self.config.feed)
+            feed = built.posts
             if self.config.run.record_feeds:
                 self.network.events.append(FeedShown(tick, agent, tuple(feed)))
             self.shown[agent] = len(feed)
             self.sessions[agent] = feed[::-1]
         left = self.sessions[agent]
         if left:
-            self.current[agent] = left.pop()
+            self.current[agent], self.came[agent] = left.pop(), tick
             self.agenda.put(agent, tick + 1, "sees_post")
         else:
             self._wait(agent, tick)
@@ -413,7 +443,15 @@ class SocialWorld(World):
         The probability is `attention` to the power of the post's place in the feed (position bias).
         Source: the examination hypothesis of click models, Craswell et al. (2008).
         """
-        return uniform(self.seed, agent, tick, Draw.ATTENTION) < self.config.feed.attention ** self._place(agent)
+        return self._drawn(agent, tick, Draw.ATTENTION) < self.config.feed.attention ** self._place(agent)
+
+    def _drawn(self, agent: int, tick: int, draw: Draw) -> float:
+        """Return a draw about the post in view, as `drawn_about` does; without one it is of the tick."""
+        post = self.network.posts.get(self.current.get(agent, -1))
+        if post is None:
+            return uniform(self.seed, agent, tick, draw)
+        exposures = self.network.exposures(agent, post)
+        return about_post(self.seed, agent, draw, post.origin, tick - self.came[agent], exposures)
 
     def _place(self, agent: int) -> int:
         """Return the number of posts of the feed before the one in view."""

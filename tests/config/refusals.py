@@ -10,7 +10,7 @@ from prism.errors import ConfigError
 GRAPH = "kind, path, directed, degree, exponent, following_exponent, blocks, mixing, rewiring"
 TOP = "simulation, population, feed, statechart, oracle, llm, economy, domain, interventions, run, metrics"
 FEED = (
-    "algorithm, size, out_of_network, memory, pool, recent, hot_rounds, popularity_weight, "
+    "algorithm, size, out_of_network, fill, memory, pool, recent, hot_rounds, popularity_weight, "
     "attention, horizon_rounds, exposure, reshare_credit"
 )
 

@@ -37,6 +37,7 @@ ELSEWHERE = {
     "profile_columns.py": "the reading of files",
     "profiles.py": "the reading of files",
     "hours.py": "the widest range of a count",
+    "realised.py": "what is counted",
     "stateful.py": "the depth of histories, a limit of memory",
 }
 """Modules with numbers that are no behaviour of people on a feed, and what they are."""
@@ -52,6 +53,9 @@ ALLOWED = {
     ("persona.py", 0.35): "population.activity.mean, for a persona that is made by hand",
     ("feed.py", 3): "a place in a tuple",
     ("turn.py", 3): "the tag of a message",
+    ("post.py", 31): "the ticks between the draws of two exposures",
+    ("post.py", 8): "the bit of posts from outside in an origin",
+    ("post.py", 33): "the bits below the tick in an origin",
     ("post.py", 24): "the bits of a post's number in its id",
     ("post.py", 29): "the bits of an author's number in a post's id",
     ("posting.py", 1e-12): "the rounding of a scale",

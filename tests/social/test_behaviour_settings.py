@@ -27,7 +27,7 @@ from prism.social.world import SocialWorld
 from tests.config.refusals import refusal
 from tests.social.driver import SMALL
 
-READER = Reader(1, 3, 50, ("tea",), freshness=6.0, popularity_weight=2.0, popularity_half=30.0)
+READER = Reader(1, 3, 50, 48, ("tea",), freshness=6.0, popularity_weight=2.0, popularity_half=30.0)
 
 
 def world_of(config: Config) -> SocialWorld:
@@ -170,4 +170,4 @@ def test_people_decide_by_the_weights_of_the_configuration() -> None:
     post = domain.world.network.publish(0, 0)
     seen = domain.world.network.view(1, post.id, 1, 0.0)
     assert seen is not None
-    assert domain.agent(1).relevance(seen) == uniform(42, 1, 0, Draw.APPEAL, post.id) ** 3
+    assert domain.agent(1).relevance(seen) == uniform(42, 1, 0, Draw.APPEAL, post.origin) ** 3

@@ -13,12 +13,20 @@ from prism.social.post import Post, PostView, popularity, topic_match
 from tests.social.people import view
 
 READER = Reader(
-    seed=1, agent=3, tick=50, interests=("tea", "rail"), freshness=12.0, popularity_weight=0.5, popularity_half=10.0
+    seed=1,
+    agent=3,
+    tick=50,
+    round_start=48,
+    interests=("tea", "rail"),
+    freshness=12.0,
+    popularity_weight=0.5,
+    popularity_half=10.0,
 )
 
 
 def post(number: int, *, created: int = 0, root: int | None = None, topics: tuple[str, ...] = ()) -> Post:
-    return Post(id=number, author=9, text="", topics=topics, created=created, root=number if root is None else root)
+    root = number if root is None else root
+    return Post(id=number, author=9, text="", topics=topics, created=created, root=root, origin=root)
 
 
 def candidate(number: int, engagements: int = 0, **fields: Any) -> Candidate:
@@ -26,9 +34,14 @@ def candidate(number: int, engagements: int = 0, **fields: Any) -> Candidate:
 
 
 def feed(
-    inside: list[Candidate], outside: list[Candidate] | None = None, quota: tuple[int, int] = (3, 0), **other: str
+    inside: list[Candidate],
+    outside: list[Candidate] | None = None,
+    quota: tuple[int, int] = (3, 0),
+    algorithm: str = "chronological",
+    *,
+    borrow: bool = False,
 ) -> list[int]:
-    return build_feed(other.get("algorithm", "chronological"), READER, inside, outside or [], quota)
+    return build_feed(algorithm, READER, inside, outside or [], quota, borrow=borrow).posts
 
 
 CANDIDATES = st.lists(
@@ -79,7 +92,9 @@ def test_interest_adds_the_topic_match_and_half_the_popularity(
 
 
 def test_random_is_a_draw_of_the_reader_the_tick_and_the_post() -> None:
-    assert SCORES["random"](READER, post(5), 99) == uniform(1, 3, 50, Draw.FEED_ORDER, 5)
+    assert SCORES["random"](
+        READER, Post(id=5, author=9, text="", topics=(), created=0, root=5, origin=77), 99
+    ) == uniform(1, 3, 48, Draw.FEED_ORDER, 77)
 
 
 @pytest.mark.parametrize(("engagements", "share"), [(0, 0.0), (10, 0.5), (30, 0.75), (90, 0.9)])
@@ -128,18 +143,21 @@ def test_each_side_fills_its_quota() -> None:
     assert feed(inside, outside, (3, 2)) == [14, 13, 4, 3, 2]
 
 
-def test_what_strangers_cannot_fill_people_one_follows_do() -> None:
+def test_what_strangers_cannot_fill_people_one_follows_do_if_they_may() -> None:
     inside = [candidate(number, created=number) for number in range(5)]
-    assert feed(inside, [candidate(9, created=9)], (2, 2)) == [9, 4, 3, 2]
+    assert feed(inside, [candidate(9, created=9)], (2, 2), borrow=True) == [9, 4, 3, 2]
+    assert feed(inside, [candidate(9, created=9)], (2, 2)) == [9, 4, 3]
 
 
-def test_what_people_one_follows_cannot_fill_strangers_do() -> None:
+def test_what_people_one_follows_cannot_fill_strangers_do_if_they_may() -> None:
     outside = [candidate(number, created=number) for number in range(10, 15)]
-    assert feed([candidate(1, created=1)], outside, (3, 1)) == [14, 13, 12, 1]
+    assert feed([candidate(1, created=1)], outside, (3, 1), borrow=True) == [14, 13, 12, 1]
+    assert feed([candidate(1, created=1)], outside, (3, 1)) == [14, 1]
 
 
-def test_a_feed_without_a_quota_for_strangers_still_fills_up_with_them() -> None:
-    assert feed([candidate(1)], [candidate(2)], (2, 0)) == [2, 1]
+def test_a_feed_without_a_quota_for_strangers_fills_up_with_them_if_it_may_borrow() -> None:
+    assert feed([candidate(1)], [candidate(2)], (2, 0), borrow=True) == [2, 1]
+    assert feed([candidate(1)], [candidate(2)], (2, 0)) == [1]
 
 
 def test_the_two_sides_are_mixed_by_score() -> None:
@@ -155,12 +173,12 @@ def test_a_cascade_shown_from_people_one_follows_is_not_shown_from_strangers_too
 
 
 def test_a_candidate_sampled_twice_is_shown_once() -> None:
-    assert feed([], [candidate(1), candidate(1)], (1, 1)) == [1]
+    assert feed([], [candidate(1), candidate(1)], (1, 1), borrow=True) == [1]
 
 
 def test_two_readers_get_random_feeds_of_their_own() -> None:
     found = [candidate(number) for number in range(20)]
-    feeds = [build_feed("random", READER._replace(agent=agent), found, [], (20, 0)) for agent in (1, 2)]
+    feeds = [build_feed("random", READER._replace(agent=agent), found, [], (20, 0)).posts for agent in (1, 2)]
     assert feeds[0] != feeds[1]
     assert sorted(feeds[0]) == sorted(feeds[1])
 
@@ -176,16 +194,28 @@ def test_a_feed_does_not_depend_on_the_order_of_its_candidates(
 
 
 @given(st.sampled_from(sorted(SCORES)), CANDIDATES, CANDIDATES, st.integers(0, 6), st.integers(0, 6))
-def test_a_feed_is_as_long_as_it_can_be_and_shows_no_cascade_twice(
+def test_a_feed_that_borrows_is_as_long_as_it_can_be_and_shows_no_cascade_twice(
     algorithm: str, inside: list[Candidate], outside: list[Candidate], first: int, second: int
 ) -> None:
-    shown = build_feed(algorithm, READER, inside, outside, (first, second))
+    shown = build_feed(algorithm, READER, inside, outside, (first, second), borrow=True).posts
     root_of = {found.post.id: found.post.root for found in [*outside, *inside]}
     roots = [root_of[number] for number in shown]
     cascades = {found.post.root for found in [*inside, *outside]}
     assert len(shown) == min(first + second, len(cascades))
     if {found.post.id for found in inside}.isdisjoint(found.post.id for found in outside):
         assert len(set(roots)) == len(roots)
+
+
+@given(st.sampled_from(sorted(SCORES)), CANDIDATES, CANDIDATES, st.integers(0, 6), st.integers(0, 6))
+def test_a_strict_feed_keeps_to_both_quotas(
+    algorithm: str, inside: list[Candidate], outside: list[Candidate], first: int, second: int
+) -> None:
+    built = build_feed(algorithm, READER, inside, outside, (first, second))
+    roots = {found.post.root for found in inside}
+    strangers = {found.post.root for found in outside} - roots
+    assert built.in_network == min(first, len(roots))
+    assert built.out_of_network == min(second, len(strangers))
+    assert len(built.posts) == built.in_network + built.out_of_network
 
 
 def test_a_view_is_hashable_and_equal_by_value() -> None:

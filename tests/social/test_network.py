@@ -101,7 +101,7 @@ def test_a_tree_of_three_levels_leaves_its_edges_oldest_first() -> None:
 
 
 def test_the_pool_offers_strangers_only_so_a_full_timeline_keeps_what_it_dropped() -> None:
-    net = network(memory=1, out_of_network=1.0, size=3)
+    net = network(memory=1, out_of_network=1.0, size=3, fill="borrow")
     for tick in range(3):
         net.publish(ADA, tick)
     assert (net.feed_for(BO, 5), net.feed_for(DI, 5)) == ([2], [2, 1, 0])

@@ -191,4 +191,6 @@ def test_every_key_of_the_summary_is_documented(prism: Prism, tmp_path: Path) ->
     prism("run", "small.yaml", "-q", "--out", "o")
     documented = (ROOT / "docs" / "summary.md").read_text()
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
-    assert [key for key in summary if f"`{key}`" not in documented] == []
+    dwell = summary["behaviour"]["dwell"]["idle"]
+    for keys in (summary, summary["feed"], summary["feed"]["short"], summary["behaviour"], dwell):
+        assert [key for key in keys if f"`{key}`" not in documented] == []

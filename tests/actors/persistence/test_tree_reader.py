@@ -24,7 +24,7 @@ from tests.actors.persistence.test_independent_reader import PAGE, summary_of
 from tests.actors.persistence.tree_reader import decode, read_posts
 from tests.actors.real_runs import EMBEDDED, run_of
 from tests.command import prism_alone
-from tests.durability.process_runs import KillableRun, differences
+from tests.durability.process_runs import KillableRun, differences, ends
 from tests.paths import DATA
 
 LIKES_AT_SIGHT = """
@@ -189,12 +189,12 @@ def test_it_rebuilds_a_run_on_a_real_graph_that_was_killed(tmp_path: Path) -> No
     if not graph.exists():
         pytest.skip(f"{graph.name} is not part of the repository; put it in {DATA}")
     config, random = tmp_path / "facebook.yaml", Random(4)
-    people = {"graph": {"kind": "file", "path": str(graph), "directed": False}}
+    people = {"graph": {"path": str(graph), "directed": False}}
     config.write_text(yaml.safe_dump({**REMEMBERING, "simulation": {"rounds": 50, "seed": 9}, "population": people}))
     whole, killed = KillableRun(config, tmp_path / "whole"), KillableRun(config, tmp_path / "killed")
-    whole.finish()
+    ends(whole.start(), 600.0)
     for _ in range(3):
         killed.run_and_kill(random, 20.0, 50 * 24)
-    killed.finish()
+    ends(killed.start(), 600.0)
     assert differences(killed.run, whole.run) == []
     assert check(killed.run)["largest_cascade"]["size"] > 2

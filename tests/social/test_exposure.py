@@ -1,0 +1,95 @@
+"""On a real follow graph authors with more followers are shown to more people, if no side of a feed fills the other."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from prism.config import FeedConfig
+from prism.rng import uniform
+from prism.social.edges import parse_edges
+from prism.social.graph import FollowGraph
+from prism.social.network import Network
+from prism.social.population import Population
+from prism.social.post import author_of
+from tests.paths import DATA
+from tests.social.people import persona
+
+GRAPH = DATA / "snap-higgs-follow-sample.txt.gz"
+ROUNDS, TICKS, WRITES = 2, 12, 0.05
+
+
+def ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the rank of each value; equal values share the mean of their ranks."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return np.asarray((ends - (counts - 1) / 2)[place], dtype=np.float64)
+
+
+def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
+    return float(np.corrcoef(ranks(first), ranks(second))[0, 1])
+
+
+def exposures(graph: FollowGraph, fill: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how often each author's posts are shown, and how many they have written.
+
+    In each round one person in twenty writes, whoever they are; then everybody opens a feed.
+    """
+    feed = FeedConfig(algorithm="random", fill=fill)
+    network = Network(Population(personas=(persona(),) * graph.size, graph=graph), feed, seed=1, ticks_per_round=TICKS)
+    shown, written = Counter[int](), np.zeros(graph.size, dtype=np.int64)
+    for start in range(0, ROUNDS * TICKS, TICKS):
+        for author in range(graph.size):
+            if uniform(1, author, start, 999) < WRITES:
+                network.publish(author, start)
+                written[author] += 1
+        network.events.clear()
+        for reader in range(graph.size):
+            shown.update(map(author_of, network.feed_for(reader, start + 1)))
+    return np.array([shown[author] for author in range(graph.size)]), written
+
+
+def by_followers(graph: FollowGraph, fill: Any) -> tuple[float, list[tuple[int, int, float]]]:
+    """Return Spearman's correlation of followers and showings a post, and `(from, to, showings)` by followers.
+
+    The correlation is over numbers of followers that at least five authors have: of the mean of their showings a post.
+    """
+    shown, written = exposures(graph, fill)
+    followers = np.array([len(graph.followers(person)) for person in range(graph.size)])
+    found = []
+    for number in np.unique(followers):
+        those = (followers == number) & (written > 0)
+        if those.sum() >= 5:
+            found.append((number, shown[those].sum() / written[those].sum()))
+    groups = []
+    for low, high in ((0, 0), (1, 2), (3, 9), (10, 29), (30, 99), (100, 10**6)):
+        those = (followers >= low) & (followers <= high) & (written > 0)
+        if those.any():
+            groups.append((low, high, float(shown[those].sum() / written[those].sum())))
+    return spearman(*map(np.array, zip(*found, strict=True))), groups
+
+
+def test_ranks_are_shared_by_equal_values() -> None:
+    assert ranks(np.array([10, 30, 10, 20])).tolist() == [1.5, 4.0, 1.5, 3.0]
+    assert spearman(np.array([1, 2, 3, 4]), np.array([1, 4, 9, 16])) == pytest.approx(1.0)
+    assert spearman(np.array([1, 2, 3, 4]), np.array([9, 7, 5, 1])) == pytest.approx(-1.0)
+
+
+@pytest.mark.slow
+def test_exposure_rises_with_followers_on_a_real_graph() -> None:
+    if not GRAPH.exists():
+        pytest.skip(f"{GRAPH.name} is not part of the repository; put it in {DATA}")
+    graph = parse_edges(gzip.decompress(GRAPH.read_bytes()), GRAPH.name, directed=True)
+    strict, groups = by_followers(graph, "strict")
+    borrowed, others = by_followers(graph, "borrow")
+    for fill, correlation, rows in (("strict", strict, groups), ("borrow", borrowed, others)):
+        means = ", ".join(f"{low} to {high}: {mean:.1f}" for low, high, mean in rows)
+        sys.stdout.write(f"{fill}: Spearman {correlation:.3f}; showings a post by followers: {means}\n")
+    assert strict >= 0.8
+    assert groups[-2][2] > 2 * groups[0][2]

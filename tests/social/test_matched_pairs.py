@@ -1,0 +1,134 @@
+"""The same seed in two conditions is a matched pair: what does not follow from the difference is the same in both."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from prism.config import Config
+from prism.config.interventions import PublishConfig
+from prism.rng import Draw, uniform
+from prism.social.post import drawn_about, origin_of
+from tests.social.driver import SMALL, Run, shown, whole
+from tests.social.people import person, view
+
+
+def condition(**feed: Any) -> Config:
+    return msgspec.structs.replace(SMALL, feed=msgspec.structs.replace(SMALL.feed, **feed))
+
+
+def originals(run: Run) -> dict[int, tuple[int, tuple[str, ...]]]:
+    """Return `{origin: (author, topics)}` of every original."""
+    return {post.origin: (post.author, post.topics) for post in run.world.network.posts.values() if post.parent is None}
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Run, Run]:
+    """Two whole runs of one seed with different feeds, which tests only look at."""
+    first = asyncio.run(whole(condition(algorithm="chronological")))
+    return first, asyncio.run(whole(condition(algorithm="hot", out_of_network=0.6, attention=0.7)))
+
+
+def test_the_same_originals_are_written(pair: tuple[Run, Run]) -> None:
+    first, second = map(originals, pair)
+    assert len(first) > 100
+    both = first.keys() & second.keys()
+    assert len(both) / len(first.keys() | second.keys()) > 0.9  # who still deliberates misses the next round
+    assert all(first[origin] == second[origin] for origin in both)
+
+
+def test_ids_are_not_the_same_so_draws_cannot_depend_on_them(pair: tuple[Run, Run]) -> None:
+    ids = [{post.origin: post.id for post in run.world.network.posts.values() if post.parent is None} for run in pair]
+    assert any(ids[0][origin] != ids[1][origin] for origin in ids[0].keys() & ids[1].keys())
+
+
+def test_a_reader_has_the_same_taste_for_a_post_in_both(pair: tuple[Run, Run]) -> None:
+    first, second = ({(each.agent, each.view.origin): each.view.appeal for each in shown(run)} for run in pair)
+    both = first.keys() & second.keys()
+    assert len(both) > 300
+    assert all(first[key] == second[key] for key in both)
+
+
+def test_a_reader_who_considers_a_post_in_both_draws_the_same_intention() -> None:
+    views = [view(id=3, origin=77, viewed_ticks=2), view(id=9, origin=77, viewed_ticks=2, likes=40)]
+    people = [person(agent_id=4, seed=1, tick=tick) for tick in (10, 500)]
+    for each, seen in zip(people, views, strict=True):
+        each.intend(seen)
+    assert people[0].pending_action == people[1].pending_action
+    actions = []
+    for origin in range(1, 40):
+        people[0].intend(view(origin=origin, viewed_ticks=2))
+        actions.append(people[0].pending_action)
+    assert len({*actions}) == 3
+
+
+def test_a_draw_is_of_the_person_the_original_and_the_time_in_view() -> None:
+    seen = view(origin=77, viewed_ticks=2)
+    drawn = drawn_about(seen, 1, 4, 500, Draw.CHOICE)
+    assert drawn == uniform(1, 4, 2, Draw.CHOICE, 77)
+    others = [
+        drawn_about(view(origin=78, viewed_ticks=2), 1, 4, 500, Draw.CHOICE),
+        drawn_about(view(origin=77, viewed_ticks=3), 1, 4, 500, Draw.CHOICE),
+        drawn_about(seen, 1, 5, 500, Draw.CHOICE),
+        drawn_about(seen, 1, 4, 500, Draw.INTENTION),
+        drawn_about(None, 1, 4, 500, Draw.CHOICE),
+    ]
+    assert len({drawn, *others}) == 6
+
+
+def test_without_a_post_in_view_a_draw_is_of_the_tick() -> None:
+    assert drawn_about(None, 1, 4, 500, Draw.CHOICE) == uniform(1, 4, 500, Draw.CHOICE)
+
+
+def test_origins_name_originals_whatever_else_their_author_does() -> None:
+    run = Run()
+    network = run.world.network
+    first = network.publish(3, 0)
+    network.reply(3, first.id, 1)
+    assert network.publish(3, 5).origin == origin_of(3, 5, 0)
+    assert network.publish(3, 5).origin == origin_of(3, 5, 1)
+    assert network.publish(3, 6).origin == origin_of(3, 6, 0)
+    (reply,) = (post for post in network.posts.values() if post.parent is not None)
+    assert reply.origin == first.origin
+
+
+def test_an_origin_is_a_positive_number_of_63_bits_and_no_two_are_equal() -> None:
+    found = [
+        origin_of(author, tick, number, from_outside=from_outside)
+        for author in (0, 1, 2**29 - 1)
+        for tick in (0, 1, 2**30 - 1)
+        for from_outside in (False, True)
+        for number in range(7)
+    ]
+    assert len({*found}) == len(found)
+    assert min(found) > 0
+    assert max(found) < 2**63
+
+
+def test_a_post_from_outside_leaves_the_draws_about_all_others_alone() -> None:
+    plain, changed = Run().world.network, Run().world.network
+    given: Any = {"author": 3, "text": "The bridge is closed.", "topics": ["politics"]}
+    changed.publish_from_outside(3, 5, msgspec.convert(given, PublishConfig))
+    posts = plain.publish(3, 5), changed.publish(3, 5)
+    assert posts[0].id != posts[1].id
+    assert posts[0].origin == posts[1].origin
+    views = [network.view(8, post.id, 6, 0.0) for network, post in zip((plain, changed), posts, strict=True)]
+    assert views[0] is not None
+    assert views[1] is not None
+    assert views[0].appeal == views[1].appeal
+
+
+def test_a_further_original_changes_at_most_one_post_of_a_pool() -> None:
+    plain, changed = (Run(condition(pool=10)).world.network for _ in range(2))
+    for tick in range(30):
+        for author in range(20):
+            if (author, tick) != (7, 12):
+                plain.publish(author, tick)
+            changed.publish(author, tick)
+    for reader in range(20, 60):
+        pools = [{network.posts[each].origin for each in network._pool(reader, 31)} for network in (plain, changed)]
+        assert len(pools[0] ^ pools[1]) <= 2
+        assert len(pools[0]) == 10

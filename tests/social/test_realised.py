@@ -1,0 +1,142 @@
+"""What feeds and people really did, counted again from what happened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from statistics import median
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.agents import MOVED
+from prism.columns import Columns
+from prism.config import Config, FeedConfig
+from prism.social.feed import BuiltFeed
+from prism.social.realised import Realised, feed_warning
+from tests.social.driver import SMALL, Run, shown, whole
+
+
+def condition(**feed: Any) -> Config:
+    return msgspec.structs.replace(SMALL, feed=msgspec.structs.replace(SMALL.feed, **feed))
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A whole run, which tests only look at."""
+    return asyncio.run(whole(condition(out_of_network=0.4)))
+
+
+def stays_of(run: Run) -> tuple[dict[str, list[int]], Counter[str]]:
+    """Return the lengths of the stays that have ended in each state, and the ticks spent in it by all."""
+    since = dict.fromkeys(range(run.domain.size), ("idle", 0))
+    stays: dict[str, list[int]] = {}
+    for update in run.updates:
+        if update.source in MOVED:
+            state, entered = since[update.agent]
+            stays.setdefault(state, []).append(update.tick - entered)
+            since[update.agent] = update.to_state, update.tick
+    spent = Counter({state: sum(lengths) for state, lengths in stays.items()})
+    for state, entered in since.values():
+        spent[state] += run.tick - entered
+    return stays, spent
+
+
+def test_time_by_state_and_dwell_are_those_of_the_updates(run: Run) -> None:
+    behaviour, (stays, spent) = run.world.totals()["behaviour"], stays_of(run)
+    whole_time = run.domain.size * run.tick
+    assert behaviour["time_by_state"] == {state: round(spent[state] / whole_time, 6) for state in sorted(spent)}
+    assert sum(behaviour["time_by_state"].values()) == pytest.approx(1.0, abs=1e-5)
+    assert behaviour["dwell"].keys() == stays.keys()
+    for state, lengths in stays.items():
+        dwell = behaviour["dwell"][state]
+        assert dwell["stays"] == len(lengths)
+        assert dwell["mean_ticks"] == pytest.approx(sum(lengths) / len(lengths), abs=1e-3)
+        assert dwell["median_ticks"] == sorted(lengths)[(len(lengths) - 1) // 2]
+        assert dwell["p90_ticks"] == sorted(lengths)[-(-9 * len(lengths) // 10) - 1]
+        assert dwell["mean_minutes"] == dwell["mean_ticks"]  # a tick is a minute
+
+
+def test_posts_seen_and_considered_are_the_triggers_for_them(run: Run) -> None:
+    totals = run.world.totals()
+    assert totals["posts_seen"] == len(shown(run, "sees_post"))
+    assert totals["posts_considered"] == len(shown(run, "decides"))
+    assert totals["posts_considered"] < totals["posts_seen"] <= totals["posts_shown"]
+    engagements = totals["likes"] + totals["replies"] + totals["reshares"]
+    assert totals["behaviour"]["engagement_per_post_seen"] == round(engagements / totals["posts_seen"], 6)
+    days = run.domain.size * run.tick / (24 * 60)
+    assert totals["behaviour"]["actions_per_person_day"] == round((engagements + totals["posts"]) / days, 6)
+
+
+def test_a_feed_that_keeps_its_promise_says_so() -> None:
+    realised = Realised(10, "idle", 60.0)
+    for _ in range(4):
+        realised.built(BuiltFeed([1, 2, 3, 4, 5], 4, 1), FeedConfig())
+    assert realised.feed("strict") == {
+        "fill": "strict",
+        "length": {"configured": 5.0, "realised": 5.0},
+        "out_of_network": {"configured": 0.2, "realised": 0.2},
+        "short": {"in_network": 0, "out_of_network": 0},
+    }
+    assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == ""
+
+
+@pytest.mark.parametrize(
+    ("built", "line"),
+    [
+        (BuiltFeed([1, 2], 1, 1), "out of network 50.0%, not 20.0%: too few posts by people who are followed"),
+        (BuiltFeed([1, 2, 3, 4], 4, 0), "out of network 0.0%, not 20.0%: too few posts by people who are not followed"),
+    ],
+)
+def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(built: BuiltFeed, line: str) -> None:
+    realised = Realised(10, "idle", 60.0)
+    realised.built(built, FeedConfig())
+    assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
+    assert len(line) <= 80
+
+
+def test_a_domain_without_feeds_and_a_run_without_a_feed_have_no_line() -> None:
+    assert feed_warning({"inflation": 2.0}) == ""
+    realised = Realised(10, "idle", 60.0)
+    assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == ""
+
+
+def test_a_borrowed_place_counts_as_short_on_the_side_that_lacked_it() -> None:
+    realised = Realised(10, "idle", 60.0)
+    realised.built(BuiltFeed([1, 2, 3, 4, 5], 1, 4), FeedConfig(fill="borrow"))
+    assert realised.feed("borrow")["short"] == {"in_network": 3, "out_of_network": 0}
+
+
+def test_settings_that_change_count_for_the_feeds_they_were_for() -> None:
+    realised = Realised(10, "idle", 60.0)
+    realised.built(BuiltFeed([1, 2, 3, 4, 5], 4, 1), FeedConfig())
+    realised.built(BuiltFeed([1, 2, 3], 0, 3), FeedConfig(size=3, out_of_network=1.0))
+    assert realised.feed("strict")["length"] == {"configured": 4.0, "realised": 4.0}
+    assert realised.feed("strict")["out_of_network"] == {"configured": 0.5, "realised": 0.5}
+
+
+@given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=30))
+def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
+    realised, tick = Realised(1, "idle", 60.0), 0
+    for length in lengths:
+        realised.moved("idle", "idle", tick, tick + length)
+        tick += length
+    dwell = realised.behaviour(tick, 0, 0)["dwell"]["idle"]
+    assert dwell["mean_ticks"] == pytest.approx(sum(lengths) / len(lengths), rel=0.01)
+    if len(lengths) % 2:
+        assert dwell["median_ticks"] == pytest.approx(median(lengths), rel=0.01)
+    assert realised.person_ticks(tick) == {"idle": tick}
+
+
+async def test_counts_go_on_after_a_restore() -> None:
+    whole_run = await whole()
+    part = await Run().advance(100)
+    again = Realised(60, "idle", 60.0)
+    again.restore(Columns(part.world.realised.columns()))
+    part.world.realised = again
+    rest = whole_run.tick - part.tick
+    await part.advance(rest)
+    assert part.world.totals() == whole_run.world.totals()
