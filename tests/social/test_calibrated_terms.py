@@ -81,7 +81,7 @@ def test_quality_is_a_draw_of_the_author_and_the_tick_and_belongs_to_the_cascade
     copy = reshared(net, BO, first.id, 5)
     assert seen(net, DI, first.id).quality == seen(net, EVE, copy.id).quality == pytest.approx(quality)
     assert seen(net, DI, second.id).quality != seen(net, DI, first.id).quality
-    taste = uniform(1, DI, 0, Draw.APPEAL, first.id) ** 3
+    taste = uniform(1, DI, 0, Draw.APPEAL, first.origin) ** 3
     assert seen(net, DI, first.id).appeal == pytest.approx(min(1.0, taste * quality))
 
 
@@ -205,7 +205,7 @@ def test_who_has_engaged_is_not_shown_the_cascade_again() -> None:
 
 
 def test_a_stranger_shows_a_cascade_once_and_never_again() -> None:
-    net = network(exposure="simple", out_of_network=1.0, size=1)
+    net = network(exposure="simple", out_of_network=1.0, size=1, fill="borrow")
     root = net.publish(ADA, 1)
     assert net.feed_for(EVE, 2) == [root.id]
     assert net.feed_for(EVE, 3) == []
@@ -235,7 +235,7 @@ def test_in_simple_contagion_each_exposure_has_a_taste_of_its_own_and_in_complex
         again = reshared(net, BO, root.id, 3)
         net.feed_for(DI, 4)
         tastes = [seen(net, DI, post.id).appeal for post in (root, again)]
-        assert tastes == [uniform(1, DI, tick, Draw.APPEAL, root.id) ** 3 for tick in ticks]
+        assert tastes == [uniform(1, DI, tick, Draw.APPEAL, root.origin) ** 3 for tick in ticks]
 
 
 @given(st.floats(0, 1), st.integers(1, 50))
