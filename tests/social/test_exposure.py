@@ -41,7 +41,7 @@ def exposures(graph: FollowGraph, fill: Any) -> tuple[NDArray[np.int64], NDArray
 
     One person in twenty writes, whoever they are; then one in seven opens a feed.
     """
-    feed = FeedConfig(algorithm="random", fill=fill)
+    feed = FeedConfig(algorithm="random", fill=fill, recent=100_000)
     network = Network(Population(personas=(persona(),) * graph.size, graph=graph), feed, seed=1, ticks_per_round=TICKS)
     shown, written = Counter[int](), np.zeros(graph.size, dtype=np.int64)
     for author in range(graph.size):

@@ -52,7 +52,7 @@ STUDY: dict[str, Any] = {
         "dwell": {"look_median_s": 60, "look_sigma": 0.8, "write_median_s": 150, "write_sigma": 0.5},
         "graph": {"degree": 6},
     },
-    "feed": {"exposure": "complex", "reshare_credit": "newest"},
+    "feed": {"fill": "borrow", "exposure": "complex", "reshare_credit": "newest"},
     "oracle": {"choice": {"quality": 0.5, "exposure": 0.3}},
     "run": {"checkpoint_every_ticks": 10},
 }
@@ -115,8 +115,12 @@ OFF: dict[str, dict[str, Any]] = {
     "quality": {"population": {"quality_sigma": 0}, "oracle": {"choice": {"exposure": 0.3}}},
     "posting": {"population": {"posts_by_followers": 0}},
     "hours": {"population": {"activity": {"mean": 0.8, "sigma": 0.2}}},
-    "exposure": {"feed": {"reshare_credit": "newest"}, "population": {"relevance": {"appeal": 0.8}}, "oracle": {}},
-    "credit": {"feed": {"exposure": "complex"}},
+    "exposure": {
+        "feed": {"reshare_credit": "newest", "fill": "borrow"},
+        "population": {"relevance": {"appeal": 0.8}},
+        "oracle": {},
+    },
+    "credit": {"feed": {"exposure": "complex", "fill": "borrow"}},
     "dwell": {"population": {"dwell": {}}},
 }
 
