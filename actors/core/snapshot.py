@@ -20,6 +20,9 @@ FAILURES = (*REASONS, "deadline", "not_an_option", OracleError.reason, "error")
 FALLBACK_REASONS = (*FAILURES, "breaker_open", "spent", "late")
 """The reasons of fallbacks: the call failed, there was no call, or the answer came too late in `realtime`."""
 
+SHADOW_OUTCOMES = ("answered", "failed", "late", "away", "spent")
+"""The outcomes of shadow questions while a run goes on."""
+
 CALL_OUTCOMES = (USEFUL, *REASONS, "cancelled", "error")
 """The outcomes of calls to a model; `error` for those that a custom oracle makes up."""
 
@@ -69,6 +72,9 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         tick_s: the least seconds between the beginnings of two ticks.
         hosts: the state of each of several servers of the model; empty for one server, or none.
         interventions: `{kind: interventions carried out}`, for every kind.
+        divergence: `{(trigger, alternative): bits}`: distance of the oracle's choices from those of a simpler decider,
+            for every trigger with rows meant for the oracle; 0 before the first choice.
+        shadows: `{outcome: shadow questions}`, for every outcome.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
@@ -103,6 +109,8 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     tick_s: float
     hosts: tuple[HostState, ...]
     interventions: Mapping[str, int]
+    divergence: Mapping[tuple[str, str], float]
+    shadows: Mapping[str, int]
     mailboxes: Mapping[str, MailboxStatistics]
 
 

@@ -343,6 +343,18 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         ("reason",),
     ),
     _gauge(
+        "prism_choice_divergence",
+        lambda now: {(trigger, against): bits for (trigger, against), bits in now.run.divergence.items()},
+        "Jensen-Shannon divergence of the oracle's choices from those of a simpler decider; 0 before the first.",
+        ("trigger", "against"),
+    ),
+    _counter(
+        "prism_shadow_questions_total",
+        _each(lambda now: now.run.shadows),
+        "Choices of rules that were put to the oracle without consequences, by what came of it.",
+        ("outcome",),
+    ),
+    _gauge(
         "prism_oracle_outage_seconds",
         _each(lambda now: now.run.outage_s),
         "Seconds for which questions have been held because the server is away, by why; 0 when it is not.",

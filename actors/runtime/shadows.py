@@ -59,7 +59,7 @@ class Shadows:
         self._seed = seed
         self._codec = codec
         self._reference = reference
-        self._options = _options_of(chart) if share else {}
+        self._options = options_of(chart) if share else {}
         self._open: dict[QuestionName, _Open] = {}
         self._unsent: deque[bytes] = deque()
 
@@ -143,7 +143,7 @@ class Shadows:
             self._add(self._codec.question(encoded), ruled)
 
 
-def _options_of(chart: Statechart[Any]) -> dict[tuple[str, str], tuple[str, ...]]:
+def options_of(chart: Statechart[Any]) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return `{(state, trigger): options of its questions}`, for those that have some."""
     found = {}
     for state in chart.states:

@@ -21,7 +21,7 @@ from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Codec
 from actors.core.phase import Phase
 from actors.core.ports import Observer, Record, Unrecorded
-from actors.core.snapshot import RunSnapshot
+from actors.core.snapshot import SHADOW_OUTCOMES, RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.oracle.shadow import ShadowActor
@@ -29,7 +29,7 @@ from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.phase import Standing, standing_of
-from actors.runtime.shadows import Shadows
+from actors.runtime.shadows import Shadows, options_of
 from actors.runtime.snapshot import (
     by_failure,
     calls_by_outcome,
@@ -42,8 +42,8 @@ from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
-from prism.divergence import Reference
-from prism.domain import Domain, reference_of
+from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Reference
+from prism.domain import Domain, HasReference, reference_of
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
@@ -119,6 +119,7 @@ class Simulation:
         reference, ask = reference_of(domain), config.statechart.oracle_enabled
         share = config.oracle.shadow if ask else 0.0
         self.shadows = Shadows(share, config.simulation.seed, domain.chart, self._codec, reference)
+        self._compared = _compared(domain, has_shadow=share > 0.0)
         self.engine = self._make_engine(reference)
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         self.supervisor = Supervisor(domain, self._codec, self.engine.inbox, intensity, ask=ask)
@@ -234,8 +235,15 @@ class Simulation:
             tick_s=self.config.run.tick_s,
             hosts=hosts_of(oracle.oracle),
             interventions=engine.interventions(),
+            divergence=self._divergence(),
+            shadows={outcome: self.shadows.outcomes[outcome] for outcome in SHADOW_OUTCOMES},
             mailboxes=mailboxes,
         )
+
+    def _divergence(self) -> dict[tuple[str, str], float]:
+        """Return the distances of the oracle's choices so far, in bits, with a 0 for each that is not known yet."""
+        found = {**self.shadows.choices.bits(), **self.engine.open_questions.choices.bits()}
+        return {name: found.get(name, 0.0) for name in self._compared}
 
     @property
     def tick(self) -> int:
@@ -357,6 +365,15 @@ class Simulation:
                 self._guards_logged.add(row)
                 log.warning("guard_raised", row=row, error=seen.first, tick=tick)
         on_tick(tick)
+
+
+def _compared(domain: Domain, *, has_shadow: bool) -> list[tuple[str, str]]:
+    """Return every `(trigger, alternative)` for which the oracle's choices are compared while the run goes on."""
+    alternatives = [FIRST_OPTION]
+    alternatives += [EMBEDDED] if isinstance(domain, HasReference) else []
+    alternatives += [RULE] if has_shadow else []
+    triggers = sorted({trigger for _, trigger in options_of(domain.chart)})
+    return [(trigger, alternative) for trigger in triggers for alternative in alternatives]
 
 
 def _limits(config: Config) -> OracleConfig:

@@ -99,6 +99,21 @@ ORACLE = Layout(
                 look=Look(width=24),
             ),
         ),
+        "Choices": (
+            lines(
+                "Distance of the oracle's choices",
+                "Divergence in bits from simpler deciders: 0 the same, 1 nothing in common. See docs/oracle.md.",
+                "none",
+                Query(now("prism_choice_divergence", "trigger", "against"), "{{trigger}}, {{against}}"),
+                look=Look(width=24),
+            ),
+            stacked(
+                "Shadow questions",
+                "Choices of rules a second that were put to the oracle for comparison. Nothing without oracle.shadow.",
+                "ops",
+                Query(total(rate("prism_shadow_questions_total"), "outcome"), "{{outcome}}"),
+            ),
+        ),
         "Failures": (
             stacked(
                 "Fallbacks by reason",

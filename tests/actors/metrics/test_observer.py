@@ -9,7 +9,9 @@ import msgspec
 from actors.cli.scrape import Scrape
 from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
+from actors.runs.summary import summarise
 from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
+from prism.divergence import EMBEDDED, FIRST_OPTION, RULE
 from prism.llm import HostState, OracleStatistics
 from prism.llm.statistics import CallCounters
 from prism.social.chart import SOCIAL_CHART
@@ -61,6 +63,8 @@ EXPECTED = {
     "prism_fallbacks_total": "reason",
     "prism_oracle_outage_seconds": "reason",
     "prism_oracle_retries_total": "reason",
+    "prism_choice_divergence": "trigger,against",
+    "prism_shadow_questions_total": "outcome",
     "prism_oracle_breaker_state": "state",
     "prism_guard_errors_total": "",
     "prism_commit_duration_seconds": "",
@@ -169,3 +173,19 @@ def test_the_pairs_of_states_are_those_of_the_chart() -> None:
     assert set(state_pairs(SOCIAL_CHART)) == {
         (row.source.value, row.target.value) for row in SOCIAL_CHART.transitions if row.target is not None
     }
+
+
+def test_the_distance_of_choices_is_that_of_the_summary() -> None:
+    config = msgspec.structs.replace(SMALL, oracle=msgspec.structs.replace(SMALL.oracle, shadow=0.5))
+    watched = Watched(config)
+    shown = finished(watched)
+    summary = summarise(watched.simulation, 0.0)
+    (found,) = summary.divergence
+    assert summary.shadow is not None
+    (ruled,) = summary.shadow.divergence
+    for against in (FIRST_OPTION, EMBEDDED):
+        value = shown.value("prism_choice_divergence", trigger="decides", against=against)
+        assert value == found.against[against].bits
+    value = shown.value("prism_choice_divergence", trigger="decides", against=RULE)
+    assert value == ruled.against[RULE].bits > 0.0
+    assert shown.value("prism_shadow_questions_total", outcome="answered") == summary.shadow.questions > 0
