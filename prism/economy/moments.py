@@ -120,18 +120,27 @@ def autocorrelation(column: Sequence[float], lag: int = 1) -> float:
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
+    if not (_varies(first) and _varies(second)):
+        return math.nan
     try:
         return statistics.correlation(first, second)
-    except statistics.StatisticsError:
+    except statistics.StatisticsError:  # the squares of tiny differences are 0
         return math.nan
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
     """Return the change of y for a unit of x, by least squares; NaN if x does not vary."""
+    if not _varies(x):
+        return math.nan
     try:
         return statistics.linear_regression(x, y).slope
-    except statistics.StatisticsError:
+    except statistics.StatisticsError:  # the squares of tiny differences are 0
         return math.nan
+
+
+def _varies(column: Sequence[float]) -> bool:
+    """Return whether a column has two different values. Sums cannot tell: the mean of twelve times 0.1 is not 0.1."""
+    return min(column) < max(column)
 
 
 def _checked(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
