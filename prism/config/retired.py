@@ -11,6 +11,8 @@ RETIRED = frozenset({_LOOKAHEAD, _GAP_PERSISTENCE})
 
 _TICK_SECONDS = 60.0
 _MINUTE_S = 60.0
+_MOST = 1e15
+"""The largest number that advice works with: an integer may be too large for a float."""
 
 
 def advice_on(path: str, values: Mapping[str, object]) -> str:
@@ -37,4 +39,4 @@ def _lags_of_gap(persistence: object) -> str:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST

@@ -32,6 +32,7 @@ def refused(
         ),
         ("oracle: {lookahead_ticks: 0}", f"c.yaml:1: {WRITE}: 0, which is 0 ticks of 60 s"),
         ("oracle: {lookahead_ticks: many}", f"c.yaml:1: {WRITE}"),
+        (f"oracle: {{lookahead_ticks: 1{'0' * 400}}}", f"c.yaml:1: {WRITE}"),  # more than a float can be
         (
             "simulation: {domain: economy}\noracle: {lookahead_ticks: 0}",
             f"c.yaml:2: {GONE}an economy settles a quarter in its own tick; leave it out",
