@@ -175,6 +175,8 @@ def feed_warning(world: Mapping[str, Any]) -> str:
     share, short = feed["out_of_network"], feed["short"]
     if abs(share["realised"] - share["configured"]) <= NOTABLE:
         return ""
+    if not any(short.values()):
+        return f"out of network {share['realised']:.1%}, not {share['configured']:.1%}: a feed has whole posts only"
     are = "not followed" if short["out_of_network"] > short["in_network"] else "followed"
     return (
         f"out of network {share['realised']:.1%}, not {share['configured']:.1%}: too few posts by people who are {are}"

@@ -98,6 +98,14 @@ def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(built: BuiltF
     assert len(line) <= 80
 
 
+def test_a_share_that_whole_posts_cannot_have_is_not_blamed_on_a_side() -> None:
+    realised = Realised(10, "idle", 60.0)
+    config = FeedConfig(size=3, out_of_network=0.5)
+    realised.built(BuiltFeed([1, 2, 3], 1, 2), config)
+    line = "out of network 66.7%, not 50.0%: a feed has whole posts only"
+    assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
+
+
 def test_a_domain_without_feeds_and_a_run_without_a_feed_have_no_line() -> None:
     assert feed_warning({"inflation": 2.0}) == ""
     realised = Realised(10, "idle", 60.0)
