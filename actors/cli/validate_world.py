@@ -18,8 +18,9 @@ from actors.core.errors import RunDirectoryError
 from actors.factory.input_files import fitting_memory, read_input
 from actors.runs.observed import ECONOMY, SOCIAL, observed_config, observed_economy, observed_feed
 from prism.config import Config
+from prism.economy.moments import QUARTERS_MIN
 from prism.economy.series import COLUMNS as QUARTER_COLUMNS
-from prism.economy.series import Figures, parse_series
+from prism.economy.series import YEAR_QUARTERS, Figures, parse_series
 from prism.errors import InputError
 from prism.scorecard import Agreement, Fact, Tree, macro_facts, parse_cascades, social_facts
 from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
@@ -98,6 +99,7 @@ def _read(files: Sequence[str], domain: str) -> Real:
                 kind, real = SOCIAL, real._replace(hours=parse_accounts(source.data, source.name))
             elif set(QUARTER_COLUMNS) <= {*columns}:
                 quarters = parse_series(source.data, source.name)
+                _check_length(quarters, source.name)
                 kind, real = ECONOMY, real._replace(quarters=quarters, source=Path(source.name).name)
             else:
                 raise InputError(source.name, f"expected the columns of {KINDS}, got {','.join(columns[:6])}", line=1)
@@ -106,6 +108,13 @@ def _read(files: Sequence[str], domain: str) -> Real:
     if domain == ECONOMY and not real.quarters:
         raise InputError("--against", "an economy is compared with quarterly figures, such as us-macro-quarterly.csv")
     return real
+
+
+def _check_length(quarters: Sequence[Figures], source: str) -> None:
+    """Refuse a series that is too short for moments, which begin when it has a year behind it."""
+    least = YEAR_QUARTERS + QUARTERS_MIN
+    if len(quarters) < least:
+        raise InputError(source, f"expected at least {least} quarters, got {len(quarters)}")
 
 
 def _facts(configs: dict[Path, Config], real: Real) -> list[Fact]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from actors.core.errors import JournalError, RunDirectoryError
 from actors.persistence.disk import RealDisk
@@ -12,6 +14,7 @@ from actors.runs.questions import decoded, messages_of
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from prism.config import Config
+from prism.economy.moments import QUARTERS_MIN
 from prism.events import PostEvent
 from prism.scorecard import Feed, trees_of
 from prism.social.post import author_of
@@ -58,7 +61,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
                 posts.append((message.post, message.tick, message.parent))
                 by_person[author_of(message.post)] += 1
     summary = RunDirectory(path).summary() or {}
-    if moved and not posts and summary.get("world", summary).get("posts"):
+    if moved and not posts and summary.get("posts"):
         raise JournalError(f"{path / JOURNAL}: is of a version of PRISM that did not record posts; run it again")
     rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
     last = length - min(rounds, length // 2)
@@ -72,9 +75,17 @@ def observed_feed(path: Path, config: Config) -> Feed:
         epoch=config.simulation.epoch,
         tick_seconds=config.simulation.tick_seconds,
         length=length,
-        engagement_per_post_seen=None,
+        engagement_per_post_seen=_engagement_per_post_seen(summary),
         left_out=len(trees) - len(done),
     )
+
+
+def _engagement_per_post_seen(summary: Mapping[str, Any]) -> float | None:
+    """Return the ratio in a summary; None if it has none, or nobody has seen a post."""
+    if not summary.get("posts_seen"):
+        return None
+    ratio: float | None = summary.get("behaviour", {}).get("engagement_per_post_seen")
+    return ratio
 
 
 def observed_economy(path: Path) -> RoundsTable:
@@ -82,8 +93,12 @@ def observed_economy(path: Path) -> RoundsTable:
 
     Raises:
         JournalError: `rounds.csv` cannot be read, or there is none.
+        RunDirectoryError: the run has too few quarters.
     """
     rounds = read_rounds(path / ROUNDS)
     if not rounds:
         raise JournalError(f"{path / ROUNDS}: there is none; `prism resume` writes it again")
+    quarters = len(next(iter(rounds.values())))
+    if quarters < QUARTERS_MIN:
+        raise RunDirectoryError(f"{path}: expected an economy of at least {QUARTERS_MIN} quarters, got {quarters}")
     return rounds

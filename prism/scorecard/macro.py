@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from prism.economy.moments import moments, real_columns
-from prism.economy.series import Figures
+from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.scorecard.facts import Agreement, Fact, agreement_of
 
 RUNS_MIN: Final = 20
@@ -31,7 +31,7 @@ def macro_facts(runs: Sequence[Mapping[str, Sequence[float]]], figures: Sequence
     """
     found = [moments(run) for run in runs]
     real = moments(real_columns(figures))
-    period = f"{source}, {figures[0].quarter} to {figures[-1].quarter}"
+    period = f"{source}, {figures[YEAR_QUARTERS].quarter} to {figures[-1].quarter}"
     return [_fact(name, value, [each[name] for each in found], period) for name, value in real.items()]
 
 

@@ -61,6 +61,11 @@ def test_without_files_the_published_figures_are_compared(prism: Prism) -> None:
         "engagement per post seen",
         "share of posts by the most active tenth",
     ]
+    world = json.loads(Path("run/summary.json").read_text())
+    engagements = world["likes"] + world["replies"] + world["reshares"]
+    engagement = facts()["engagement per post seen"]
+    assert engagement["simulated"] == pytest.approx(engagements / world["posts_seen"], abs=1e-6)
+    assert engagement["agreement"] != "unknown"
     assert prism("validate-world", "run", "--strict").code == 4  # everybody posts in nearly every session
 
 
@@ -94,12 +99,16 @@ def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
         (("run", "--against", str(US_PATH)), "has figures for economy runs, and these are social runs"),
         (("run", "economy"), "prism: economy: expected runs of one domain, got economy and social"),
         (("economy",), "prism: --against: an economy is compared with quarterly figures"),
+        (("economy", "--against", "short.csv"), "prism: short.csv: expected at least 16 quarters, got 7"),
+        (("young", "--against", str(US_PATH)), "prism: young: expected an economy of at least 12 quarters, got 8"),
     ],
 )
 def test_what_cannot_be_compared_is_one_clear_line(prism: Prism, arguments: tuple[str, ...], line: str) -> None:
-    for name in ("run", "economy"):
+    Path("short.csv").write_text("".join(US_PATH.read_text().splitlines(keepends=True)[:8]))
+    for name, ticks in (("run", "16"), ("economy", "16"), ("young", "8")):
         config = "social.yaml" if name == "run" else "economy.yaml"
-        assert prism("run", config, "--ticks", "16", "--out", name, "--quiet").code == 0
+        if name in arguments or name != "young":
+            assert prism("run", config, "--ticks", ticks, "--out", name, "--quiet").code == 0
     ended = prism("validate-world", *arguments)
     assert ended.code in (2, 3)
     assert line in ended.err
