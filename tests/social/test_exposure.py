@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from prism.config import FeedConfig
 from prism.rng import uniform
+from prism.scorecard.social import rank_correlation
 from prism.social.edges import parse_edges
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
@@ -23,17 +24,6 @@ from tests.social.people import persona
 
 GRAPH = DATA / "snap-higgs-follow-sample.txt.gz"
 TICKS, WRITES, READS = 12, 0.05, 0.15
-
-
-def ranks(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the rank of each value; equal values share the mean of their ranks."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2)[place], dtype=np.float64)
-
-
-def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
-    return float(np.corrcoef(ranks(first), ranks(second))[0, 1])
 
 
 def exposures(graph: FollowGraph, fill: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -71,13 +61,7 @@ def by_followers(graph: FollowGraph, fill: Any) -> tuple[float, list[tuple[int, 
         those = (followers >= low) & (followers <= high) & (written > 0)
         if those.any():
             groups.append((low, high, float(shown[those].sum() / written[those].sum())))
-    return spearman(*map(np.array, zip(*found, strict=True))), groups
-
-
-def test_ranks_are_shared_by_equal_values() -> None:
-    assert ranks(np.array([10, 30, 10, 20])).tolist() == [1.5, 4.0, 1.5, 3.0]
-    assert spearman(np.array([1, 2, 3, 4]), np.array([1, 4, 9, 16])) == pytest.approx(1.0)
-    assert spearman(np.array([1, 2, 3, 4]), np.array([9, 7, 5, 1])) == pytest.approx(-1.0)
+    return rank_correlation(*map(np.array, zip(*found, strict=True))), groups
 
 
 @pytest.mark.slow

@@ -1,0 +1,64 @@
+"""The facts of social feeds, against small computations by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from prism.scorecard import Agreement, Feed, social_facts
+from prism.scorecard.social import rank_correlation, top_share
+from prism.scorecard.trees import Tree
+
+
+def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None = None) -> Feed:
+    """Return a run with rounds of an hour, two originals and one reply."""
+    trees = (Tree((-1,), (0.0,)), Tree((-1, 0), (0.0, 60.0)))
+    return Feed(
+        trees=trees,
+        posts_by_person=(3, *[0] * 9),
+        ticks=ticks,
+        epoch=datetime(2025, 1, 1, tzinfo=UTC),
+        tick_seconds=3600.0,
+        length=length,
+        engagement_per_post_seen=seen,
+    )
+
+
+def test_the_rank_correlation_shares_the_ranks_of_equal_values() -> None:
+    assert rank_correlation(np.array([1.0, 2, 3, 4]), np.array([1.0, 4, 9, 16])) == pytest.approx(1.0)
+    assert rank_correlation(np.array([1.0, 2, 3, 4]), np.array([9.0, 7, 5, 1])) == pytest.approx(-1.0)
+    # Ranks 1.5, 4, 1.5, 3 and 1, 4, 2, 3: deviations -1, 1.5, -1, 0.5 and -1.5, 1.5, -0.5, 0.5.
+    expected = 4.5 / (4.5**0.5 * 5.0**0.5)
+    assert rank_correlation(np.array([10.0, 30, 10, 20]), np.array([1.0, 9, 2, 5])) == pytest.approx(expected)
+    assert rank_correlation(np.array([1.0, 1, 1]), np.array([1.0, 2, 3])) == 0.0
+
+
+def test_the_share_of_the_top_is_that_of_one_person_at_least() -> None:
+    assert top_share(np.array([1.0, 5, 2, 2]), 0.1) == 0.5
+    assert top_share(np.array([float(each) for each in range(1, 21)]), 0.1) == 39 / 210
+
+
+def test_each_fact_is_that_of_its_definition() -> None:
+    facts = {fact.name: fact for fact in social_facts([feed_with(seen=0.25), feed_with(seen=0.05)])}
+    assert facts["share of originals without reply or reshare"].simulated == 0.5
+    assert facts["engagement per post seen"].simulated == 0.15
+    assert facts["share of posts by the most active tenth"].simulated == 1.0
+
+
+def test_a_run_that_tells_nothing_of_what_was_seen_is_not_judged_by_it() -> None:
+    facts = {fact.name: fact for fact in social_facts([feed_with()])}
+    assert facts["engagement per post seen"].agreement == Agreement.UNKNOWN
+
+
+def test_the_hours_of_whole_days_are_compared_by_half_the_sum_of_the_differences() -> None:
+    even = [1.0] * 24
+    at_noon = (12, 36, 60)  # the last one is in a day that did not end
+    (found,) = [fact for fact in social_facts([feed_with(at_noon)], hours=[even]) if fact.distance is not None]
+    assert found.distance == pytest.approx(23 / 24)
+    (same,) = [fact for fact in social_facts([feed_with(tuple(range(48)))], hours=[even]) if fact.distance is not None]
+    assert same.distance == pytest.approx(0.0)
+    assert same.agreement == Agreement.MET
+    facts = social_facts([feed_with((3,), length=20)], hours=[even])
+    assert facts[-1].agreement == Agreement.UNKNOWN
