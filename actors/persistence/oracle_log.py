@@ -115,11 +115,12 @@ class RecordedAnswers:
         self._end = end
         self._at = offset
         self._newest = -1
-        """The latest tick of a question whose answer has been read."""
+        """The latest tick of a question, a shadow question too, whose answer has been read."""
         self._read: dict[QuestionName, deque[LoggedAnswer]] = {}
 
     def _add_shadow(self, shadowed: Shadowed) -> None:
         self._shadows[shadowed.agent, shadowed.asked, shadowed.trigger] = shadowed
+        self._newest = max(self._newest, shadowed.asked)
 
     def take_shadow(self, question: Question[Any]) -> Shadowed | None:
         """Remove and return the outcome of a shadow question; None if none was recorded."""
