@@ -276,6 +276,8 @@ class EngineActor:
         self._commit(answers)
         if self.shadows is not None and self.shadows.share:
             self.shadows.watch(triggers, [answer for _, _, answer in answers])
+            if self.shadows.is_full and self.shadows.is_embedded:
+                await self.shadows.finish()
 
     async def _send(self, triggers: Sequence[Trigger[Any]], answers: list[Answer], tick: int) -> None:
         agents, encode = self._agents, self._codec.encode

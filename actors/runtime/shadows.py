@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, QuestionName, Shadowed
 from actors.core.state import ShadowState
+from actors.oracle.shadow import LATE
 from prism.agents import Question, Source, Trigger, Update
 from prism.divergence import RULE, ComparedChoices, Reference
 from prism.rng import Draw, uniform
@@ -20,6 +21,9 @@ from prism.statechart import Statechart
 
 CAPACITY = 1024
 """Shadow questions that may wait for the shadow actor, and answers that may wait for the engine."""
+
+WAITING_MAX = 16_384
+"""Shadow questions beyond `CAPACITY` that the engine keeps, a few hundred bytes each: about 15 MB."""
 
 ANSWERED, UNFINISHED = "answered", "unfinished"
 _RULE = Source.RULE.value
@@ -39,15 +43,19 @@ class Shadows:
         chart: the agents' chart.
         codec: the domain's messages.
         reference: returns what the embedded choice says to a question.
+        is_embedded: whether the oracle answers at once: then the engine waits for it where too many questions wait, and
+            otherwise further ones are discarded.
     """
 
-    def __init__(
+    def __init__(  # what selects a question, and what it is compared with
         self,
         share: float,
         seed: int,
         chart: Statechart[Any],
         codec: Codec,
         reference: Callable[[Question[Any]], Reference],
+        *,
+        is_embedded: bool = False,
     ) -> None:
         self.share = share
         self.choices = ComparedChoices(RULE)
@@ -59,6 +67,7 @@ class Shadows:
         self._seed = seed
         self._codec = codec
         self._reference = reference
+        self.is_embedded = is_embedded
         self._options = options_of(chart) if share else {}
         self._open: dict[QuestionName, _Open] = {}
         self._unsent: deque[bytes] = deque()
@@ -86,8 +95,20 @@ class Shadows:
             asked = asked or {trigger.agent: trigger for trigger in triggers}
             context = asked[update.agent].context
             question = Question(update.tick, update.agent, update.trigger, update.from_state, options, context)
-            self._add(question, update.to_state)
+            if self.is_full and not self.is_embedded:
+                self._discard(question)
+            else:
+                self._add(question, update.to_state)
         self.offer()
+
+    @property
+    def is_full(self) -> bool:
+        """True while no further question should wait: memory is bounded in a long run."""
+        return len(self._unsent) >= WAITING_MAX
+
+    def _discard(self, question: Question[Any]) -> None:
+        self.outcomes[LATE] += 1
+        self.choices.add_fallback(question.trigger, question.state)
 
     def _add(self, question: Question[Any], ruled: str) -> None:
         self._open[question.agent, question.tick, question.trigger] = _Open(question, ruled)

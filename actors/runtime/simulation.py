@@ -118,12 +118,13 @@ class Simulation:
         self.counters = Counters(domain.chart, domain.size)
         reference, ask = reference_of(domain), config.statechart.oracle_enabled
         share = config.oracle.shadow if ask else 0.0
-        self.shadows = Shadows(share, config.simulation.seed, domain.chart, self._codec, reference)
+        oracle, seed = oracle or domain.oracle(), config.simulation.seed
+        self.shadows = Shadows(share, seed, domain.chart, self._codec, reference, is_embedded=not oracle.waits)
         self._compared = _compared(domain, has_shadow=share > 0.0)
         self.engine = self._make_engine(reference)
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         self.supervisor = Supervisor(domain, self._codec, self.engine.inbox, intensity, ask=ask)
-        self.oracle = self._make_oracle(oracle or domain.oracle(), TraceIds(seed=config.simulation.seed, run=name))
+        self.oracle = self._make_oracle(oracle, TraceIds(seed=seed, run=name))
         self.is_spent = False
         """True if the spend cap has ended the run."""
         self.is_spoilt = False
@@ -242,7 +243,8 @@ class Simulation:
 
     def _divergence(self) -> dict[tuple[str, str], float]:
         """Return the distances of the oracle's choices so far, in bits, with a 0 for each that is not known yet."""
-        found = {**self.shadows.choices.bits(), **self.engine.open_questions.choices.bits()}
+        shadows = self.shadows.choices.bits()
+        found = self.engine.open_questions.choices.bits() | {name: shadows[name] for name in shadows if RULE in name}
         return {name: found.get(name, 0.0) for name in self._compared}
 
     @property

@@ -14,6 +14,7 @@ import pytest
 
 from actors.core.state import RunState
 from actors.runs.summary import ShadowSummary, summarise
+from actors.runtime import shadows
 from actors.runtime.simulation import SHADOW_PATIENCE_S, Simulation
 from prism.columns import Columns
 from prism.config import Config
@@ -176,6 +177,37 @@ def test_shadow_calls_that_hang_leave_room_for_questions_and_end_with_the_run(us
     assert shadow_of(done).outcomes == {"unfinished": shadow_of(done).questions}
     assert seconds == pytest.approx(SHADOW_PATIENCE_S)
     assert done.oracle.shadows_in_flight <= SMALL.oracle.max_concurrency // 4
+
+
+def test_questions_beyond_those_that_may_wait_are_discarded_and_counted(
+    usual: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shadows, "WAITING_MAX", 2)
+    monkeypatch.setattr(shadows, "CAPACITY", 3)
+    all_of_them = with_oracle(SMALL, shadow=1.0)
+    done = ended(all_of_them, lambda oracle: Outside(oracle, lambda _: anyio.sleep_forever()))
+    assert unchanged(done, usual)
+    outcomes = shadow_of(done).outcomes
+    # Two wait, three are in the mailbox, three at the actor, and as many are called as may be at once.
+    assert outcomes["unfinished"] <= 2 + 3 + 3 + max(1, SMALL.oracle.max_concurrency // 4)
+    assert shadow_of(done).questions == outcomes["unfinished"] + outcomes["late"]
+    assert shadow_of(done).questions == shadow_of(ended(all_of_them)).questions
+
+
+def test_the_embedded_oracle_misses_none_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    all_of_them = with_oracle(SMALL, shadow=1.0)
+    roomy = shadow_of(ended(all_of_them))
+    monkeypatch.setattr(shadows, "WAITING_MAX", 2)
+    monkeypatch.setattr(shadows, "CAPACITY", 3)
+    assert shadow_of(ended(all_of_them)) == roomy
+    assert roomy.outcomes == {"answered": roomy.questions}
+
+
+def test_a_metric_of_the_choices_is_not_that_of_the_shadow() -> None:
+    done = ended(SHADOWED)
+    done.engine.open_questions.choices.restore(())
+    assert done.snapshot({}).divergence["decides", EMBEDDED] == 0.0
+    assert done.snapshot({}).divergence["decides", RULE] > 0.0
 
 
 def test_shadow_calls_stop_at_half_of_a_spend_cap(usual: Simulation) -> None:
