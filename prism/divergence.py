@@ -338,9 +338,20 @@ def _interval(counts: ChoiceCounts, field: str, bits: float) -> tuple[float, flo
     sampled = np.einsum("rg,go->ro", drawn, chosen), np.einsum("rg,go->ro", drawn, other)
     kept = sampled[0].sum(axis=1) > 0.0
     values = _jensen_shannon(sampled[0][kept], sampled[1][kept])
-    bias = float(values.mean()) - bits
-    low, high = (float(end) - bias for end in np.quantile(values, [_TAIL, 1.0 - _TAIL]))
-    return max(0.0, min(low, bits)), min(1.0, max(high, bits))
+    return moved_interval(values, bits)
+
+
+def moved_interval(resampled: NDArray[np.float64], found: float) -> tuple[float, float]:
+    """Return the ends of the 95% interval of a distance from 0 to 1: the percentiles, moved by the bootstrap's bias.
+
+    A distance of two samples is above 0 also where nothing differs, and one of two resamples is farther still.
+
+    Args:
+        resampled: the distance in each resample; found: that of the samples themselves, which the interval holds.
+    """
+    bias = float(resampled.mean()) - found
+    low, high = (float(end) - bias for end in np.quantile(resampled, [_TAIL, 1.0 - _TAIL]))
+    return max(0.0, min(low, found)), min(1.0, max(high, found))
 
 
 def _by_group(counts: ChoiceCounts, field: str) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 
 import msgspec
+import numpy as np
 import pytest
 
 from prism.divergence import (
@@ -18,6 +19,7 @@ from prism.divergence import (
     Divergence,
     Reference,
     jensen_shannon,
+    moved_interval,
 )
 from prism.rng import Draw, pick, uniform
 from tests.tiers import Size
@@ -197,3 +199,10 @@ def test_a_distance_from_itself_is_none() -> None:
         compared.add((agent, 0, "decides"), "evaluating", OPTIONS, chosen="scroll", other="scroll")
     assert only(compared).against == {FIRST_OPTION: Distance(bits=0.0, low=0.0, high=0.0)}
     assert only(compared).agreement == 1.0
+
+
+def test_an_interval_is_moved_by_the_bias_of_its_resamples() -> None:
+    # The mean is 0.1 too high, and the percentiles are 0.205 and 0.395.
+    assert moved_interval(np.array([0.2, 0.3, 0.4]), 0.2) == pytest.approx((0.105, 0.295))
+    assert moved_interval(np.array([0.0, 0.0, 0.3]), 0.0) == pytest.approx((0.0, 0.185))
+    assert moved_interval(np.array([0.9, 0.95, 1.0]), 1.0) == pytest.approx((0.9525, 1.0))

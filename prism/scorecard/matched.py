@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.divergence import moved_interval
+
 Floats = NDArray[np.float64]
 
 SIZE_TOLERANCE: Final = 0.1
@@ -30,7 +32,7 @@ class Comparison(NamedTuple):
         simulated, real: medians.
         simulated_low, simulated_high: 95% interval of the simulated median over resampled cascades.
         distance: the Kolmogorov-Smirnov distance, 0 to 1.
-        distance_low, distance_high: its 95% interval.
+        distance_low, distance_high: its 95% interval, moved by the bias of the resamples.
         between_samples: the median distance of two samples of the real cascades, each as large as the simulated one.
     """
 
@@ -99,16 +101,17 @@ class Matching:
             one, other = (self._random.choice(real, size=count, p=weights / weights.sum()) for _ in range(2))
             floors.append(distance(one, whole, other, whole))
         low, high = np.percentile(medians, INTERVAL)
-        distance_low, distance_high = np.percentile(distances, INTERVAL)
+        found = distance(values, whole, real, weights)
+        distance_low, distance_high = moved_interval(np.array(distances), found)
         return Comparison(
             matched=count,
             simulated=weighted_median(values, whole),
             simulated_low=float(low),
             simulated_high=float(high),
             real=weighted_median(real, weights),
-            distance=distance(values, whole, real, weights),
-            distance_low=float(distance_low),
-            distance_high=float(distance_high),
+            distance=found,
+            distance_low=distance_low,
+            distance_high=distance_high,
             between_samples=float(np.median(floors)),
         )
 

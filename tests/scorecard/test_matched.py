@@ -59,6 +59,17 @@ def test_cascades_of_one_law_are_close_and_those_of_another_are_not() -> None:
     assert other.distance_low > same.distance
 
 
+def test_the_interval_of_a_distance_holds_it_and_reaches_down_where_nothing_differs() -> None:
+    random = np.random.default_rng(5)
+    reached = 0
+    for _ in range(5):
+        sizes, real_sizes = np.full(60, 20.0), np.full(300, 20.0)
+        found = Matching(sizes, real_sizes).compare(random.normal(size=60), random.normal(size=300))
+        assert found.distance_low <= found.distance <= found.distance_high
+        reached += found.distance_low < 0.8 * found.distance
+    assert reached >= 4  # the percentiles themselves begin near the distance: resamples differ more than the samples
+
+
 def test_sizes_alone_make_no_difference() -> None:
     """The number depends on the size only. So at equal sizes both sides are equal, though the sizes are not."""
     sizes, real_sizes = np.arange(100.0, 200.0), np.arange(50.0, 800.0)

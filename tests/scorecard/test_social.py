@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import numpy as np
 import pytest
 
 from prism.scorecard import Agreement, Feed, social_facts
-from prism.scorecard.social import rank_correlation, top_share
 from prism.scorecard.trees import Tree
 
 
@@ -24,20 +22,6 @@ def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None 
         length=length,
         engagement_per_post_seen=seen,
     )
-
-
-def test_the_rank_correlation_shares_the_ranks_of_equal_values() -> None:
-    assert rank_correlation(np.array([1.0, 2, 3, 4]), np.array([1.0, 4, 9, 16])) == pytest.approx(1.0)
-    assert rank_correlation(np.array([1.0, 2, 3, 4]), np.array([9.0, 7, 5, 1])) == pytest.approx(-1.0)
-    # Ranks 1.5, 4, 1.5, 3 and 1, 4, 2, 3: deviations -1, 1.5, -1, 0.5 and -1.5, 1.5, -0.5, 0.5.
-    expected = 4.5 / (4.5**0.5 * 5.0**0.5)
-    assert rank_correlation(np.array([10.0, 30, 10, 20]), np.array([1.0, 9, 2, 5])) == pytest.approx(expected)
-    assert rank_correlation(np.array([1.0, 1, 1]), np.array([1.0, 2, 3])) == 0.0
-
-
-def test_the_share_of_the_top_is_that_of_one_person_at_least() -> None:
-    assert top_share(np.array([1.0, 5, 2, 2]), 0.1) == 0.5
-    assert top_share(np.array([float(each) for each in range(1, 21)]), 0.1) == 39 / 210
 
 
 def test_each_fact_is_that_of_its_definition() -> None:
