@@ -14,7 +14,7 @@ from actors.runs.questions import decoded, messages_of
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from prism.config import Config
-from prism.economy.moments import QUARTERS_MIN
+from prism.economy.moments import COLUMNS, QUARTERS_MIN
 from prism.events import PostEvent
 from prism.scorecard import Feed, trees_of
 from prism.social.post import author_of
@@ -82,22 +82,26 @@ def observed_feed(path: Path, config: Config) -> Feed:
 
 def _engagement_per_post_seen(summary: Mapping[str, Any]) -> float | None:
     """Return the ratio in a summary; None if it has none, or nobody has seen a post."""
-    if not summary.get("posts_seen"):
+    behaviour = summary.get("behaviour")
+    if not summary.get("posts_seen") or not isinstance(behaviour, dict):
         return None
-    ratio: float | None = summary.get("behaviour", {}).get("engagement_per_post_seen")
-    return ratio
+    ratio = behaviour.get("engagement_per_post_seen")
+    return ratio if isinstance(ratio, float) else None
 
 
 def observed_economy(path: Path) -> RoundsTable:
     """Return the columns of an economy.
 
     Raises:
-        JournalError: `rounds.csv` cannot be read, or there is none.
+        JournalError: `rounds.csv` cannot be read, is not an economy's, or there is none.
         RunDirectoryError: the run has too few quarters.
     """
     rounds = read_rounds(path / ROUNDS)
     if not rounds:
         raise JournalError(f"{path / ROUNDS}: there is none; `prism resume` writes it again")
+    missing = [name for name in COLUMNS if name not in rounds]
+    if missing:
+        raise JournalError(f"{path / ROUNDS}: expected the columns of an economy, missing: {', '.join(missing)}")
     quarters = len(next(iter(rounds.values())))
     if quarters < QUARTERS_MIN:
         raise RunDirectoryError(f"{path}: expected an economy of at least {QUARTERS_MIN} quarters, got {quarters}")

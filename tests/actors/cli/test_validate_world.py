@@ -113,3 +113,16 @@ def test_what_cannot_be_compared_is_one_clear_line(prism: Prism, arguments: tupl
     assert ended.code in (2, 3)
     assert line in ended.err
     assert ended.err.count("\n") == 1
+
+
+def test_files_of_a_run_that_others_have_written_are_one_line_or_unknown(prism: Prism) -> None:
+    assert prism("run", "economy.yaml", "--out", "economy", "--quiet").code == 0
+    Path("economy/rounds.csv").write_text("a,b\n" + "1,2\n" * 20)
+    ended = prism("validate-world", "economy", "--against", str(US_PATH))
+    assert ended.code == 1
+    assert "rounds.csv: expected the columns of an economy, missing: interest_rate" in ended.err
+    assert ended.err.count("\n") == 1
+    assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
+    Path("run/summary.json").write_text('{"posts_seen": 4, "behaviour": 3}')
+    assert prism("validate-world", "run", "--json", "facts.json").code == 0
+    assert facts()["engagement per post seen"]["agreement"] == "unknown"
