@@ -47,6 +47,8 @@ def test_a_social_run_is_compared_with_cascades_and_hours(prism: Prism) -> None:
     assert found["activity by hour of the day"]["real"] == 1.0
     single = found["share of originals without reply or reshare"]
     assert float(str(single["low"])) <= float(str(single["simulated"])) <= float(str(single["high"]))
+    engaged = json.loads(Path("run/summary.json").read_text())["behaviour"]["engagement_per_post_seen"]
+    assert found["engagement per post seen"]["simulated"] == engaged
     for name in found:
         assert name.split()[0] in ended.out
     assert "Sysomos 2010" in ended.out
