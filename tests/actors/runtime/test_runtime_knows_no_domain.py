@@ -18,6 +18,7 @@ ALLOWED = {
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
     "cli/backtest_plot.py": "its picture",
     "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
+    "cli/report.py": "says what the feeds of a world had beside what they were to have",
     "cli/validate_world.py": "compares runs with facts, which are of a domain",
     "cli/watch_view.py": "shows the numbers of a world, which have its own names in the metrics",
     "cli/templates.py": "the settings that a domain starts from",
