@@ -54,7 +54,8 @@ def begin_or_go_on(prism: Prism, run: Path) -> None:
 def test_a_disk_that_fills_up_ends_the_run_with_one_line_and_it_goes_on_when_there_is_room(
     share: float, whole: Path, prism: Prism, tmp_path: Path
 ) -> None:
-    header, full = 2600, (whole / JOURNAL).stat().st_size
+    # The configuration has all settings, and has to fit.
+    header, full = (whole / CONFIG).stat().st_size + 100, (whole / JOURNAL).stat().st_size
     limit = header + int(share * (full - header))
     ended = limited(limit, "run", str(tmp_path / "tiny.yaml"), "--quiet", "--out", str(tmp_path / "run"))
     assert (ended.returncode, ended.stdout) == (1, "")
@@ -92,7 +93,7 @@ def test_a_run_that_finds_no_room_to_begin_in_exits_as_one_that_may_be_tried_aga
     assert differences(tmp_path / "run", whole) == []
 
 
-@pytest.mark.parametrize(("limit", "file"), [(1000, CONFIG), (4000, MANIFEST)])
+@pytest.mark.parametrize(("limit", "file"), [(1000, CONFIG), (6000, MANIFEST)])
 def test_a_run_that_finds_no_room_when_it_is_resumed_exits_as_one_that_may_be_tried_again(
     limit: int, file: str, embedded: Path, prism: Prism
 ) -> None:
