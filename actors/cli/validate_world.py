@@ -127,10 +127,10 @@ def _facts(configs: dict[Path, Config], real: Real) -> list[Fact]:
 def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:
     table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
     table.add_column("fact", overflow="fold")
-    for name in ("real", "simulated", "95% interval", "distance"):
-        table.add_column(name, justify="right")
-    for name in ("limit", "agreement"):
-        table.add_column(name)
+    for name in ("real", "run", "interval", "distance"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("limit", "agrees"):
+        table.add_column(name, no_wrap=True)
     notes: list[str] = []
     for fact in facts:
         interval = NOT_SAID if fact.low is None or fact.high is None else f"{fact.low:.3g} to {fact.high:.3g}"

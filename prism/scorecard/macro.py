@@ -14,7 +14,7 @@ from prism.scorecard.facts import Agreement, Fact, agreement_of
 
 RUNS_MIN: Final = 20
 """The fewest runs from whose spread a moment is judged."""
-LIMIT: Final = "the real figure is within 90% of the runs"
+LIMIT: Final = "in the interval"
 _INTERVAL: Final = (5.0, 95.0)
 
 

@@ -27,10 +27,10 @@ HOURS_LIMIT: Final = 0.1
 CORRELATION_LIMIT: Final = 0.2
 
 _SHAPES: Final = (
-    ("depth", "depth of cascades"),
-    ("breadth_share", "breadth share of cascades"),
-    ("virality", "structural virality"),
-    ("half_minutes", "minutes to half of a cascade"),
+    ("depth", "depth"),
+    ("breadth_share", "breadth share"),
+    ("virality", "virality"),
+    ("half_minutes", "minutes to half"),
 )
 _SHAPE_SOURCES: Final = {
     "depth": "Vosoughi et al. 2018",
@@ -95,7 +95,7 @@ def social_facts(
 def _cascade_facts(simulated: list[TreeShape], real: list[TreeShape], seed: int) -> list[Fact]:
     sizes, real_sizes = _column(simulated, "size"), _column(real, "size")
     matching = Matching(sizes, real_sizes, seed)
-    limit = f"distance at most {SHAPE_LIMIT}"
+    limit = f"distance <= {SHAPE_LIMIT}"
     if len(matching) < CASCADES_MIN:
         smallest = int(real_sizes.min())
         note = (
@@ -122,7 +122,7 @@ def _shape_fact(name: str, source: str, found: Comparison) -> Fact:
         low=found.simulated_low,
         high=found.simulated_high,
         distance=found.distance,
-        limit=f"distance at most {SHAPE_LIMIT}",
+        limit=f"distance <= {SHAPE_LIMIT}",
         agreement=agreement_of(found.distance <= SHAPE_LIMIT),
         source=source,
         note=(
@@ -136,17 +136,17 @@ def _size_and_virality(simulated: list[TreeShape], real: list[TreeShape], matchi
     kept = [simulated[place] for place in matching.kept]
     ours, theirs = (rank_correlation(_column(each, "size"), _column(each, "virality")) for each in (kept, real))
     return Fact(
-        name="rank correlation of size and virality",
+        name="size and virality",
         real=theirs,
         simulated=ours,
-        limit=f"within {CORRELATION_LIMIT}",
+        limit=f"real +- {CORRELATION_LIMIT}",
         agreement=agreement_of(abs(ours - theirs) <= CORRELATION_LIMIT),
         source=_GOEL,
     )
 
 
 def _single_posts(shapes: list[TreeShape], random: np.random.Generator, left_out: int) -> Fact:
-    name, limit = "share of originals without reply or reshare", f"within {SINGLE_LIMIT}"
+    name, limit = "posts without reaction", f"real +- {SINGLE_LIMIT}"
     if not shapes:
         return unknown(name, _SYSOMOS, limit, "no original is old enough", SINGLE_REAL)
     single = (_column(shapes, "size") == 1.0).astype(np.float64)
@@ -166,7 +166,7 @@ def _single_posts(shapes: list[TreeShape], random: np.random.Generator, left_out
 
 
 def _engagement(values: Sequence[float | None]) -> Fact:
-    name, limit = "engagement per post seen", f"at most {ENGAGEMENT_MOST}"
+    name, limit = "engagement per post seen", f"<= {ENGAGEMENT_MOST}"
     known = [value for value in values if value is not None]
     if not known:
         return unknown(name, _ENGAGEMENT, limit, "no summary says how many posts were seen")
@@ -182,7 +182,7 @@ def _engagement(values: Sequence[float | None]) -> Fact:
 
 
 def _concentration(posts: Floats, random: np.random.Generator) -> Fact:
-    name, limit = "share of posts by the most active tenth", f"within {TOP_LIMIT}"
+    name, limit = "posts of the top tenth", f"real +- {TOP_LIMIT}"
     if not posts.sum():
         return unknown(name, _PEW, limit, "nobody has posted", TOP_REAL)
     share = top_share(posts, TOP_SHARE)
@@ -203,7 +203,7 @@ def _concentration(posts: Floats, random: np.random.Generator) -> Fact:
 
 def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator) -> Fact:
     """Compare the shares of the hours, of whole days only. The distance is half the sum of the differences."""
-    name, limit, source = "activity by hour of the day", f"distance at most {HOURS_LIMIT}", "the file of hours"
+    name, limit, source = "hours of the day", f"distance <= {HOURS_LIMIT}", "the file of hours"
     shares = accounts.sum(axis=0) / accounts.sum()
     counts = sum((_counts_by_hour(feed) for feed in feeds), np.zeros(DAY_HOURS))
     if not counts.sum():

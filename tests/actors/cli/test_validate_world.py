@@ -42,10 +42,10 @@ def test_a_social_run_is_compared_with_cascades_and_hours(prism: Prism) -> None:
     ended = prism("validate-world", "run", "--against", "stars.csv", "--against", "hours.csv", "--json", "facts.json")
     assert (ended.code, ended.err) == (0, "")
     found = facts()
-    assert found["depth of cascades"]["real"] == 1.0
-    assert 0.0 < float(str(found["structural virality"]["distance"])) <= 1.0
-    assert found["activity by hour of the day"]["real"] == 1.0
-    single = found["share of originals without reply or reshare"]
+    assert found["depth"]["real"] == 1.0
+    assert 0.0 < float(str(found["virality"]["distance"])) <= 1.0
+    assert found["hours of the day"]["real"] == 1.0
+    single = found["posts without reaction"]
     assert float(str(single["low"])) <= float(str(single["simulated"])) <= float(str(single["high"]))
     engaged = json.loads(Path("run/summary.json").read_text())["behaviour"]["engagement_per_post_seen"]
     assert found["engagement per post seen"]["simulated"] == engaged
@@ -59,9 +59,9 @@ def test_without_files_the_published_figures_are_compared(prism: Prism) -> None:
     ended = prism("validate-world", "run", "--json", "facts.json")
     assert ended.code == 0
     assert list(facts()) == [
-        "share of originals without reply or reshare",
+        "posts without reaction",
         "engagement per post seen",
-        "share of posts by the most active tenth",
+        "posts of the top tenth",
     ]
     world = json.loads(Path("run/summary.json").read_text())
     engagements = world["likes"] + world["replies"] + world["reshares"]
@@ -77,7 +77,7 @@ def test_several_runs_are_taken_together(prism: Prism) -> None:
         assert prism("run", "social.yaml", "--set", f"simulation.seed={seed}", "--out", seed, "--quiet").code == 0
     for runs in (("1",), ("1", "2", "3")):
         assert prism("validate-world", *runs, "--json", "facts.json").code == 0
-        single = facts()["share of originals without reply or reshare"]
+        single = facts()["posts without reaction"]
         widths.append(float(str(single["high"])) - float(str(single["low"])))
     assert widths[1] < widths[0]
 
