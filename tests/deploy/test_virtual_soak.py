@@ -154,7 +154,7 @@ class LeakyModel(VirtualModel):
 
 def small(ticks: int) -> Config:
     """Return the soak's configuration for few people, whose posts are soon forgotten."""
-    config = settings_of(40, ticks)
+    config = settings_of(80, ticks)
     feed = msgspec.structs.replace(config.feed, horizon_rounds=2)
     return msgspec.structs.replace(config, feed=feed)
 

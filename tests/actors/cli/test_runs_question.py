@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from actors.core.messages import Message
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, answers_of, read_header, read_ticks
 from actors.persistence.oracle_log import ANSWERS, MAGIC, encode_answer
-from prism.agents import Question, Update
+from prism.agents import Question
 from prism.llm.question_id import question_id
 from prism.llm.spending import Spent
 from tests.command import Prism
@@ -33,7 +34,7 @@ def questions(run: Path) -> Iterator[tuple[str, Question[object]]]:
     for frame in read_ticks(disk, offset):
         assert isinstance(frame, TickFrame)
         for encoded in msgspec.msgpack.decode(answers_of(frame.payload), type=list[msgspec.Raw]):
-            message = msgspec.msgpack.decode(encoded, type=Update[object] | Question[object])
+            message = msgspec.msgpack.decode(encoded, type=Message)
             if isinstance(message, Question):
                 yield question_id(header.seed, message.tick, message.agent, bytes(encoded)), message
 
