@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from rich.text import Text
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.core.errors import RunDirectoryError
 from actors.factory.input_files import fitting_memory, read_input
-from actors.runs.observed import ECONOMY, SOCIAL, observed_config, observed_economy, observed_feed
+from actors.runs.observed import ECONOMY, SOCIAL, observed_configs, observed_economy, observed_feed
 from prism.config import Config
 from prism.economy.moments import QUARTERS_MIN
 from prism.economy.series import COLUMNS as QUARTER_COLUMNS
@@ -69,17 +69,26 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
       quarters  year,quarter,realgdp,cpi,tbilrate,unemp   moments of an economy
     Without a file, a social run is compared with published figures alone.
     """
-    configs = {path: observed_config(path) for path in paths}
-    domains = {config.simulation.domain for config in configs.values()}
-    if len(domains) > 1:
-        raise RunDirectoryError(f"{paths[-1]}: expected runs of one domain, got {' and '.join(sorted(domains))}")
-    real = _read(files, domains.pop())
-    facts = _facts(configs, real)
+    configs = observed_configs(paths)
+    facts = _facts(configs, _read(files, configs[paths[0]].simulation.domain))
     if json_path is not None:
-        json_path.write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
+        found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
+        _write(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     Console().print(_table(facts, paths))
     if strict and any(fact.agreement != Agreement.MET for fact in facts):
         sys.exit(EXIT_THRESHOLD)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file.
+
+    Raises:
+        RunDirectoryError: it cannot be written.
+    """
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _read(files: Sequence[str], domain: str) -> Real:
@@ -131,17 +140,25 @@ def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("limit", "agrees"):
         table.add_column(name, no_wrap=True)
-    notes: list[str] = []
+    notes: dict[str, list[str]] = {}
     for fact in facts:
         interval = NOT_SAID if fact.low is None or fact.high is None else f"{fact.low:.3g} to {fact.high:.3g}"
         table.add_row(
-            fact.name,
+            fact.name.replace("_", " "),
             *(NOT_SAID if value is None else f"{value:.3g}" for value in (fact.real, fact.simulated)),
             interval,
             NOT_SAID if fact.distance is None else f"{fact.distance:.2f}",
             fact.limit,
             Text(fact.agreement, style=STYLES[fact.agreement]),
         )
-        notes.append(f"{fact.name}: {fact.source}{fact.note and '. '}{fact.note}")
+        notes.setdefault(f"{fact.source}{fact.note and '. '}{fact.note}", []).append(fact.name.replace("_", " "))
     runs = f"{paths[0]}" if len(paths) == 1 else f"{len(paths)} runs, {paths[0]} and others"
-    return Group(Text(runs, style="bold"), table, Text(), *(Text(note, style="dim") for note in notes))
+    return Group(Text(runs, style="bold"), table, Text(), *_notes(notes))
+
+
+def _notes(notes: Mapping[str, Sequence[str]]) -> Iterator[Text]:
+    """Yield each note with the facts that it is about; a note on most of them names none."""
+    most = max(map(len, notes.values()))
+    for note, names in notes.items():
+        about = "" if len(names) == most > 1 else f"{', '.join(names)}: "
+        yield Text(f"{about}{note}", style="dim")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from actors.core.errors import JournalError, RunDirectoryError
 from actors.persistence.disk import RealDisk
@@ -21,31 +23,62 @@ from prism.social.post import author_of
 
 SECONDS_A_MINUTE = 60.0
 SOCIAL, ECONOMY = "social", "economy"
+COMPARED = tuple(name for name in Config.__struct_fields__ if name not in ("run", "metrics"))
+"""The sections in which runs that are judged together are equal."""
 
 
-def observed_config(path: Path) -> Config:
-    """Return the configuration of a run that has a scorecard.
+def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
+    """Return `{run: its configuration}` of runs that are judged together.
 
     Raises:
-        RunDirectoryError: it is no run, or of a domain of one's own.
-        ConfigError: its configuration cannot be read.
+        RunDirectoryError: one is no run, has not ended or is of a domain of one's own; or they differ in more than
+            their seeds, or two have the same.
+        ConfigError: a configuration cannot be read.
     """
-    RunDirectory(path).manifest()
+    configs = {path: _observed_config(path) for path in paths}
+    first, seeds = paths[0], dict[int, Path]()
+    for path in paths:
+        config = configs[path]
+        different = [name for name in COMPARED if _settings(config, name) != _settings(configs[first], name)]
+        if different:
+            raise RunDirectoryError(
+                f"{path}: expected runs of one configuration with different seeds; "
+                f"{different[0]} is not that of {first}"
+            )
+        same = seeds.setdefault(config.simulation.seed, path)
+        if same is not path:
+            raise RunDirectoryError(f"{path}: has the seed of {same}: the same run twice tells no more than once")
+    return configs
+
+
+def _observed_config(path: Path) -> Config:
+    directory = RunDirectory(path)
+    directory.manifest()
     config = read_resolved(path / CONFIG)
     if config.simulation.domain not in (SOCIAL, ECONOMY):
         domain = config.simulation.domain
         raise RunDirectoryError(f"{path}: has the domain {domain}; only social runs and economies have stylised facts")
+    if directory.summary() is None:
+        raise RunDirectoryError(f"{path}: has not ended; `prism resume {path}` goes on with it")
     return config
 
 
+def _settings(config: Config, section: str) -> Any:
+    """Return a section, without the seed."""
+    settings = msgspec.to_builtins(getattr(config, section))
+    if section == "simulation":
+        del settings["seed"]
+    return settings
+
+
 def observed_feed(path: Path, config: Config) -> Feed:
-    """Return what happened in a social run, from its journal: it reads all of it, up to any damage.
+    """Return what happened in a social run, from its journal: it reads all of it.
 
     Originals of the last `feed.horizon_rounds` are left out, because their cascades may still grow; of a short run,
     those of its second half.
 
     Raises:
-        JournalError: the journal cannot be read, or is of a version that did not record posts.
+        JournalError: the journal is damaged, or of a version that did not record posts.
     """
     disk = RealDisk(path)
     header, offset = read_header(disk)
@@ -61,6 +94,9 @@ def observed_feed(path: Path, config: Config) -> Feed:
                 posts.append((message.post, message.tick, message.parent))
                 by_person[author_of(message.post)] += 1
     summary = RunDirectory(path).summary() or {}
+    if length != summary.get("ticks"):
+        problem = f"{length:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
+        raise JournalError(f"{path / JOURNAL}: is damaged: {problem}; `prism verify {path}` says where")
     if moved and not posts and summary.get("posts"):
         raise JournalError(f"{path / JOURNAL}: is of a version of PRISM that did not record posts; run it again")
     rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round

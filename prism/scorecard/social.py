@@ -101,10 +101,12 @@ def _cascade_facts(simulated: list[TreeShape], real: list[TreeShape], seed: int)
         note = (
             f"{len(matching)} cascades have the sizes of the real ones, from {smallest} posts on; {CASCADES_MIN} needed"
         )
-        return [
+        shapes = [
             unknown(label, _SHAPE_SOURCES[name] + _MATCHED, limit, note, float(np.median(_column(real, name))))
             for name, label in _SHAPES
         ]
+        theirs = rank_correlation(real_sizes, _column(real, "virality"))
+        return [*shapes, unknown("size and virality", _GOEL, f"real +- {CORRELATION_LIMIT}", note, theirs)]
     facts = [
         _shape_fact(
             label, _SHAPE_SOURCES[name] + _MATCHED, matching.compare(_column(simulated, name), _column(real, name))

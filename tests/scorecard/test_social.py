@@ -26,9 +26,9 @@ def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None 
 
 def test_each_fact_is_that_of_its_definition() -> None:
     facts = {fact.name: fact for fact in social_facts([feed_with(seen=0.25), feed_with(seen=0.05)])}
-    assert facts["share of originals without reply or reshare"].simulated == 0.5
+    assert facts["posts without reaction"].simulated == 0.5
     assert facts["engagement per post seen"].simulated == 0.15
-    assert facts["share of posts by the most active tenth"].simulated == 1.0
+    assert facts["posts of the top tenth"].simulated == 1.0
 
 
 def test_a_run_that_tells_nothing_of_what_was_seen_is_not_judged_by_it() -> None:

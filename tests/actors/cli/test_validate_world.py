@@ -34,7 +34,7 @@ def files(tmp_path: Path) -> None:
 
 
 def facts(path: str = "facts.json") -> dict[str, dict[str, object]]:
-    return {fact["name"]: fact for fact in json.loads(Path(path).read_text())}
+    return {fact["name"]: fact for fact in json.loads(Path(path).read_text())["facts"]}
 
 
 def test_a_social_run_is_compared_with_cascades_and_hours(prism: Prism) -> None:
@@ -96,10 +96,21 @@ def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
     ("arguments", "line"),
     [
         (("nowhere",), "prism: nowhere: "),
+        (("run", "--json", "no/x.json"), "prism: no/x.json: cannot be written: No such file or directory"),
+        (("run", "again"), "prism: again: has the seed of run: the same run twice tells no more than once"),
+        (
+            ("run", "other"),
+            "different seeds; feed is not that of run",
+        ),
+        (("damaged",), "damaged/journal.prism: is damaged: "),
+        (("begun",), "prism: begun: has not ended; `prism resume begun` goes on with it"),
         (("run", "--against", "missing.csv"), "prism: missing.csv: "),
         (("run", "--against", "social.yaml"), "prism: social.yaml:1: expected the columns of cascades ("),
         (("run", "--against", str(US_PATH)), "has figures for economy runs, and these are social runs"),
-        (("run", "economy"), "prism: economy: expected runs of one domain, got economy and social"),
+        (
+            ("run", "economy"),
+            "different seeds; simulation is not that of run",
+        ),
         (("economy",), "prism: --against: an economy is compared with quarterly figures"),
         (("economy", "--against", "short.csv"), "prism: short.csv: expected at least 16 quarters, got 7"),
         (("young", "--against", str(US_PATH)), "prism: young: expected an economy of at least 12 quarters, got 8"),
@@ -111,8 +122,17 @@ def test_what_cannot_be_compared_is_one_clear_line(prism: Prism, arguments: tupl
         config = "social.yaml" if name == "run" else "economy.yaml"
         if name in arguments or name != "young":
             assert prism("run", config, "--ticks", ticks, "--out", name, "--quiet").code == 0
+    for name in ("again", "damaged", "begun"):
+        shutil.copytree("run", name)
+    Path("begun/summary.json").unlink()
+    journal = bytearray(Path("damaged/journal.prism").read_bytes())
+    journal[len(journal) // 2] ^= 1
+    Path("damaged/journal.prism").write_bytes(journal)
+    if "other" in arguments:
+        settings = ("--set", "feed.size=2", "--set", "simulation.seed=5")
+        assert prism("run", "social.yaml", "--ticks", "16", *settings, "--out", "other", "--quiet").code == 0
     ended = prism("validate-world", *arguments)
-    assert ended.code in (2, 3)
+    assert ended.code in (1, 2, 3)
     assert line in ended.err
     assert ended.err.count("\n") == 1
 
