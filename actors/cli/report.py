@@ -24,6 +24,8 @@ LONGEST_GROUP = 5
 REALISED = ("feed", "behaviour")
 """The entries of a world of feeds that have tables of their own."""
 
+IDS = ("root_post",)
+"""The entries that are ids: they are looked up elsewhere, so they have no commas."""
 STAYS = ("mean_minutes", "median_minutes", "p90_minutes")
 
 
@@ -113,7 +115,8 @@ def _world(world: Mapping[str, Any]) -> RenderableType:
         if isinstance(value, Mapping):
             if len(value) > LONGEST_GROUP:
                 continue  # a distribution, which is too long for a line; summary.json has it
-            shown = ", ".join(f"{key.replace('_', ' ')} {number:,}" for key, number in value.items())
+            parts = ((key, f"{number}" if key in IDS else f"{number:,}") for key, number in value.items())
+            shown = ", ".join(f"{key.replace('_', ' ')} {number}" for key, number in parts)
         else:
             shown = f"{value:,}"
         table.add_row(name.replace("_", " "), shown)
