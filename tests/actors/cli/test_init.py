@@ -92,7 +92,7 @@ def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism:
 @pytest.mark.long
 def test_an_example_runs_beside_its_data_and_names_its_runs_after_its_directory(prism: Prism) -> None:
     assert prism("init", "rates", "--example", "economy").code == 0
-    assert prism("run", "rates/prism.yaml", "--quiet").out == "871c069470fc85d61dcafe58dc4fe4cc\n"
+    assert prism("run", "rates/prism.yaml", "--quiet").out == "4817b74cf6d6674df350cb4a7b88baff\n"
     assert "rates/data/us-macro-quarterly.csv" in Path("runs/rates-001/manifest.json").read_text()
     assert prism("backtest", "rates/prism.yaml", "--quiet").out == "runs/rates-backtest-001\n"
 
