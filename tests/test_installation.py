@@ -15,7 +15,7 @@ from actors.core.errors import JournalError
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 
-DEFAULT, ECONOMY = "7b4efd8f3d7434f73f112e4d948c3962", "205753ce63f679e5b759ea0f0d089f74"
+DEFAULT, ECONOMY = "3ea368ffa61dd85ae041ee599a5f427e", "4817b74cf6d6674df350cb4a7b88baff"
 """Digests of the shipped configurations."""
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")

@@ -189,12 +189,12 @@ def test_it_rebuilds_a_run_on_a_real_graph_that_was_killed(tmp_path: Path) -> No
     if not graph.exists():
         pytest.skip(f"{graph.name} is not part of the repository; put it in {DATA}")
     config, random = tmp_path / "facebook.yaml", Random(4)
-    people = {"graph": {"path": str(graph), "directed": False}}
+    people = {"graph": {"path": str(graph), "directed": False}, "activity": {"mean": 0.08}, "posts_per_session": 0.05}
     config.write_text(yaml.safe_dump({**REMEMBERING, "simulation": {"rounds": 50, "seed": 9}, "population": people}))
     whole, killed = KillableRun(config, tmp_path / "whole"), KillableRun(config, tmp_path / "killed")
     ends(whole.start(), 600.0)
     for _ in range(3):
-        killed.run_and_kill(random, 20.0, 50 * 24)
+        killed.run_and_kill(random, 10.0, 50 * 24)
     ends(killed.start(), 600.0)
     assert differences(killed.run, whole.run) == []
     assert check(killed.run)["largest_cascade"]["size"] > 2
