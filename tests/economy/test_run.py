@@ -100,6 +100,8 @@ def test_a_run_without_a_file_starts_from_the_configured_indicators(prism: Prism
     alone = ("--set", "economy.initial.path=null", "--set", "economy.initial.quarter=null", "--ticks", "1")
     shocks = ("gap_shock", "inflation_shock", "unemployment_shock")
     calm = [part for shock in shocks for part in ("--set", f"economy.macro.{shock}=0")]
+    # With the target at which it starts, it is in balance.
+    calm += ["--set", "economy.taylor.inflation_target=2", "--set", "economy.macro.anchor=2"]
     assert prism("run", "configs/economy.yaml", *alone, *calm, "--out", "run", "-q").code == 0
     assert {name: summary("run")[name] for name in ("interest_rate", "inflation", "unemployment")} == {
         "interest_rate": 4.0,
