@@ -178,7 +178,8 @@ def test_a_directory_that_is_no_run_is_refused_and_left_as_it_is(prism: Prism, t
 
 def test_a_run_stopped_at_its_spend_cap_goes_on_with_a_higher_one(begun: Path, prism: Prism, tmp_path: Path) -> None:
     cap = ("--set", "oracle.max_calls=10", "--set", "oracle.when_spent=stop")
-    stopped = prism("run", "small.yaml", *cap, "--out", "capped")
+    many = ("--set", "population.ambiguity=0.4")
+    stopped = prism("run", "small.yaml", *cap, *many, "--out", "capped")
     assert stopped.code == 4
     command = "prism resume capped --accept-settings --set oracle.max_calls=..."
     assert f"prism: stopped with a checkpoint; continue with: {command}" in stopped.err

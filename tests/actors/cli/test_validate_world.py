@@ -146,6 +146,6 @@ def test_files_of_a_run_that_others_have_written_are_one_line_or_unknown(prism: 
     assert "rounds.csv: expected the columns of an economy, missing: interest_rate" in ended.err
     assert ended.err.count("\n") == 1
     assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
-    Path("run/summary.json").write_text('{"posts_seen": 4, "behaviour": 3}')
+    Path("run/summary.json").write_text('{"ticks": 96, "posts_seen": 4, "behaviour": 3}')
     assert prism("validate-world", "run", "--json", "facts.json").code == 0
     assert facts()["engagement per post seen"]["agreement"] == "unknown"
