@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prism.errors import InputError
 from prism.social.edges import parse_edges
 from prism.social.graph import FollowGraph
-from tests.paths import DATA
+from tests.paths import real_path
 
 
 def ties_of(graph: FollowGraph) -> set[tuple[str, str]]:
@@ -23,10 +23,7 @@ def parse(text: str, source: str = "ties.txt", *, directed: bool = True) -> Foll
 
 
 def real_file(name: str) -> bytes:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not part of the repository; put it in {DATA}")
-    return gzip.decompress(path.read_bytes())
+    return gzip.decompress(real_path(name).read_bytes())
 
 
 @pytest.mark.parametrize(

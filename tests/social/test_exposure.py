@@ -19,10 +19,10 @@ from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population
 from prism.social.post import author_of
-from tests.paths import DATA
+from tests.paths import real_path
 from tests.social.people import persona
 
-GRAPH = DATA / "snap-higgs-follow-sample.txt.gz"
+GRAPH = "snap-higgs-follow-sample.txt.gz"
 TICKS, WRITES, READS = 12, 0.05, 0.15
 
 
@@ -66,9 +66,7 @@ def by_followers(graph: FollowGraph, fill: Any) -> tuple[float, list[tuple[int, 
 
 @pytest.mark.slow
 def test_exposure_rises_with_followers_on_a_real_graph() -> None:
-    if not GRAPH.exists():
-        pytest.skip(f"{GRAPH.name} is not part of the repository; put it in {DATA}")
-    graph = parse_edges(gzip.decompress(GRAPH.read_bytes()), GRAPH.name, directed=True)
+    graph = parse_edges(gzip.decompress(real_path(GRAPH).read_bytes()), GRAPH, directed=True)
     strict, groups = by_followers(graph, "strict")
     borrowed, others = by_followers(graph, "borrow")
     for fill, correlation, rows in (("strict", strict, groups), ("borrow", borrowed, others)):

@@ -8,7 +8,7 @@ import pytest
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.profiles import DEPTH_MAX, Profile, parse_profiles, personas_from_profiles
-from tests.paths import DATA
+from tests.paths import real_path
 
 HEADER = "user_id,name,username,following_agentid_list,user_char,description\n"
 PEOPLE = tuple(
@@ -18,10 +18,7 @@ PEOPLE = tuple(
 
 
 def real_file(name: str) -> bytes:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not part of the repository; put it in {DATA}")
-    return path.read_bytes()
+    return real_path(name).read_bytes()
 
 
 def from_json(*entries: object) -> tuple[Profile, ...]:

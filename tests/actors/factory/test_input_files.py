@@ -11,7 +11,7 @@ from actors.factory.input_files import load_population, parse_graph, read_input
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import InputError
 from prism.social.graph import FollowGraph
-from tests.paths import DATA
+from tests.paths import real_path
 
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -27,13 +27,6 @@ GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def real_path(name: str) -> str:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not part of the repository; put it in {DATA}")
-    return str(path)
 
 
 def failure(path: str, *, bytes_max: int = 1000) -> str:
@@ -212,14 +205,14 @@ def test_a_population_without_files_has_no_hashes() -> None:
 
 
 def test_ego_facebook_becomes_a_population() -> None:
-    config = PopulationConfig(graph=GraphConfig(path=real_path("snap-ego-facebook.txt.gz")))
+    config = PopulationConfig(graph=GraphConfig(path=str(real_path("snap-ego-facebook.txt.gz"))))
     population, hashes = load_population(config, 1)
     assert (population.size, population.graph.edges) == (4039, 176_468)
     assert list(hashes) == [config.graph.path]
 
 
 def test_the_twitter_profiles_become_a_population_that_follows_their_lists() -> None:
-    path = real_path("oasis-twitter-users-196.csv")
+    path = str(real_path("oasis-twitter-users-196.csv"))
     config = PopulationConfig(profiles=path, graph=GraphConfig(kind="profiles"))
     population, _ = load_population(config, 1)
     # 1,279 follows are listed; ten of them are of oneself, and none is listed twice.

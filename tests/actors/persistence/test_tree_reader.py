@@ -25,7 +25,7 @@ from tests.actors.persistence.tree_reader import decode, read_posts
 from tests.actors.real_runs import EMBEDDED, run_of
 from tests.command import prism_alone
 from tests.durability.process_runs import KillableRun, differences, ends
-from tests.paths import DATA
+from tests.paths import real_path
 
 LIKES_AT_SIGHT = """
 initial: away
@@ -185,9 +185,7 @@ def test_feeds_are_recorded_where_it_is_asked_for_and_change_nothing_else(tmp_pa
 @pytest.mark.process
 @pytest.mark.slow
 def test_it_rebuilds_a_run_on_a_real_graph_that_was_killed(tmp_path: Path) -> None:
-    graph = DATA / "snap-ego-facebook.txt.gz"
-    if not graph.exists():
-        pytest.skip(f"{graph.name} is not part of the repository; put it in {DATA}")
+    graph = real_path("snap-ego-facebook.txt.gz")
     config, random = tmp_path / "facebook.yaml", Random(4)
     people = {"graph": {"path": str(graph), "directed": False}, "activity": {"mean": 0.08}, "posts_per_session": 0.05}
     config.write_text(yaml.safe_dump({**REMEMBERING, "simulation": {"rounds": 50, "seed": 9}, "population": people}))
