@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
 QUICK := $(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help run quick test coverage test-slow test-model lint lint-deploy types check bench soak soak-virtual dashboards crashes soak-kill lock clean
+.PHONY: help extras run quick test coverage test-slow test-model lint lint-deploy types check bench soak soak-virtual dashboards crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -62,6 +62,8 @@ $(READY): $(RUNS) requirements-dev.lock
 	@$(call INSTALL,requirements-dev.lock)
 	@touch $@
 
+extras: $(READY) ## install what `prism report`, `view`, `experiment` and Parquet need besides, with the tools for development
+
 run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
 	@echo "prism: running $(CONFIG)"
 	@$(BIN)/prism run $(CONFIG)
@@ -98,7 +100,7 @@ lint-deploy: $(READY) ## what is under deploy/, with the tools that are installe
 types: $(READY) ## mypy, strict
 	$(BIN)/mypy
 
-check: lint types coverage test test-slow ## all that CI runs
+check: lint types coverage test test-slow ## all that CI runs, and coverage
 
 bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 20 minutes)
 	$(BIN)/python -m benchmarks.step
@@ -108,6 +110,7 @@ bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md 
 	$(BIN)/python -m benchmarks.lookahead
 	$(BIN)/python -m benchmarks.slots
 	$(BIN)/python -m benchmarks.journal
+	$(BIN)/python -m benchmarks.export
 
 soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watched for memory (MINUTES=20; more: docs/soak.md)
 	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)

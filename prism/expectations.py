@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from difflib import get_close_matches
 from typing import Any
@@ -116,3 +116,26 @@ def guess(name: str, known: Iterable[str]) -> str:
     names = list(known)
     close = get_close_matches(name, names, n=1)
     return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(names) or 'none'}"
+
+
+def in_words(problem: str) -> str:
+    """Return what msgspec says of a value, with the types in words."""
+    worded = re.sub(r"`([a-z |]+)`", lambda found: _either(found[1].split(" | ")), problem)
+    return worded[:1].lower() + worded[1:].replace("`", "")
+
+
+def _either(types: Sequence[str]) -> str:
+    *others, last = (_TYPES.get(each, each) for each in types)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "keys with values",
+    "null": "nothing",
+}
+"""`{a type, as msgspec names it: in words}`."""

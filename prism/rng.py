@@ -55,6 +55,7 @@ class Draw(IntEnum):
     DELAY = 23
     QUALITY = 24
     DWELL = 25
+    FEED_PART = 26
     UNEMPLOYMENT_SHOCK = 40
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.
@@ -131,12 +132,29 @@ def sample(keys: NDArray[np.uint64], count: int, seed: int, agent: int, tick: in
     """
     if count >= len(keys):
         return np.arange(len(keys))
-    mixed = keys ^ np.uint64(_hash(_KEY(agent, tick, draw, 0), seed))
-    mixed += np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return np.sort(np.argpartition(mixed, count)[:count])
+    return np.sort(np.argpartition(mixed(keys, seed, draw, agent, tick), count)[:count])
+
+
+def mixed(keys: NDArray[np.uint64], seed: int, draw: int, agent: int = WORLD, tick: int = 0) -> NDArray[np.uint64]:
+    """Return 64 random bits for each key, a pure function of the key and the other arguments.
+
+    Source: SplitMix64, as in `sample`.
+    """
+    bits = keys ^ np.uint64(_hash(_KEY(agent, tick, draw, 0), seed))
+    bits += np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return bits
+
+
+def scattered(number: int) -> int:
+    """Return another number from 0 to 2**64 - 1, in whose order the numbers of a range are scattered evenly.
+
+    It is no draw, and has no seed. Source: multiplicative hashing by the golden ratio, Knuth, "The Art of Computer
+    Programming" 3 (1973).
+    """
+    return number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
 
 
 class GraphRandom:

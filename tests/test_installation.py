@@ -15,7 +15,7 @@ from actors.core.errors import JournalError
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 
-DEFAULT, ECONOMY = "3ea368ffa61dd85ae041ee599a5f427e", "4817b74cf6d6674df350cb4a7b88baff"
+DEFAULT, ECONOMY = "bbd27e7f3364b0a09f098fdb6a351ac3", "4817b74cf6d6674df350cb4a7b88baff"
 """Digests of the shipped configurations."""
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")
@@ -48,6 +48,20 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.process
+def test_the_wheel_has_every_file_that_the_packages_have_here(installed: Path) -> None:
+    (there,) = installed.parent.parent.glob("lib/python*/site-packages")
+    lost = [
+        path.relative_to(ROOT).as_posix()
+        for package in ("prism", "actors")
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not (there / path.relative_to(ROOT)).is_file()
+    ]
+    assert (there / "actors" / "view").is_dir()
+    assert lost == []
+
+
+@pytest.mark.slow
+@pytest.mark.process
 def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(installed: Path, tmp_path: Path) -> None:
     def prism(*arguments: str) -> subprocess.CompletedProcess[str]:
         ended = run(installed, *arguments, cwd=tmp_path)
@@ -63,7 +77,11 @@ def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(install
     assert prism("init", "--example", "economy").stdout.endswith("next: prism run economy/prism.yaml\n")
     assert prism("run", "economy/prism.yaml", "--quiet").stdout == f"{ECONOMY}\n"
     assert prism("backtest", "--quiet").stdout == "runs/economy-backtest-001\n"
-    assert [line.split()[0] for line in prism("init", "--list").stdout.splitlines()] == shipped()
+    listed = [line.split()[0] for line in prism("init", "--list").stdout.splitlines()]
+    assert [name for name in listed if "/" not in name] == shipped()
+    assert prism("init", "study", "--example", "experiments/feed").stdout.endswith(
+        "prism experiment study/experiment.yaml\n"
+    )
     for name in shipped():
         prism("init", f"all/{name}", "--example", name)
         prism("validate", f"all/{name}/prism.yaml")

@@ -10,7 +10,7 @@ import click
 
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
 from actors.cli.lazy_group import LazyGroup, Named
-from actors.core.errors import InterruptedRunError, MetricsAddressError, RunDirectoryError
+from actors.core.errors import InterruptedRunError, MetricsAddressError, PlaceError, RunDirectoryError, ViewAddressError
 from actors.logs.output import output, say_json
 from actors.logs.standard_streams import open_missing, protect_standard_error
 from actors.runs.signals import EXIT_BASE, StopOnSignal
@@ -47,10 +47,17 @@ COMMANDS = {
         "actors.cli.runs:runs",
         "List the runs in DIR (default: runs), or the one run that DIR is; or show a question that one of them asked.",
     ),
+    "view": Named(
+        "actors.cli.view:view",
+        "Serve a page on which the runs in a directory (default: runs), one run, or an experiment can be looked at.",
+    ),
     "watch": Named("actors.cli.watch:watch", "Show runs that other processes execute, by their metrics."),
     "replay": Named(
         "actors.cli.replay:replay",
         "Run the run in the directory RUN again, without a model, and compare it with its journal tick by tick.",
+    ),
+    "explain": Named(
+        "actors.cli.explain:explain", "Explain a decision of the run in the directory RUN, and what led to it."
     ),
     "verify": Named(
         "actors.cli.verify:verify",
@@ -64,12 +71,28 @@ COMMANDS = {
         "actors.cli.repair:repair",
         "Run the run in the directory RUN again from the first answer that it has lost, and ask only what failed.",
     ),
+    "export": Named(
+        "actors.cli.export:export_command",
+        "Write what happened in the runs in the directories RUN as tables: CSV, Parquet or SQLite.",
+    ),
     "backtest": Named(
         "actors.cli.backtest:backtest_command", "Compare the policy rule of CONFIG with the interest rates of history."
     ),
     "validate-world": Named(
         "actors.cli.validate_world:validate_world",
         "Compare the runs in the directories RUN with stylised facts of the real world.",
+    ),
+    "report": Named(
+        "actors.cli.report_page:report",
+        "Write one HTML file about the runs in the directories RUN: pictures, tables, and how to make them again.",
+    ),
+    "experiment": Named(
+        "actors.cli.experiment:experiment",
+        "Run the conditions of the experiment in FILE under every seed, and compare them.",
+    ),
+    "calibrate": Named(
+        "actors.cli.calibrate:calibrate",
+        "Fit parameters of a configuration to data, as FILE says, and find out what the fit is worth.",
     ),
     "doctor": Named(
         "actors.cli.doctor:doctor", "Show what is installed, what this machine has, and whether the oracle answers."
@@ -179,7 +202,7 @@ def exit_code(error: PrismError) -> int:
     """Return the exit code of an error."""
     if isinstance(error, ConfigError):
         return EXIT_CONFIG
-    if isinstance(error, RunDirectoryError | MetricsAddressError):
+    if isinstance(error, RunDirectoryError | MetricsAddressError | PlaceError | ViewAddressError):
         return EXIT_USAGE
     if isinstance(error, OracleFailedError) and error.failure == "spent":
         return EXIT_SPENT

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from actors.cli.backtest_plot import draw
 from actors.cli.options import choose_config, run_name, with_settings
+from actors.core.extras import not_installed
 from actors.factory.config_file import read_config
 from actors.factory.input_files import fitting_memory, read_input
 from actors.runs.directory import RunDirectory
@@ -25,7 +26,7 @@ from prism.economy.series import parse_series
 from prism.errors import ConfigError
 from prism.quarter import Period, Quarter
 
-NO_PLOT = "prism: no plot: matplotlib is not installed; get it with: pip install 'prism-sim[plots]'"
+NO_PLOT = f"prism: no plot: {not_installed('it is drawn with matplotlib', 'plots')}"
 
 
 def _quarter(_: click.Context, __: click.Parameter, text: str | None) -> Quarter | None:

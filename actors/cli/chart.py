@@ -11,13 +11,13 @@ import click
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import with_settings
 from actors.core.errors import RunDirectoryError
+from actors.core.files import write_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
 from actors.factory.input_files import read_input
-from actors.persistence.disk import RealDisk, write_whole
-from actors.runs.chart_activity import ChartActivity, chart_activity
-from actors.runs.chart_coverage import covered_rows
+from actors.results.chart_activity import ChartActivity, chart_activity
+from actors.results.chart_coverage import covered_rows
 from actors.runs.directory import CONFIG as RESOLVED
 from actors.runs.directory import RunDirectory
 from actors.runs.resume import read_resolved
@@ -86,10 +86,7 @@ def chart(  # noqa: PLR0913  # an argument for each option
     if out is None:
         click.echo(text, nl=False)
     else:
-        try:
-            write_whole(RealDisk(out.parent), out.name, [text.encode()])
-        except OSError as error:
-            raise RunDirectoryError(f"{out}: cannot be written: {error.strerror}") from None
+        write_file(out, text.encode())
         click.echo(f"{out}: written")
 
 

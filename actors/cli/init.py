@@ -11,7 +11,15 @@ import click
 
 from actors.cli.templates import TEMPLATES
 from actors.core.errors import RunDirectoryError
-from actors.factory.shipped import FILE_NAME, TEMPLATE_CONFIG, TEMPLATE_PACKAGE, Example, examples, template_files
+from actors.factory.shipped import (
+    FILE_NAME,
+    TEMPLATE_CONFIG,
+    TEMPLATE_PACKAGE,
+    Example,
+    examples,
+    studies,
+    template_files,
+)
 
 
 @click.command()
@@ -22,20 +30,24 @@ from actors.factory.shipped import FILE_NAME, TEMPLATE_CONFIG, TEMPLATE_PACKAGE,
     help=f"What is simulated. {'; '.join(f'{name}: {template.about}' for name, template in TEMPLATES.items())}."
     f"  [default: {next(iter(TEMPLATES))}]",
 )
-@click.option("--example", metavar="NAME", help="Write a configuration that comes with PRISM, and its data files.")
+@click.option(
+    "--example", metavar="NAME", help="Write a configuration or a study that comes with PRISM, with its files."
+)
 @click.option(
     "--template",
     type=click.Choice(["domain"]),
     help="Write a package instead: a domain of your own, with a chart, a world, an oracle, tests, a notebook.",
 )
-@click.option("--list", "lists", is_flag=True, help="List the configurations that come with PRISM, and write nothing.")
+@click.option(
+    "--list", "lists", is_flag=True, help="List the configurations and studies that come with PRISM, and write nothing."
+)
 def init(directory: Path | None, domain: str | None, example: str | None, template: str | None, *, lists: bool) -> None:
     """Write DIR/prism.yaml: every setting with its value, its range and what it means.
 
     It runs as it is, without a server. With --example it is a short configuration that comes with PRISM instead, beside
-    the data files it needs. With --template domain it is an installable package with the name of DIR, to change into a
-    domain of your own. DIR is the name of the example, the domain or the package if it is not given. Existing files are
-    left alone.
+    the data files it needs, or a study such as experiments/feed beside its configuration. With --template domain it is
+    an installable package with the name of DIR, to change into a domain of your own. DIR is the name of the example,
+    the domain or the package if it is not given. Existing files are left alone.
     """
     if lists:
         click.echo(_list())
@@ -47,18 +59,19 @@ def init(directory: Path | None, domain: str | None, example: str | None, templa
         _write_files(target, template_files(target, _package_name(target)), target / TEMPLATE_CONFIG)
         return
     name = example or domain or next(iter(TEMPLATES))
-    target = directory or Path(name)
+    target = directory or Path(Path(name).name)
     if example is None:
-        files = {target / FILE_NAME: TEMPLATES[name].text().encode()}
-    else:
-        files = _example(example).files(target)
-    _write_files(target, files, target / FILE_NAME)
+        _write_files(target, {target / FILE_NAME: TEMPLATES[name].text().encode()}, target / FILE_NAME)
+        return
+    chosen = _example(example)
+    files = chosen.files(target)
+    _write_files(target, files, next(iter(files)), chosen.command)
 
 
-def _write_files(target: Path, files: dict[Path, bytes], config: Path) -> None:
+def _write_files(target: Path, files: dict[Path, bytes], config: Path, command: str = "run") -> None:
     _write(target, files)
     click.echo("\n".join(f"wrote {path}" for path in files))
-    click.echo(f"next: prism run {config}")
+    click.echo(f"next: prism {command} {config}")
 
 
 def _package_name(directory: Path) -> str:
@@ -81,7 +94,7 @@ def _example(name: str) -> Example:
     Raises:
         click.UsageError: there is none; the message lists all examples.
     """
-    chosen = examples().get(name)
+    chosen = {**examples(), **studies()}.get(name)
     if chosen is None:
         raise click.UsageError(f"no example is called {name!r}; there are:\n{_list()}")
     return chosen
@@ -89,7 +102,7 @@ def _example(name: str) -> Example:
 
 def _list() -> str:
     """Return a line for each example."""
-    listed = examples()
+    listed: dict[str, Example] = {**examples(), **studies()}
     width = max(map(len, listed))
     return "\n".join(f"{name:{width}}  {example.about}" for name, example in listed.items())
 

@@ -166,24 +166,37 @@ def _logging_trouble() -> Iterator[None]:
         yield
 
 
-async def with_progress(function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool) -> T:
+async def with_progress(
+    function: Callable[[Callable[[Simulation], None]], Awaitable[T]], *, quiet: bool, after_s: float = 0.0
+) -> T:
     """Call a function that runs simulations, one after the other, show their progress, and return its result.
 
     Args:
         function: calls its argument with every simulation that begins.
+        after_s: the time from which progress is shown.
 
     Raises:
         PrismError: the function raised it.
     """
     simulations: list[Simulation] = []
+    displays: list[anyio.CancelScope] = []
     with _logging_trouble(), ungrouped():
         async with anyio.create_task_group() as tasks:
 
-            def on_begin(simulation: Simulation) -> None:
-                simulations.append(simulation)
-                if len(simulations) == 1 and not quiet:
+            async def show(scope: anyio.CancelScope) -> None:
+                with scope:
+                    await anyio.sleep(after_s)
                     # A lambda, because further simulations may begin.
-                    tasks.start_soon(show_progress, lambda: simulations[-1].progress())  # noqa: PLW0108
+                    await show_progress(lambda: simulations[-1].progress())  # noqa: PLW0108
+
+            def on_begin(simulation: Simulation) -> None:
+                is_anew = not simulations or simulation.tick < simulations[-1].tick  # and so not the next part of a run
+                simulations.append(simulation)
+                if is_anew and not quiet:
+                    for before in displays:
+                        before.cancel()
+                    displays.append(anyio.CancelScope())
+                    tasks.start_soon(show, displays[-1])
 
             result = await function(on_begin)
             tasks.cancel_scope.cancel()

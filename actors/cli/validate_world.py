@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 import msgspec
@@ -14,34 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
-from actors.core.errors import RunDirectoryError
-from actors.factory.input_files import fitting_memory, read_input
-from actors.runs.observed import ECONOMY, SOCIAL, observed_configs, observed_economy, observed_feed
+from actors.core.files import write_file
+from actors.results.observed import ECONOMY, observed_configs, observed_economy, observed_feed
+from actors.results.real_figures import Real, read_real
 from prism.config import Config
-from prism.economy.moments import QUARTERS_MIN
-from prism.economy.series import COLUMNS as QUARTER_COLUMNS
-from prism.economy.series import YEAR_QUARTERS, Figures, parse_series
 from prism.errors import InputError
-from prism.scorecard import Agreement, Fact, Tree, macro_facts, parse_cascades, social_facts
-from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
-from prism.social.hours import COLUMNS as HOUR_COLUMNS
-from prism.social.hours import parse_accounts
+from prism.scorecard import Agreement, Fact, macro_facts, social_facts
 
-KINDS = (
-    f"cascades ({','.join(CASCADE_COLUMNS)}), hours ({HOUR_COLUMNS[0]} to {HOUR_COLUMNS[-1]}) "
-    f"or quarters ({','.join(QUARTER_COLUMNS)})"
-)
 STYLES = {Agreement.MET: "green", Agreement.MISSED: "red", Agreement.UNKNOWN: "yellow"}
 NOT_SAID = "-"
-
-
-class Real(NamedTuple):
-    """The real figures of the files."""
-
-    cascades: tuple[Tree, ...] = ()
-    hours: tuple[tuple[float, ...], ...] = ()
-    quarters: tuple[Figures, ...] = ()
-    source: str = ""
 
 
 @click.command(name="validate-world")
@@ -73,57 +53,22 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
     facts = _facts(configs, _read(files, configs[paths[0]].simulation.domain))
     if json_path is not None:
         found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
-        _write(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     Console().print(_table(facts, paths))
     if strict and any(fact.agreement != Agreement.MET for fact in facts):
         sys.exit(EXIT_THRESHOLD)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file.
-
-    Raises:
-        RunDirectoryError: it cannot be written.
-    """
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _read(files: Sequence[str], domain: str) -> Real:
     """Return the real figures.
 
     Raises:
-        InputError: a file cannot be read, or is of no use for this domain.
+        InputError: a file cannot be read or is of no use for this domain, or an economy has none.
     """
-    real = Real()
-    for file in files:
-        with fitting_memory(file):
-            source = read_input(file)
-            columns = columns_in(source.data, source.name)
-            if set(CASCADE_COLUMNS) <= {*columns}:
-                kind, real = SOCIAL, real._replace(cascades=parse_cascades(source.data, source.name))
-            elif set(HOUR_COLUMNS) <= {*columns}:
-                kind, real = SOCIAL, real._replace(hours=parse_accounts(source.data, source.name))
-            elif set(QUARTER_COLUMNS) <= {*columns}:
-                quarters = parse_series(source.data, source.name)
-                _check_length(quarters, source.name)
-                kind, real = ECONOMY, real._replace(quarters=quarters, source=Path(source.name).name)
-            else:
-                raise InputError(source.name, f"expected the columns of {KINDS}, got {','.join(columns[:6])}", line=1)
-        if kind != domain:
-            raise InputError(source.name, f"has figures for {kind} runs, and these are {domain} runs")
+    real = read_real(files, domain)
     if domain == ECONOMY and not real.quarters:
         raise InputError("--against", "an economy is compared with quarterly figures, such as us-macro-quarterly.csv")
     return real
-
-
-def _check_length(quarters: Sequence[Figures], source: str) -> None:
-    """Refuse a series that is too short for moments, which begin when it has a year behind it."""
-    least = YEAR_QUARTERS + QUARTERS_MIN
-    if len(quarters) < least:
-        raise InputError(source, f"expected at least {least} quarters, got {len(quarters)}")
 
 
 def _facts(configs: dict[Path, Config], real: Real) -> list[Fact]:

@@ -15,6 +15,8 @@ PrismError
     |       +-- RepairRefusedError a repair that could not ask again                (exit 2)
     +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
     +-- MetricsAddressError    an address that cannot be listened on                (exit 2)
+    +-- ViewAddressError       an address of `prism view` that cannot be listened on (exit 2)
+    +-- PlaceError             a place that cannot run the cells of an experiment   (exit 2)
     +-- WatchError             metrics of another run that cannot be read
     +-- JournalError           a record that cannot be written or read
         +-- DiskFailedError    a full or broken disk, found when a file of a run is created or replaced
@@ -67,6 +69,10 @@ def _only_error(group: BaseExceptionGroup[BaseException]) -> BaseException | Non
 
 class ActorError(PrismError):
     """The root of the errors of a run."""
+
+
+class PlaceError(ActorError):
+    """A place that cannot run the cells of an experiment: Ray is missing, or no cluster is there, or none with room."""
 
 
 class MailboxClosedError(ActorError):
@@ -258,6 +264,18 @@ class MetricsAddressError(ActorError):
         super().__init__(
             f"metrics: cannot listen on {host}:{port}: {problem}; set metrics.port to another port, or to 0 for any "
             "free one"
+        )
+
+
+class ViewAddressError(ActorError):
+    """The address of the local page cannot be listened on."""
+
+    def __init__(self, host: str, port: int, problem: str) -> None:
+        self.host = host
+        self.port = port
+        self.problem = problem
+        super().__init__(
+            f"view: cannot listen on {host}:{port}: {problem}; name another with --port, or --port 0 for any free one"
         )
 
 

@@ -1,4 +1,4 @@
-"""Regular files, read under a limit: no pipe holds up a process, and no file takes more memory than it may."""
+"""Files, read under a limit and written whole: no pipe holds up a reader, and no file is left half written."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkstemp
+
+from actors.core.errors import run_directory_error
 
 CHUNK_BYTES = 1 << 24
 """The most bytes of one read. More memory than a file has is never asked for, whatever its limit is."""
@@ -97,6 +100,48 @@ def sha256_of(path: Path) -> str:
         while chunk := os.read(descriptor, CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; what is there is replaced, and keeps its permissions.
+
+    A symbolic link stays one. What is no regular file, such as `/dev/stdout` or a named pipe, is written to as it is.
+
+    Raises:
+        RunDirectoryError: it cannot be written.
+        DiskFailedError: the disk is full or has failed.
+    """
+    try:
+        target = path.resolve()
+        mode = target.stat().st_mode if target.exists() else stat.S_IFREG | _new_file_mode()
+        if stat.S_ISREG(mode):
+            _replace(target, content, stat.S_IMODE(mode))
+        else:
+            path.write_bytes(content)
+    except OSError as error:
+        raise run_directory_error(error, f"{path}: cannot be written") from None
+
+
+def _replace(path: Path, content: bytes, mode: int) -> None:
+    descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.chmod(mode)
+        draft.replace(path)
+    except BaseException:  # also Ctrl-C: on a full disk the space of a draft is needed
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _new_file_mode() -> int:
+    """Return the permissions of a new file: those that the process's mask leaves."""
+    mask = os.umask(0o022)  # it can only be read by setting it
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _refuse_unless_regular(path: Path, mode: int) -> None:

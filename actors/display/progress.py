@@ -9,7 +9,8 @@ from typing import Any
 
 import anyio
 import click
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +22,7 @@ from actors.display.trends import Row, Trends, oracle_rows, trends_table
 from actors.display.words import duration, printable, share, usd
 from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
+from prism.palette import Style, state_styles
 
 REFRESH_S = 0.25
 LINE_EVERY_S = 5.0
@@ -236,7 +238,31 @@ def states_table(counts: Mapping[str, float]) -> RenderableType:
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     most = max((1.0, *counts.values()))
+    styles = state_styles(list(counts))
     for state, count in counts.items():
-        bar = ProgressBar(count, most, width=None, has_track=False)
-        table.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), state)
+        bar = ProgressBar(count, most, styles[state].color, width=None, has_track=False)
+        table.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), StateName(state, styles[state]))
     return table
+
+
+class StateName:
+    """The name of a state after its mark, which has the colour of its bar; without a mark where there is only ASCII.
+
+    Args:
+        name: the state; characters that a terminal would act on are left out.
+        style: its looks.
+    """
+
+    def __init__(self, name: str, style: Style) -> None:
+        self._name = printable(name)
+        self._style = style
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the line."""
+        mark = "" if options.ascii_only else f"{self._style.text} "
+        yield Text.assemble((mark, self._style.color), self._name)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the width of the line."""
+        width = len(self._name) if options.ascii_only else len(self._name) + 2
+        return Measurement(width, width)

@@ -9,10 +9,13 @@ import re
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -44,6 +47,16 @@ UNPACK_FREE_BYTES = 64 * 1024**2
 _EDGE_LISTS = (".txt", ".csv", ".tsv")
 
 
+KEPT_MAX, KEPT_BYTES_MAX = 4, 256 * 1024**2
+"""The input files whose content is kept by a process that makes many runs, and their bytes, unpacked."""
+
+Kept = OrderedDict[tuple[object, ...], tuple[int, Any]]
+"""`{file's hash and how it is read: (bytes, content)}`, the latest used last."""
+_kept: ContextVar[Kept | None] = ContextVar("kept", default=None)
+_placed: ContextVar[Mapping[str, Path]] = ContextVar("placed", default=MappingProxyType({}))
+T = TypeVar("T")
+
+
 class Input(msgspec.Struct, frozen=True, kw_only=True):
     """A file's contents: `name` as the user wrote it, `data` unpacked, `sha256` of the file as it is on disk."""
 
@@ -70,13 +83,14 @@ def load_population(
         on_step(f"reading {config.profiles}")
         with fitting_memory(config.profiles):
             source = read_input(config.profiles)
-            profiles = parse_profiles(source.data, source.name, config)
+            profiles = _shared(source, lambda: parse_profiles(source.data, source.name, config), "profiles", config)
         hashes[source.name] = source.sha256
     if config.graph.path is not None:
         on_step(f"reading {config.graph.path}")
         with fitting_memory(config.graph.path):
             source = read_input(config.graph.path)
-            graph = parse_graph(source, directed=config.graph.directed)
+            directed = config.graph.directed
+            graph = _shared(source, lambda: parse_graph(source, directed=directed), "graph", directed)
         hashes[source.name] = source.sha256
     hours, hashed = load_hours(config)
     return build_population(config, seed, profiles=profiles, graph=graph, hours=hours, on_step=on_step), hashes | hashed
@@ -127,6 +141,53 @@ def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Inpu
 
 
 @contextmanager
+def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
+    """Keep the graphs and profiles that are read in the block, a few of them, for other runs in it.
+
+    They are known by the hash of their file, and never changed, so runs do not differ by it.
+
+    Args:
+        kept: those of a block before, which are used and added to.
+    """
+    token = _kept.set(OrderedDict() if kept is None else kept)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+@contextmanager
+def inputs_placed(places: Mapping[str, Path]) -> Iterator[None]:
+    """Read input files from other places in the block: `{file, as the user wrote it: where its content is here}`."""
+    token = _placed.set(places)
+    try:
+        yield
+    finally:
+        _placed.reset(token)
+
+
+def _shared(source: Input, make: Callable[[], T], *how: object) -> T:
+    """Return what is made of a file: what was made of the same content before, if that is kept.
+
+    Args:
+        how: all but the content that the result depends on.
+    """
+    kept = _kept.get()
+    if kept is None:
+        return make()
+    key = (source.sha256, source.name, *map(repr, how))
+    if key in kept:
+        kept.move_to_end(key)
+        found: T = kept[key][1]
+        return found
+    made = make()
+    kept[key] = (len(source.data), made)
+    while len(kept) > KEPT_MAX or sum(size for size, _ in kept.values()) > KEPT_BYTES_MAX:
+        kept.popitem(last=False)
+    return made
+
+
+@contextmanager
 def fitting_memory(name: str) -> Iterator[None]:
     """Turn a lack of memory in the block into an error of the input file that is read or parsed there.
 
@@ -141,6 +202,8 @@ def fitting_memory(name: str) -> Iterator[None]:
 
 def locate_input(name: str) -> Path:
     """Return where a file is: from the directory in which the program was started, or among those that PRISM ships."""
+    if (placed := _placed.get().get(name)) is not None:
+        return placed
     path = Path(name)
     return path if path.exists() else find_shipped(name) or path
 

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.host_pool import Host, HostPool
 from prism.agents import Question
-from prism.config import Config
+from prism.config import Config, calibration_label
+from prism.config.calibrated import UNCALIBRATED
 from prism.domain import Domain
 from prism.errors import ConfigError
 from prism.llm import Health, LanguageModel, Tape, TapedModel
@@ -119,16 +120,16 @@ async def open_oracle(
         return
     if config.oracle.backend == "choice":
         embedded = domain.oracle()
-        yield OpenOracle(embedded, embedded.description, None)
+        yield OpenOracle(embedded, _labelled(embedded.description, config), None)
         return
     mode = config.oracle.tape
-    tape = None if mode == "off" else Tape(_tape_path(config, directory), mode)
+    tape = None if mode == "off" else Tape(tape_path(config, directory), mode)
     async with (
         aclosing(make_model(config)) as model,
         aclosing(TapedModel(model, tape, mode)) as taped,
     ):
         health = await taped.check()
-        yield OpenOracle(domain.oracle(taped), _describe(config, health), health)
+        yield OpenOracle(domain.oracle(taped), _labelled(_describe(config, health), config), health)
 
 
 async def copy_tape_without(
@@ -154,13 +155,24 @@ async def copy_tape_without(
             await oracle.before_retry(domain.asker(question), question.trigger, question.context, reason)
 
 
-def _tape_path(config: Config, directory: Path | None) -> Path:
+def tape_path(config: Config, directory: Path | None) -> Path:
+    """Return the tape of a run.
+
+    Raises:
+        ConfigError: the configuration names none, and there is no directory for it.
+    """
     if config.oracle.tape_path is not None:
         return Path(config.oracle.tape_path)
     if directory is None:
         problem = "a run in memory has no directory for its tape: expected a file, got null"
         raise ConfigError("run", problem, key="oracle.tape_path")
     return directory / TAPE
+
+
+def _labelled(description: str, config: Config) -> str:
+    """Return the description with what the settings are calibrated on, if they are."""
+    label = calibration_label(config)
+    return description if label is None else f"{description.removesuffix(UNCALIBRATED)}; {label}"
 
 
 def _describe(config: Config, health: Health) -> str:

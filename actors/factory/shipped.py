@@ -11,10 +11,13 @@ PACKAGE = Path(__file__).parents[1]
 FOLDER = "configs"
 FILE_NAME = "prism.yaml"
 """The name of a configuration in a directory of its own."""
+STUDIES = {"experiments": "experiment", "calibrations": "calibrate"}
+"""`{folder of files that start from a configuration: the command that takes them}`."""
 TEMPLATES = "templates"
 TEMPLATE_CONFIG = "config.yaml"
 TEMPLATE_PACKAGE = "junction"
 """The name of the package in the template; a copy of the template has another."""
+_BASE = re.compile(r"^base: *(\S+)", re.MULTILINE)
 _DATA = re.compile(rf"\b{FOLDER}/([\w./-]+\.(?:csv|tsv|txt|json|graphml)(?:\.gz)?)\b")
 
 
@@ -40,8 +43,13 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
         """Return the file as it is."""
         return self.path.read_text(encoding="utf-8")
 
+    @property
+    def command(self) -> str:
+        """The command that takes it."""
+        return "run"
+
     def files(self, directory: Path) -> dict[Path, bytes]:
-        """Return the files of a directory that has all it needs to run: `{path: content}`, the configuration first.
+        """Return the files of a directory that has all it needs to run: `{path: content}`, the one to run first.
 
         Data files are beside the configuration there, and it names them so.
         """
@@ -49,6 +57,41 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
         text = self.text().replace(f"{FOLDER}/{self.path.name}", target.as_posix())
         data = {directory / name: (shipped_root() / FOLDER / name).read_bytes() for name in _DATA.findall(text)}
         return {target: _DATA.sub(r"\1", text).encode(), **data}
+
+
+class Study(Example, frozen=True, kw_only=True):
+    """An experiment or a calibration that comes with PRISM.
+
+    Args:
+        folder: the one that it is in, a key of `STUDIES`.
+    """
+
+    folder: str
+
+    @property
+    def command(self) -> str:
+        """The command that takes it."""
+        return STUDIES[self.folder]
+
+    def files(self, directory: Path) -> dict[Path, bytes]:
+        """Return it, the configuration that it starts from, and the modules and tables that it names."""
+        text = self.text()
+        target = directory / f"{self.command}.yaml"
+        found = _BASE.search(text)
+        base = {} if found is None else _configuration(self.path.parent / found[1]).files(directory)
+        beside = {
+            directory / path.name: path.read_bytes()
+            for path in sorted(self.path.parent.iterdir())
+            if path.is_file() and path.suffix != ".yaml" and re.search(rf"\b{re.escape(path.stem)}(?:\.csv|:)", text)
+        }
+        text = _BASE.sub(f"base: {FILE_NAME}", text)
+        text = text.replace(f"{FOLDER}/{self.folder}/{self.path.name}", target.as_posix())
+        text = text.replace(f"{FOLDER}/{self.folder}/", "")  # tables stand beside it there
+        return {target: text.encode(), **base, **beside}
+
+
+def _configuration(path: Path) -> Example:
+    return Example(name=path.stem, path=path)
 
 
 def shipped_root() -> Path:
@@ -60,7 +103,17 @@ def shipped_root() -> Path:
 def examples() -> dict[str, Example]:
     """Return every configuration that comes with PRISM by its name, `default` first."""
     paths = sorted((shipped_root() / FOLDER).glob("*.yaml"), key=lambda path: (path.stem != "default", path.stem))
-    return {path.stem: Example(name=path.stem, path=path) for path in paths}
+    return {path.stem: _configuration(path) for path in paths}
+
+
+def studies() -> dict[str, Study]:
+    """Return every experiment and calibration that comes with PRISM by its name, such as `experiments/feed`."""
+    root = shipped_root() / FOLDER
+    return {
+        f"{folder}/{path.stem}": Study(name=f"{folder}/{path.stem}", path=path, folder=folder)
+        for folder in STUDIES
+        for path in sorted((root / folder).glob("*.yaml"))
+    }
 
 
 def template_files(directory: Path, package: str) -> dict[Path, bytes]:

@@ -49,15 +49,23 @@ class Exposition:
         Args:
             accept: the HTTP header `Accept`. Only OpenMetrics has exemplars.
         """
-        wanted = {kind.split(";")[0].strip().lower() for kind in accept.split(",")}
-        if "application/openmetrics-text" in wanted:
-            text = openmetrics.generate_latest(self._registry)  # type: ignore[no-untyped-call]
-            return openmetrics.CONTENT_TYPE_LATEST, text
-        return TEXT, generate_latest(self._registry)
+        return rendered(self._registry, accept)
 
     def close(self) -> None:
         """Close the files of the process metrics."""
         self._process.close()
+
+
+def rendered(registry: CollectorRegistry, accept: str) -> tuple[str, bytes]:
+    """Return the metrics of a registry: the content type and the text.
+
+    Args:
+        accept: the HTTP header `Accept`.
+    """
+    wanted = {kind.split(";")[0].strip().lower() for kind in accept.split(",")}
+    if "application/openmetrics-text" in wanted:
+        return openmetrics.CONTENT_TYPE_LATEST, openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]
+    return TEXT, generate_latest(registry)
 
 
 class _LifecycleCollector(Collector):
@@ -105,7 +113,7 @@ class _RunCollector(Collector):
             if (series := metric.series(now)) is not None:
                 yield _family(metric.name, metric.kind, metric.help, metric.labels, series)
         for timing in TIMINGS:
-            yield _histogram(timing.name, timing.help, timing.labels, now.timings[timing.name])
+            yield histogram_family(timing.name, timing.help, timing.labels, now.timings[timing.name])
         yield from _measure_families(() if now.committed is None else now.committed.measures)
         beat = self._metrics.lag.now()
         latest, longest = (0.0, 0.0) if beat is None else (beat.lag_s, beat.lag_s_max)
@@ -121,7 +129,8 @@ def _family(name: str, kind: str, text: str, labels: Sequence[str], series: Seri
     return family
 
 
-def _histogram(name: str, text: str, labels: Sequence[str], series: Mapping[tuple[str, ...], Counts]) -> Metric:
+def histogram_family(name: str, text: str, labels: Sequence[str], series: Mapping[tuple[str, ...], Counts]) -> Metric:
+    """Return a histogram as a metric."""
     family = HistogramMetricFamily(name, text, labels=labels)
     for values, counts in series.items():
         family.add_metric(values, _buckets(counts), counts.total)

@@ -23,6 +23,7 @@ from actors.oracle.rate_limit import LearnedRate, TokenBucket
 from prism.agents import Source
 from prism.config import OracleConfig
 from prism.errors import OracleOutageError
+from prism.llm.gateway import GATEWAY
 from prism.statechart import Oracle
 
 LEAST_FAILURES, MOST_FAILURES = 3, 5
@@ -80,7 +81,8 @@ class Admission:
         self._attempts = retry.attempts_of(config, oracle)
         self._counts_waiting = oracle.falls_back
         """True if waiting counts towards the deadline. It does not for an oracle without fallbacks: it must answer."""
-        self._deadline_s = config.deadline_s if oracle.waits else math.inf
+        # A gateway keeps the deadline, from the start of the call: to wait for other cells must change no result.
+        self._deadline_s = config.deadline_s if oracle.waits and GATEWAY.get() is None else math.inf
         self._used = used
         self._on_spent = on_spent
         self._ticks = ticks

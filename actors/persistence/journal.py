@@ -29,8 +29,8 @@ LENGTH_SETTINGS = ("rounds", "ticks")
 METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
-LOG_SETTINGS = ("log_max_mb", "logs_kept")
-"""Settings of `run` that are not in the header either: they say how much of the log is kept."""
+FREE_SETTINGS = ("log_max_mb", "logs_kept", "question")
+"""Settings of `run` that are not in the header either: how much of the log is kept, and what the run is for."""
 
 NO_HEADER = "without its header a journal cannot be used"
 
@@ -45,7 +45,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         prism: the version that began the run.
         seed: the seed of every random draw.
         agents: the number of agents.
-        config: the settings by section, without `LENGTH_SETTINGS`, `LOG_SETTINGS` and `METRICS_SECTION`.
+        config: the settings by section, without `LENGTH_SETTINGS`, `FREE_SETTINGS` and `METRICS_SECTION`.
         config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
         inputs: `{input file as the configuration names it: SHA-256}`.
     """
@@ -75,7 +75,7 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
     del settings[METRICS_SECTION]
     for name in LENGTH_SETTINGS:
         settings["simulation"].pop(name, None)
-    for name in LOG_SETTINGS:
+    for name in FREE_SETTINGS:
         settings["run"].pop(name, None)
     if not settings[INTERVENTIONS]:  # a run without any has the header that it always had
         del settings[INTERVENTIONS]

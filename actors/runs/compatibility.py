@@ -10,7 +10,7 @@ import msgspec
 
 from actors.core.errors import ResumeRefusedError, RunDirectoryError
 from actors.factory.domains import BuiltDomain
-from actors.persistence.journal import LENGTH_SETTINGS, LOG_SETTINGS, METRICS_SECTION, Header
+from actors.persistence.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, Header
 from actors.runs.code import source_sha256
 from actors.runs.manifest import OWN_PACKAGE, Manifest, Upgrade, Version, manifest_of
 from prism.config import Config
@@ -107,7 +107,7 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
     then = dict(_flat(header.config, ""))
     new = {key: value for key, value in _flat(msgspec.to_builtins(Config()), "") if key not in then}
     free = {f"simulation.{name}" for name in (*LENGTH_SETTINGS, *CODE_SETTINGS)}
-    free |= {f"run.{name}" for name in LOG_SETTINGS}
+    free |= {f"run.{name}" for name in FREE_SETTINGS}
     for key in sorted((now.keys() | then.keys()) - free):
         if key.startswith(f"{METRICS_SECTION}.") or (key in new and now.get(key) == new[key]):
             continue

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 import anyio
+from anyio import to_thread
 
 from actors.core.errors import ungrouped
 from actors.core.events import emit, heard_by
@@ -41,6 +42,7 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
         ConfigError: the configuration asks for a file that only a directory has room for.
     """
     phases = PhaseWatch(anyio.current_time, tick_s=config.run.tick_s)
+    own_version = await to_thread.run_sync(version, OWN_PACKAGE)  # it looks into directories
     async with open_log(None) as logs:
         logs.run_id = RUN_ID
         with observed.observing(RUN_ID) as observer, heard_by(observed.hear), ungrouped(), telling_end(logs, phases):
@@ -50,7 +52,7 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
                 logs.tick = lambda: simulation.engine.tick
                 collector = RoundsCollector(simulation)
                 begun = perf_counter()
-                emit(run_started(config, domain, opened.description, version(OWN_PACKAGE)))
+                emit(run_started(config, domain, opened.description, own_version))
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(phases.run, simulation.standing, logs.tick)
                     stopped_by = await simulate(simulation, host, collector.after_tick)

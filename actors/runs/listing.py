@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum, unique
 from pathlib import Path
@@ -83,9 +84,17 @@ def _is_backtest(path: Path) -> bool:
     return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
 
 
-def list_run(path: Path) -> ListedRun:
-    """Return one run with its status. It reads the journal from the latest checkpoint on, and changes nothing."""
-    directory, holder = RunDirectory(path), holder_of(path)
+def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> ListedRun:
+    """Return one run with its status. It reads the journal from the latest checkpoint on, and changes nothing.
+
+    Args:
+        holder: returns the process that works on the run; None if there is none.
+    """
+    return _listed(path, holder(path))
+
+
+def _listed(path: Path, holder: str | None) -> ListedRun:
+    directory = RunDirectory(path)
     try:
         length = read_resolved(path / CONFIG).simulation.length
         manifest = directory.manifest()

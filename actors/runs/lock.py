@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
+from actors.core.files import read_regular
 
 LOCK = "run.lock"
+HOLDER_BYTES_MAX = 4096
 
 
 @contextmanager
@@ -61,6 +63,31 @@ def holder_of(directory: Path) -> str | None:
     finally:
         os.close(descriptor)
     return None
+
+
+def reader_sees_holder(directory: Path) -> str | None:
+    """Return the process that works on a run directory, without touching its lock; None if there is none.
+
+    For somebody who looks again and again: a lock that is tried, for an instant, is a lock that a run which begins in
+    that instant finds taken. The file names the process, also after it was killed; so the process must be alive, too.
+    Of a process on another machine, or in another container, only the lock itself can tell.
+    """
+    try:
+        named = read_regular(directory / LOCK, HOLDER_BYTES_MAX).decode(errors="replace").strip()
+    except OSError:
+        return None
+    if not named:
+        return None
+    parts = named.split()
+    if len(parts) != 4 or parts[3] != socket.gethostname() or not parts[1].isdecimal():
+        return holder_of(directory)
+    try:
+        os.kill(int(parts[1]), 0)  # signal 0 asks whether the process is there, and sends nothing
+    except (ProcessLookupError, OverflowError):
+        return None
+    except PermissionError:
+        pass
+    return named
 
 
 def _write_holder(descriptor: int, directory: Path) -> None:

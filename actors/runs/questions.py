@@ -16,7 +16,7 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.framed_files import read_frames
 from actors.persistence.journal import JOURNAL, answers_of, read_header
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
-from prism.agents import DECIDED, Question, Update
+from prism.agents import DECIDED, STALE, Question, Update
 from prism.llm.question_id import question_id
 
 _frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
@@ -115,6 +115,6 @@ def _effect(question: Question[Any], ticks: Iterator[list[bytes]]) -> Update[Any
         update = decoded(encoded)
         if not isinstance(update, Update) or (update.agent, update.trigger) != (question.agent, question.trigger):
             continue
-        if update.source in DECIDED or update.reason == "stale":
+        if update.source in DECIDED or update.reason == STALE:
             return update
     return None

@@ -128,7 +128,7 @@ async def replay(
             prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_tick
         )
     except DivergedError as error:
-        causes = _other_code(prepared.before, prepared.now, error.tick)
+        causes = other_code(prepared.before, prepared.now, error.tick)
         raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
@@ -168,8 +168,12 @@ def _prepare(directory: RunDirectory, until: int | None) -> _Prepared:
     return _Prepared(manifest, now, config, built.domain, parts_of(directory, config, ticks), record)
 
 
-def _other_code(before: Manifest, now: Manifest, tick: int) -> list[str]:
-    """Return the differences of code that may be why this tick has come out differently, in words."""
+def other_code(before: Manifest, now: Manifest, tick: int) -> list[str]:
+    """Return the differences of code that may be why this tick has come out differently, in words.
+
+    Args:
+        before: the manifest on disk; `now`: the one that this code would write.
+    """
     upgrades = [
         f"the run went on with other code after tick {upgrade.tick:,}, "
         + ("without a proof" if upgrade.proved is None else f"proved from tick {upgrade.proved[0]:,} on")

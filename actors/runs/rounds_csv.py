@@ -181,6 +181,22 @@ def read_rows(disk: Disk, ticks_per_round: int, until: int = sys.maxsize) -> Row
     return rows_in(content, ticks_per_round, until)
 
 
+def rounds_of(rows: Rows) -> RoundsTable:
+    """Return rows as columns; none without a header. A row that holds anything but numbers ends them."""
+    if not rows.header:
+        return {}
+    names = rows.header.decode("ascii", errors="replace").strip().split(",")
+    table: RoundsTable = {name: [] for name in names}
+    for row in rows.rows:
+        try:
+            numbers = [_number(cell) for cell in row.decode("ascii").strip().split(",")]
+        except ValueError:
+            break
+        for name, number in zip(names, numbers, strict=True):
+            table[name].append(number)
+    return table
+
+
 def write_rows(disk: Disk, rows: Rows) -> None:
     """Write a file of these rows in place of the old one."""
     write_whole(disk, ROUNDS, [rows.content])

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from grafana_foundation_sdk.models.dashboard import AnnotationQuery, DataSourceRef
 
-from deploy.grafana.palette import BLUE, GREY, VERMILION
 from deploy.grafana.queries import of_run, rate, total
+from prism.palette import BLUE, GREY, VERMILION
 
 
 class Annotation(NamedTuple):

@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from deploy.grafana.build import LAYOUTS, filled, render
-from deploy.grafana.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, YELLOW
 from deploy.prometheus_process import Line, Prometheus
+from prism.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, YELLOW
 
 GROUND, PANEL, INK, FAINT = "#111217", "#181b1f", "#ccccdc", "#8e8e99"
 OTHERS = (SKY, ORANGE, GREEN, PURPLE, YELLOW, BLUE, VERMILION, "#B5A9FF", "#A0D6B4", "#F5C8AF", "#C0C0C0")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from deploy.grafana.layout import Layout
-from deploy.grafana.palette import NATIONS, SOURCES
 from deploy.grafana.panels import Look, lines, number, stacked
 from deploy.grafana.queries import Query, now, rate, total
+from prism.palette import NATIONS, SOURCES
 
 RATE, INFLATION, GROWTH, UNEMPLOYMENT = (
     now(f"prism_economy_{name}") for name in ("interest_rate", "inflation", "gdp_growth", "unemployment")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from deploy.grafana.layout import Layout
-from deploy.grafana.palette import BAD, GREEN, VERMILION, WARNING, YELLOW, Named
+from deploy.grafana.palette import BAD, WARNING, Named
 from deploy.grafana.panels import Look, buckets, lines, number, stacked, state, states
 from deploy.grafana.queries import Query, limit, now, of_run, quantile, quantiles, rate, share, total
+from prism.palette import GREEN, VERMILION, YELLOW
 
 LATENCY, WAIT = "prism_llm_request_duration_seconds", "prism_oracle_queue_wait_seconds"
 DEADLINE = limit("prism_oracle_deadline_seconds", "deadline")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deploy.grafana.layout import Layout
-from deploy.grafana.palette import BAD, NOT_THERE, PEOPLE, PHASE_NAMES, PHASE_NUMBERS, SOURCES, WARNING
+from deploy.grafana.palette import BAD, NOT_THERE, PHASE_NAMES, PHASE_NUMBERS, WARNING
 from deploy.grafana.panels import Look, lines, number, stacked, state, states
 from deploy.grafana.queries import (
     COST_AT_END,
@@ -21,6 +21,7 @@ from deploy.grafana.queries import (
     share,
     total,
 )
+from prism.palette import PEOPLE, SOURCES
 
 _PHASES = " or ".join(f'{number} * prism_run_phase{{phase="{phase}"}}' for phase, number in PHASE_NUMBERS.items())
 PHASE = f"max by (run_id) ({of_run(f'({_PHASES})')})"

@@ -1,9 +1,4 @@
-"""The colours of the dashboards: each state, source and phase has one, the same on every panel.
-
-The eight hues can be told apart by people with each of the three kinds of colour blindness, and on Grafana's dark and
-light ground. Neighbours in a stack, which is in the order of the names, differ most. Source: Okabe and Ito, "Color
-universal design" (2008), with a grey in place of black. `tests/deploy/test_palette.py` measures it.
-"""
+"""The colours of the dashboards: each state, source and phase has one, the same on every panel."""
 
 from __future__ import annotations
 
@@ -11,37 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from actors.core.phase import Phase
-
-GREY, ORANGE, SKY, GREEN = "#646B73", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+from prism.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW
 
 GOOD, WARNING, BAD, PLAIN = GREEN, ORANGE, VERMILION, SKY
 """The colours of a number: as it should be, to be looked at, wrong, and neither good nor bad."""
-
-PEOPLE: Mapping[str, str] = {
-    "composing": GREEN,
-    "engaging_like": YELLOW,
-    "engaging_reply": PURPLE,
-    "engaging_reshare": VERMILION,
-    "evaluating": SKY,
-    "idle": GREY,
-    "resting": ORANGE,
-    "scrolling": BLUE,
-}
-NATIONS: Mapping[str, str] = {
-    "accepted": SKY,
-    "applied": BLUE,
-    "observing": GREY,
-    "proposed": YELLOW,
-    "rejected": VERMILION,
-}
-SOURCES: Mapping[str, str] = {
-    "fallback": ORANGE,
-    "llm": BLUE,
-    "oracle": SKY,
-    "rule": GREY,
-    "timeout": VERMILION,
-}
 
 
 class Named(NamedTuple):

@@ -35,8 +35,9 @@ from grafana_foundation_sdk.models.dashboard import (
 from grafana_foundation_sdk.models.heatmap import HeatmapColorMode
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-from deploy.grafana.palette import GOOD, PLAIN, VERMILION, Named
+from deploy.grafana.palette import GOOD, PLAIN, Named
 from deploy.grafana.queries import Query
+from prism.palette import VERMILION
 
 SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 NOTHING = "no data"

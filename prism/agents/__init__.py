@@ -5,12 +5,13 @@ from prism.agents.econ_llm_agent import EconLLMAgent
 from prism.agents.llm_agent import LLMAgent
 from prism.agents.social_agent import SocialAgent
 from prism.agents.stateful import StatefulAgent
-from prism.agents.turn import DECIDED, FALLBACKS, MOVED, Decision, Question, Source, Trigger, Update, turn
+from prism.agents.turn import DECIDED, FALLBACKS, MOVED, STALE, Decision, Question, Source, Trigger, Update, turn
 
 __all__ = [
     "DECIDED",
     "FALLBACKS",
     "MOVED",
+    "STALE",
     "Agent",
     "Decision",
     "EconLLMAgent",

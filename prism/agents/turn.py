@@ -46,6 +46,9 @@ FALLBACKS = frozenset({Source.FALLBACK, Source.TIMEOUT})
 DECIDED = frozenset({Source.ORACLE, Source.LLM}) | FALLBACKS
 MOVED = DECIDED | {Source.RULE}
 
+STALE: Final = "stale"
+"""The reason of an update whose decision came to nothing, because the agent had moved on."""
+
 
 class Decision(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The answer to a question.
@@ -144,7 +147,7 @@ def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any]
         agent.answered(trigger.name, decision.content)
     row = choice.option(decision.state) if isinstance(choice, Choice) else None
     if row is None or not chart.commit(agent, row, trigger.tick, trigger.context):
-        return Update(trigger.tick, trigger.agent, trigger.name, before, before, Source.NO_ROW, None, "stale")
+        return Update(trigger.tick, trigger.agent, trigger.name, before, before, Source.NO_ROW, None, STALE)
     effect = None if row.action is None else agent.effect()
     if decision.content:
         effect = agent.with_answer(effect)

@@ -1,6 +1,7 @@
 """The configuration of a run: what can be set, and how settings from several places become one checked value."""
 
 from prism.config.attributes import AttributeConfig
+from prism.config.calibrated import calibration_label, fitted_settings
 from prism.config.config import Config
 from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
 from prism.config.document import LENGTH_MAX
@@ -9,6 +10,7 @@ from prism.config.load import load_config
 from prism.config.model import (
     ActivityConfig,
     BacktestConfig,
+    CalibrationConfig,
     ChoiceConfig,
     ColumnsConfig,
     DwellConfig,
@@ -36,6 +38,7 @@ __all__ = [
     "ActivityConfig",
     "AttributeConfig",
     "BacktestConfig",
+    "CalibrationConfig",
     "ChoiceConfig",
     "ColumnsConfig",
     "Config",
@@ -60,6 +63,8 @@ __all__ = [
     "SimulationConfig",
     "StatechartConfig",
     "TaylorConfig",
+    "calibration_label",
+    "fitted_settings",
     "load_config",
     "settings",
     "settings_markdown",

@@ -88,7 +88,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
 def _domain_conflicts(simulation: SimulationConfig, domain: Mapping[str, object]) -> Iterator[Conflict]:
     if domain and simulation.domain in SHIPPED_DOMAINS:
         yield Conflict(
-            keys=(*places_of(domain), "simulation.domain"),
+            keys=(*sorted(places_of(domain), key=lambda place: -place.count(".")), "simulation.domain"),
             problem=f"the {simulation.domain} domain has no settings below the key domain, which is for domains of "
             f"your own, got {', '.join(domain)}",
         )
@@ -239,6 +239,12 @@ def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Itera
         yield Conflict(
             keys=("oracle.when_spent", "oracle.max_calls", "oracle.max_tokens", "simulation.domain"),
             problem="an economy has no fallback once the cap is reached: expected when_spent stop, got fallback",
+        )
+    if oracle.shadow:
+        yield Conflict(
+            keys=("oracle.shadow", "simulation.domain"),
+            problem="an economy puts every choice to its oracle, so no rule can be compared with it: "
+            f"expected shadow 0, got {oracle.shadow:g}",
         )
 
 

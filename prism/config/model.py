@@ -398,7 +398,13 @@ class FeedConfig(Section, frozen=True, kw_only=True):
     ] = 50
     pool: Annotated[int, Meta(ge=1, le=1000, description="out-of-network candidates sampled for one feed")] = 20
     recent: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="newest originals from which out-of-network candidates are sampled")
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="originals from which the out-of-network candidates of one feed are sampled, at most; of more "
+            "living ones it is a random part, another one for each reader and round",
+        ),
     ] = 1000
     hot_rounds: Annotated[
         float,
@@ -925,9 +931,36 @@ class EconomyConfig(Section, frozen=True, kw_only=True):
     backtest: BacktestConfig = BacktestConfig()
 
 
+class CalibrationConfig(Section, frozen=True, kw_only=True):
+    """The data that the settings were fitted to, as `prism calibrate` writes it. No result depends on it."""
+
+    data: Annotated[
+        Annotated[str, Meta(max_length=500)] | None,
+        Meta(description="what the settings were fitted to; none: they are uncalibrated"),
+    ] = None
+    fit: Annotated[float | None, Meta(description="distance of the fit from what was fitted, in tolerances")] = None
+    holdout: Annotated[
+        float | None, Meta(description="distance of the fit from the part of the data that was not fitted")
+    ] = None
+    result: Annotated[
+        Annotated[str, Meta(max_length=64)] | None, Meta(description="SHA-256 of the calibration.json of the fit")
+    ] = None
+    settings: Annotated[
+        dict[str, Any],
+        Meta(description="`{setting: value}` of all settings that the fit has and the defaults have not"),
+    ] = msgspec.field(default_factory=dict)
+
+
 class RunConfig(Section, frozen=True, kw_only=True):
     """The execution of a run. What happens depends on these settings only if an agent crashes."""
 
+    question: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            description="what the run is to answer, in a sentence or two, for `prism report`; no result depends on it",
+        ),
+    ] = ""
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     tick_s: Annotated[
         float,
@@ -964,6 +997,7 @@ class RunConfig(Section, frozen=True, kw_only=True):
     logs_kept: Annotated[
         int, Meta(ge=0, le=1000, description="number of logs set aside that are kept; older ones are removed")
     ] = 5
+    calibration: CalibrationConfig = CalibrationConfig()
 
 
 class MetricsConfig(Section, frozen=True, kw_only=True):

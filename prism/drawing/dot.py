@@ -42,7 +42,8 @@ def _state(chart: Outline, state: StateDefinition, depth: int) -> Iterator[str]:
     indent = "  " * depth
     if not state.states:
         label = "\n".join([state.name, *chart.notes(state)])
-        yield f"{indent}{_quoted(state.name)} [label={_quoted(label)}];"
+        color = chart.styles()[state.name].color
+        yield f'{indent}{_quoted(state.name)} [label={_quoted(label)}, color="{color}", penwidth=3];'
         return
     yield f'{indent}subgraph "cluster_{state.name}" {{'
     yield f"{indent}  label={_quoted(state.name)}; style=rounded;"

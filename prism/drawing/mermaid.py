@@ -24,6 +24,11 @@ def mermaid(chart: Outline) -> str:
         if not arrow.target:
             lines.append(f"    state {target} <<choice>>")
         lines.append(f"    {ids[arrow.source]} --> {target} : {_plain(arrow.label)}")
+    for place, (name, style) in enumerate(chart.styles().items()):
+        lines += [
+            f"    classDef look{place} stroke:{style.color},stroke-width:3px",
+            f"    class {ids[name]} look{place}",
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from prism.palette import Style, state_styles
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
 from prism.statechart.statechart import Statechart
@@ -69,6 +70,10 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     definition: ChartDefinition
     arrows: tuple[Arrow, ...]
     activity: Activity | None = None
+
+    def styles(self) -> dict[str, Style]:
+        """Return `{innermost state: its looks}`: the same as in every other picture."""
+        return state_styles([path[-1].name for path in self.definition.walk() if not path[-1].states])
 
     def notes(self, state: StateDefinition) -> list[str]:
         """Return the lines that a drawing has below a state's name: its delay and effect, and what a run did in it."""

@@ -17,15 +17,17 @@ from prism.drawing.outline import Arrow, Outline
 from prism.social.graph_library import load_igraph
 from prism.statechart.definition import StateDefinition
 
-BOX = (196.0, 54.0)
+BOX = (190.0, 70.0)
 """Width and height of a state, in pixels."""
-GAP = (70.0, 92.0)
+GAP = (30.0, 84.0)
 """The space between two states, beside and below."""
 MARGIN = 40.0
 LINE = 18.0
 """The height of a line of text."""
-CHARACTER = 6.4
+CHARACTER = 6.9
 """The mean width of a character in the labels, in pixels."""
+LABEL_PARTS = (0.5, 0.4, 0.6, 0.35, 0.65, 0.25, 0.75, 0.2, 0.8)
+"""The places along an arrow at which its label may stand."""
 WIDEST = 5.0
 """The stroke of the arrow that a run has taken most often, in pixels."""
 
@@ -57,6 +59,7 @@ class _Picture:
         self._inner = [arrow for arrow in chart.arrows if arrow.source in names and arrow.target]
         self._listed = [arrow for arrow in chart.arrows if arrow.source not in names or not arrow.target]
         self._most = max([arrow.count or 0 for arrow in self._inner], default=0)
+        self._styles = chart.styles()
         self._places, self._routes = self._laid_out()
 
     def lines(self) -> Iterator[str]:
@@ -65,6 +68,8 @@ class _Picture:
         right = max(point.x for point in places) + BOX[0] / 2 + MARGIN + 60
         bottom = max(point.y for point in places) + BOX[1] / 2 + MARGIN
         below = list(self._below())
+        loops = [route for route in self._routes if self._is_loop(route.arrow)]
+        right = max([right, *(route.points[1].x + len(route.arrow.label) * CHARACTER + MARGIN for route in loops)])
         right = max(right, left + 2 * MARGIN + CHARACTER * max(map(len, below), default=0))
         top, height = -BOX[1] / 2 - MARGIN - LINE, bottom + LINE * (len(below) + 1)
         yield (
@@ -82,10 +87,8 @@ class _Picture:
             yield self._line(route)
         for leaf in self._leaves:
             yield from self._box(leaf)
-        siblings = Counter[str]()
-        for route in self._routes:
-            yield from self._label(route, 0.3 + 0.13 * (siblings[route.arrow.source] % 4))
-            siblings[route.arrow.source] += 1
+        for route, part in zip(self._routes, self._label_parts(), strict=True):
+            yield from self._label(route, part)
         for place, text in enumerate(below):
             yield _text(left + MARGIN, bottom + LINE * (place + 0.5), text, 12, text_anchor="start")
         yield "</svg>"
@@ -133,15 +136,33 @@ class _Picture:
             'marker-end="url(#head)"/>'
         )
 
+    def _is_loop(self, arrow: Arrow) -> bool:
+        return self._entered(arrow.target) == arrow.source
+
+    def _label_parts(self) -> list[float]:
+        """Return for each arrow how far along it its label stands: clear of states and other labels, if it can be."""
+        taken = [(place, BOX[0] / 2, BOX[1] / 2) for place in self._places.values()]
+        siblings, parts = Counter[str](), list[float]()
+        for route in self._routes:
+            usual = 0.3 + 0.13 * (siblings[route.arrow.source] % 4)
+            siblings[route.arrow.source] += 1
+            half = len(route.arrow.label) * CHARACTER / 2 + 4
+            free = (part for part in (usual, *LABEL_PARTS) if not _hits(_at(route.points, part), half, taken))
+            parts.append(next(free, usual))
+            taken.append((_at(route.points, parts[-1]), half, LINE / 2))
+        return parts
+
     def _label(self, route: _Route, part: float) -> Iterator[str]:
-        middle = _at(route.points, part)
         text = route.arrow.label
         half = len(text) * CHARACTER / 2 + 2
+        middle = _at(route.points, part)
+        if self._is_loop(route.arrow):
+            middle = _Point(max(point.x for point in route.points) + half, self._places[route.arrow.source].y)
         yield (
             f'<rect x="{middle.x - half:.1f}" y="{middle.y - 8:.1f}" width="{2 * half:.1f}" height="15" rx="3" '
             'fill="white" fill-opacity="0.85"/>'
         )
-        yield _text(middle.x, middle.y + 3.5, text, 11, fill="#334155")
+        yield _text(middle.x, middle.y + 4, text, 12, fill="#334155")
 
     def _box(self, leaf: StateDefinition) -> Iterator[str]:
         place = self._places[leaf.name]
@@ -149,19 +170,25 @@ class _Picture:
         x, y = place.x - BOX[0] / 2, place.y - BOX[1] / 2
         is_first = leaf.name == self._entered(self._chart.definition.initial)
         yield f"<g><title>{escape(leaf.description or leaf.name)}</title>"
+        style = self._styles[leaf.name]
         yield (
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{BOX[0]:g}" height="{BOX[1]:g}" rx="9" fill="#eff6ff" '
-            f'stroke="#1d4ed8" stroke-width="{2.6 if is_first else 1.2}"/>'
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{BOX[0]:g}" height="{BOX[1]:g}" rx="9" fill="#f8fafc" '
+            f'stroke="#334155" stroke-width="{2.6 if is_first else 1.2}"/>'
+        )
+        yield (
+            f'<path d="M{x + 9:.1f} {y:.1f}h-1a8 8 0 0 0 -8 8v{BOX[1] - 16:g}a8 8 0 0 0 8 8h1z" fill="{style.color}" '
+            'stroke="#334155" stroke-width="0.8"/>'
         )
         if share:
             yield (
-                f'<rect x="{x:.1f}" y="{y + BOX[1] - 5:.1f}" width="{BOX[0] * min(share, 1.0):.1f}" height="5" rx="2" '
-                'fill="#1d4ed8" fill-opacity="0.55"/>'
+                f'<rect x="{x + 10:.1f}" y="{y + BOX[1] - 6:.1f}" width="{(BOX[0] - 11) * min(share, 1.0):.1f}" '
+                f'height="5" fill="{style.color}"/>'
             )
-        notes = self._chart.notes(leaf)
-        yield _text(place.x, place.y + 4 - 6 * len(notes), leaf.name, 13, font_weight="600")
+        yield _text(x + 20, y + 17, style.text, 11, fill="#334155")
+        notes = [note for part in self._chart.notes(leaf) for note in _lines(part)]
+        yield _text(place.x + 4, place.y + 5 - 7 * len(notes), leaf.name, 13.5, font_weight="600")
         for line, note in enumerate(notes):
-            yield _text(place.x, place.y + 18 - 6 * len(notes) + 12 * line, _fitting(note), 9.5, fill="#475569")
+            yield _text(place.x + 4, place.y + 19 - 7 * len(notes) + 13.5 * line, _fitting(note), 11.5, fill="#475569")
         yield "</g>"
 
     def _below(self) -> Iterator[str]:
@@ -214,6 +241,14 @@ def _curve(points: Sequence[_Point]) -> str:
     return "".join(parts)
 
 
+def _hits(middle: _Point, half: float, taken: Sequence[tuple[_Point, float, float]]) -> bool:
+    """Return whether a label around `middle`, so wide to each side, covers something that is there already."""
+    return any(
+        abs(middle.x - place.x) < half + wide and abs(middle.y - place.y) < LINE / 2 + high
+        for place, wide, high in taken
+    )
+
+
 def _at(points: Sequence[_Point], part: float) -> _Point:
     """Return the point after this part of the line through the points."""
     lengths = [math.dist(begin, end) for begin, end in pairwise(points)]
@@ -225,9 +260,15 @@ def _at(points: Sequence[_Point], part: float) -> _Point:
     return points[-1]
 
 
+def _lines(note: str) -> list[str]:
+    """Return a note as lines: what a run did in a state, its share of the time and the length of a stay, as two."""
+    share, mark, stay = note.partition(" of the time, ")
+    return [f"{share} of the time", stay] if mark else [note]
+
+
 def _fitting(text: str) -> str:
     """Return as much of a text as fits into a box."""
-    room = int(BOX[0] / 4.9)
+    room = int((BOX[0] - 16) / 5.7)
     return text if len(text) <= room else text[: room - 1] + "…"
 
 

@@ -91,6 +91,21 @@ STEPS: Final[dict[str, type[PolicyStep]]] = {"turn_begins": Proposed, "review": 
 content."""
 
 
+def decided_otherwise(content: str, state: str) -> str:
+    """Return the content of an answer after another choice: a review says what its state does, any other has none.
+
+    Args:
+        content: of the answer that was given, as JSON text.
+        state: the state that is chosen instead.
+    """
+    try:
+        given = msgspec.json.decode(content, type=Reviewed)
+    except msgspec.DecodeError:
+        return ""
+    decision = replace(given.decision, is_valid=state == PolicyState.ACCEPTED)
+    return msgspec.json.encode(replace(given, decision=decision)).decode()
+
+
 class Nation(StatefulAgent[PolicyState]):
     """A nation: its name, and the state of its proposal.
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from prism.errors import ExpressionError
-from prism.expressions.closures import closure, expression_of
+from prism.expressions.closures import closure, expression_of, readers_of
 from prism.expressions.fields import Field
 from prism.expressions.intervals import Box, Interval, Members, Truth, Words, possible, span, whole
 from prism.expressions.parser import DEPTH_MAX, LENGTH_MAX, parse
@@ -32,6 +32,7 @@ __all__ = [
     "find",
     "parse",
     "possible",
+    "readers_of",
     "span",
     "vector",
     "whole",

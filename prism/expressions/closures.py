@@ -45,8 +45,8 @@ Readers = Mapping[str, Reader]
 def closure(expression: Expression, readers: Readers) -> Reader:
     """Return the function of agent and context that works the expression out: to a bool, or to a float.
 
-    Its attribute `expression` is the expression. An error of a reader passes through it. A reader is not called where
-    `and`, `or` or a chain is decided before it.
+    Its attribute `expression` is the expression, and `readers` has the readers of its fields. An error of a reader
+    passes through it. A reader is not called where `and`, `or` or a chain is decided before it.
 
     Args:
         readers: `{name of a field: its reader}`, at least for the fields that the expression reads.
@@ -63,6 +63,7 @@ def closure(expression: Expression, readers: Readers) -> Reader:
     if isinstance(expression.root, Read) and expression.kind == "bool":
         built = _wrapped(built)  # the reader itself, which other expressions use, too
     built.expression = expression  # type: ignore[attr-defined]  # a function can have attributes
+    built.readers = {name: readers[name] for name in expression.fields}  # type: ignore[attr-defined]
     return built
 
 
@@ -70,6 +71,11 @@ def expression_of(guard: object) -> Expression | None:
     """Return the expression that a guard was made of; None for any other function."""
     found = getattr(guard, "expression", None)
     return found if isinstance(found, Expression) else None
+
+
+def readers_of(guard: object) -> Readers:
+    """Return `{field: its reader}` of the fields that a guard reads; empty unless it was made of an expression."""
+    return cast("Readers", getattr(guard, "readers", {})) if expression_of(guard) is not None else {}
 
 
 def _wrapped(reader: Reader) -> Reader:

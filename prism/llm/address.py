@@ -9,6 +9,7 @@ import msgspec
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
+from prism.llm.gateway import GATEWAY
 from prism.llm.http import checked_host, read_key
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
@@ -43,7 +44,10 @@ def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
     Raises:
         OracleUnavailableError: the host is not an address, a variable is not set, or a secret cannot be sent.
     """
-    host, key = checked_host(config.host), read_key(environment, config.api_key_env)
+    host, gateway = checked_host(config.host), GATEWAY.get()
+    if gateway is not None:  # which has the secrets, and adds them
+        return Address(host=host, headers={}, query={}, has_key=gateway.has_key, secrets=())
+    key = read_key(environment, config.api_key_env)
     secrets = {key} if key else set()
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     for name, value in config.headers.items():

@@ -99,6 +99,20 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         return max(asked, self.token_floor)
 
 
+def way_of(table: Mapping[str, str]) -> Capabilities | None:
+    """Return the capabilities that a table was made of; None if it is empty, or of another version.
+
+    Args:
+        table: as `Capabilities.table` returns it.
+    """
+    unsent = table.get("unsent", "none")
+    fields = {**table, "unsent": () if unsent == "none" else tuple(unsent.split(", "))}
+    try:
+        return msgspec.convert(fields, Capabilities, strict=False)
+    except msgspec.ValidationError:
+        return None
+
+
 def _words(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(value) or "none"

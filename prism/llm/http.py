@@ -18,6 +18,8 @@ from prism.errors import OracleUnavailableError
 from prism.llm.body import beginning_of, bound_body
 from prism.llm.context_window import PromptTooLongError
 from prism.llm.failure import LLMFailureException, Reason, Usage
+from prism.llm.gateway import GATEWAY, WITHIN_S
+from prism.llm.gateway_hooks import raise_failure, redirect
 from prism.llm.question_id import ASKED
 from prism.llm.retry_after import retry_after_s
 
@@ -72,6 +74,7 @@ async def raise_for_status(response: httpx.Response) -> None:
 
     It also runs before `ollama`, which cannot read every error body.
     """
+    await raise_failure(response)
     try:
         bound_body(response)
     except ValueError as error:
@@ -96,13 +99,15 @@ async def name_question(request: httpx.Request) -> None:
             request.headers.setdefault(name, value)
 
 
-HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question], "response": [raise_for_status]}
+HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question, redirect], "response": [raise_for_status]}
 """The hooks of every client."""
 
 
 @contextmanager
 def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = ()) -> Iterator[None]:
     """Return a context that limits one call to its last byte: a server that drips bytes would pass any read timeout.
+
+    A gateway keeps that limit itself, because the wait for a place there is no part of the call.
 
     Args:
         component: the component that calls, for messages.
@@ -113,8 +118,9 @@ def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = (
         LLMFailureException: the call failed. A `ValueError` from within means that its answer is unusable.
     """
     started_s = perf_counter()
+    WITHIN_S.set(deadline_s)
     try:
-        with anyio.fail_after(deadline_s):
+        with anyio.fail_after(deadline_s if GATEWAY.get() is None else None):
             yield
     except (StatusError, *_EXPECTED) as error:
         reason: Reason = "client_error" if isinstance(error, PromptTooLongError) else _reason(error)
@@ -123,7 +129,7 @@ def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = (
             reason,
             component=component,
             status_code=error.status if isinstance(error, StatusError) else None,
-            detail=_redacted(secrets, detail or type(error).__name__),
+            detail=redacted(secrets, detail or type(error).__name__),
             latency_s=perf_counter() - started_s,
             retry_after_s=error.pause_s if isinstance(error, StatusError) else 0.0,
             usage=error.usage if isinstance(error, UnusableAnswerError) else Usage(),
@@ -156,7 +162,7 @@ def error_text(body: str) -> str:
     return text if isinstance(text, str) else json.dumps(text)
 
 
-def _redacted(secrets: Collection[str], text: str) -> str:
+def redacted(secrets: Collection[str], text: str) -> str:
     """Return the text without the secrets, which some servers repeat in their error messages.
 
     A key of one letter would remove that letter everywhere. So one of less than 8 characters, such as the `none` or

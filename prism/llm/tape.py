@@ -201,24 +201,25 @@ class Tape:
 
     Args:
         path: the file. In mode `record` it is created if it does not exist; its directory has to exist.
-        mode: `record` to read and write, `replay` to read.
+        mode: `record` to read and write, `replay` to read, `look` to read without a change to any file beside it: the
+            run that records it may be going on, or may have been killed.
 
     Raises:
         TapeError: the file does not exist, is not a tape, or comes from a newer version.
     """
 
-    def __init__(self, path: Path, mode: Literal["record", "replay"]) -> None:
+    def __init__(self, path: Path, mode: Literal["record", "replay", "look"]) -> None:
         self.path = path
         self._mode = mode
         self._lock = threading.Lock()
-        if mode == "replay" and not path.is_file():
+        if mode != "record" and not path.is_file():
             raise TapeError(path, "there is no such tape; record it first")
         if mode == "record":
             check_place(path)
             if path.exists() and not path.is_file():
                 raise TapeError(path, "is no regular file, and a tape is one")
         try:
-            self._file = sqlite3.connect(path, timeout=10.0, isolation_level=None, check_same_thread=False)
+            self._file = self._connected()
         except sqlite3.Error as error:
             raise TapeError(path, f"cannot be opened: {error}") from error
         try:
@@ -229,6 +230,14 @@ class Tape:
         except TapeError:
             self._file.close()
             raise
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._mode != "look":
+            return sqlite3.connect(self.path, timeout=10.0, isolation_level=None, check_same_thread=False)
+        # Without write access to the index of the write-ahead log nothing is recovered, and nothing is merged at the
+        # end. SQLite keeps an index of its own in memory where there is a log that nobody has open.
+        address = f"{self.path.absolute().as_uri()}?mode=ro&readonly_shm=1"
+        return sqlite3.connect(address, uri=True, timeout=10.0, isolation_level=None, check_same_thread=False)
 
     def _open(self) -> None:
         # Read before the first write: a file that is not a tape must stay unchanged.
@@ -241,7 +250,7 @@ class Tape:
             raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads up to {FORMAT}")
         self.format = version or FORMAT
         """The version of its records; a new tape gets the latest."""
-        if self._mode == "replay":
+        if self._mode != "record":
             self._file.execute("PRAGMA query_only = ON")
             return
         # NORMAL: a commit survives the end of the process at once, and a power cut after the log's next checkpoint.

@@ -26,6 +26,7 @@ from typing import Any
 from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
+from prism.config.calibrated import UNCALIBRATED
 from prism.rng import Draw, pick
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.persona import Persona
@@ -44,7 +45,7 @@ class ChoiceOracle(Oracle[AgentState]):
     """
 
     waits = False
-    description = "embedded multinomial logit, no server; its coefficients are uncalibrated"
+    description = f"embedded multinomial logit, no server{UNCALIBRATED}"
 
     def __init__(self, coefficients: ChoiceConfig, seed: int, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
         self._coefficients = coefficients

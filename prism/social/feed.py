@@ -7,17 +7,17 @@
 | interest | topic_match(i, p) + `popularity_weight` popularity(p) | content-based, Pazzani & Billsus (2007) |
 | random | a draw of i, the round and the original of p | the neutral baseline |
 
-Equal scores are ordered by the newer post, then by the higher id, so an order never depends on how candidates were
-collected.
+Equal scores are ordered by the newer post, then by a hash of the post, so an order never depends on how candidates were
+collected, and no author is favoured.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from prism.rng import Draw, uniform
+from prism.rng import Draw, scattered, uniform
 from prism.social.post import Post, popularity, topic_match
 
 
@@ -109,8 +109,10 @@ def build_feed(  # the two sides, and how they are mixed
     """
     score = SCORES[algorithm]
 
-    def ranked(candidates: Iterable[Candidate]) -> list[tuple[float, int, int, int]]:
-        rows = [(score(reader, post, count), post.created, post.id, post.root) for post, count in candidates]
+    def ranked(candidates: Iterable[Candidate]) -> Ranked:
+        rows = [
+            (score(reader, post, count), post.created, luck(post), post.id, post.root) for post, count in candidates
+        ]
         rows.sort(reverse=True)
         return rows
 
@@ -122,10 +124,21 @@ def build_feed(  # the two sides, and how they are mixed
         wanted_inside = total - wanted_outside
     inside, outside = inside[:wanted_inside], outside[:wanted_outside]
     chosen = sorted((*inside, *outside), reverse=True)
-    return BuiltFeed([post_id for _, _, post_id, _ in chosen], len(inside), len(outside))
+    return BuiltFeed([row[ID] for row in chosen], len(inside), len(outside))
 
 
-Ranked = list[tuple[float, int, int, int]]
+def luck(post: Post) -> int:
+    """Return a hash of a post, from 0 to 2**64 - 1: of two posts that are equal otherwise, the higher one comes first.
+
+    It depends on the original and on who made the post, never on what else they have made, so that pairs stay matched.
+    """
+    return scattered(post.origin + (post.author << 1))
+
+
+Ranked = list[tuple[float, int, int, int, int]]
+"""`(score, tick, luck, id, root)` of posts, the first to be shown first."""
+ID: Final = 3
+ROOT: Final = 4
 
 
 def _one_of_each_cascade(*lists: Ranked) -> Sequence[Ranked]:
@@ -135,8 +148,8 @@ def _one_of_each_cascade(*lists: Ranked) -> Sequence[Ranked]:
     for rows in lists:
         first = []
         for row in rows:
-            if row[3] not in seen:
-                seen[row[3]] = None
+            if row[ROOT] not in seen:
+                seen[row[ROOT]] = None
                 first.append(row)
         kept.append(first)
     return kept

@@ -19,10 +19,10 @@ from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.exposures import Exposures
 from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
+from prism.social.originals import Originals
 from prism.social.population import Population
 from prism.social.post import Post, PostKind, PostView, origin_of, popularity, post_id, topic_match
 from prism.social.quality import drawn_quality
-from prism.social.recent import RecentOriginals
 from prism.social.texts import write_post
 from prism.social.ties import ChangedTies
 
@@ -33,8 +33,8 @@ POSTS = "Posts by what they are: original, reply or reshare."
 
 DEFAULT_RELEVANCE = RelevanceConfig()
 
-TOP_POSTS = 2
-"""Posts that are shown to a person who looks at the run."""
+TOP_POSTS, TOP_OF = 2, 1000
+"""Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
 
 
 class Network:
@@ -79,7 +79,7 @@ class Network:
         """Posts by person, in lists: a deque would take 600 bytes for a single post."""
         self._seen: dict[int, list[int]] = {}
         self._memory = _seen_kept(feed)
-        self._recent = RecentOriginals(feed.recent)
+        self._originals = Originals(feed.recent)
         self._begun: Counter[tuple[int, int, bool]] = Counter()
         """Originals of the tick so far, by tick, author, and whether an intervention published them."""
         self._ties: FollowGraph | ChangedTies = population.graph
@@ -116,7 +116,7 @@ class Network:
     def _start(self, post: Post) -> Post:
         """Return an original post, as the root of a cascade and in the timelines of its author's followers."""
         self.cascades.started(post)
-        self._recent.append(post)
+        self._originals.append(post)
         self._push(post)
         self.counts["posts"] += 1
         self.events.append(PostEvent(post.created, post.author, "publish", post.id, None, post.topics))
@@ -125,7 +125,7 @@ class Network:
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         """Use other settings of the feed, and of the curves of popularity and appeal, from now on."""
         self.feed, self.relevance = feed, relevance
-        self._recent = self._recent.with_limit(feed.recent)
+        self._originals.part_size = feed.recent
         self._memory = max(self._memory, _seen_kept(feed))  # what was seen under larger settings stays seen
         self._exposures.memory = self._memory
 
@@ -274,7 +274,7 @@ class Network:
             lines.append(f"largest cascade, {largest.size:,} posts, {largest.depth:,} deep{what}")
         living = [
             (self.cascades[each].engagements, each)
-            for each in self._recent
+            for each in self._originals.newest(TOP_OF)
             if each in self.posts and self.cascades[each].engagements
         ]
         top = nlargest(TOP_POSTS, living)
@@ -295,7 +295,7 @@ class Network:
         horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
         for old in [post.id for post in self._oldest_first(horizon)]:
             del self.posts[old]
-        self._recent.drop_oldest(lambda old: old not in self.posts)
+        self._originals.drop_oldest(lambda old: old not in self.posts)
         if self._qualities or self._shared:
             alive = {post.root for post in self.posts.values()}
             self._qualities = {root: quality for root, quality in self._qualities.items() if root in alive}
@@ -308,7 +308,6 @@ class Network:
         yield from pack("posts", self.posts.values(), POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])
-        yield from pack("recent", self._recent)
         yield from pack_lists("timelines", self._timelines)
         yield from pack_lists("seen", self._seen)
         yield from self.cascades.columns()
@@ -324,9 +323,10 @@ class Network:
         self.posts = {post.id: post for post in columns.values("posts", Post)}
         self.counts = columns.items("counts", str, int)
         self.from_outside = columns.value("from_outside", int)
-        self._recent = RecentOriginals(self.feed.recent)
-        for recent in columns.values("recent", int):
-            self._recent.append(self.posts[recent])
+        self._originals = Originals(self.feed.recent)
+        for post in self.posts.values():
+            if post.kind is PostKind.ORIGINAL:
+                self._originals.append(post)
         self._timelines = columns.lists("timelines", int, int)
         self._seen = columns.lists("seen", int, int)
         self.cascades.restore(columns)
@@ -416,8 +416,8 @@ class Network:
         return tick - tick % self.ticks_per_round
 
     def _pool(self, agent: int, tick: int) -> list[int]:
-        """Return a sample of the newest originals for this person and round, without repeats."""
-        return self._recent.sampled(self.feed.pool, self.seed, agent, self._round_start(tick))
+        """Return a sample of the originals for this person and round, without repeats."""
+        return self._originals.sampled(self.feed.pool, self.seed, agent, self._round_start(tick))
 
     def _strangers(self, agent: int, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates whose authors the agent does not follow: the others belong in its timeline."""

@@ -19,12 +19,13 @@ from prism.statechart.oracle import (
     parse_oracle_response,
 )
 from prism.statechart.queries import agents_in_state, state_distribution
-from prism.statechart.statechart import GuardErrors, Statechart, Stateful
+from prism.statechart.statechart import ENABLED, GuardErrors, RowOutcome, Statechart, Stateful
 from prism.statechart.states import PASSIVITY, STATE_DESCRIPTIONS, AgentState, most_passive
 from prism.statechart.transitions import NEEDS_ORACLE, Action, Choice, Guard, StateTransition, Transition
 
 __all__ = [
     "ATTEMPT",
+    "ENABLED",
     "NEEDS_ORACLE",
     "PASSIVITY",
     "STATE_DESCRIPTIONS",
@@ -44,6 +45,7 @@ __all__ = [
     "GuardErrors",
     "Oracle",
     "RowDefinition",
+    "RowOutcome",
     "StateDefinition",
     "StateTransition",
     "Statechart",

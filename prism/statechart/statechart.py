@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import groupby
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -54,6 +54,27 @@ class GuardErrors(msgspec.Struct):
     row: Transition[Any]
     count: int
     first: str
+
+
+Outcome = Literal["true", "false", "needs_oracle", "raised", "else", "not_asked", "not_needed"]
+"""The outcome of one row: the guard's result; `raised`, which counts as false; `else`, of a row without a guard
+that is taken because no other is enabled, and `not_needed` if one is; `not_asked`, because a row of an inner state is
+enabled."""
+
+ENABLED: Final = frozenset({"true", "needs_oracle", "else"})
+"""The outcomes of rows that are enabled."""
+
+
+class RowOutcome(msgspec.Struct, Generic[S], frozen=True):
+    """The outcome of one row for one agent and context.
+
+    Args:
+        error: the error of a guard that raised, in one line; empty otherwise.
+    """
+
+    row: Transition[S]
+    outcome: Outcome
+    error: str = ""
 
 
 _Group = tuple[tuple[Transition[S], ...], Guard]
@@ -181,6 +202,23 @@ class Statechart(Generic[S]):
         if not enabled:
             return None
         return self._choice(rows, enabled) if marked or _is_ambiguous(enabled) else enabled[0]
+
+    def outcomes(self, agent: Stateful[S], trigger: str, context: Any = None) -> tuple[RowOutcome[S], ...]:
+        """Return the outcome of each row, in order, as `select` finds it. It counts no error of a guard."""
+        rows = self._index[agent.state].get(trigger)
+        found: list[RowOutcome[S]] = []
+        level: int | None = None
+        for group, ask in () if rows is None else rows.guarded:
+            if level is not None and group[0].level > level:
+                found.extend(RowOutcome(row, "not_asked") for row in group)
+                continue
+            outcome, error = _outcome(ask, agent, context)
+            if level is None and outcome in ENABLED:
+                level = group[0].level
+            found.extend(RowOutcome(row, outcome, error) for row in group)
+        if rows is not None and rows.otherwise is not None:
+            found.append(RowOutcome(rows.otherwise, "else" if level is None else "not_needed"))
+        return tuple(found)
 
     def commit(self, agent: Stateful[S], transition: Transition[S], tick: int | None, context: Any = None) -> bool:
         """Return True once the agent is in the row's target; change nothing and return False if it has left the source.
@@ -355,6 +393,17 @@ def _judged(result: object) -> object:
     if is_work_left(result):
         raise StatechartError(f"the guard returned work for later, which nobody does; got {shown(result)}")
     return result if isinstance(result, str) else bool(result)
+
+
+def _outcome(ask: Guard, agent: Stateful[Any], context: Any) -> tuple[Outcome, str]:
+    """Return what a guard says in a word, and the error that it raises."""
+    try:
+        result = _judged(ask(agent, context))
+    except Exception as error:  # noqa: BLE001  # as in `_enabled`
+        return "raised", _told(error)
+    if not result:
+        return "false", ""
+    return ("needs_oracle" if result == NEEDS_ORACLE else "true"), ""
 
 
 def _told(error: Exception) -> str:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prism.config import Config, Setting, load_config, settings
@@ -155,6 +155,7 @@ def test_profiles_bring_their_own_interests() -> None:
 
 
 @given(parts=st.lists(NAMES, min_size=1, max_size=4))
+@example(parts=["domain", "0", "0"])
 def test_a_path_that_is_not_in_the_model_is_refused_by_name(parts: list[str]) -> None:
     path = ".".join(parts)
     if path not in {setting.path for setting in settings()}:

@@ -41,7 +41,7 @@ def test_the_scenes_are_worth_a_crash() -> None:
 
 def test_a_run_with_interventions_stands_two_crashes_anywhere(size: Size) -> None:
     assert b"Breaking: a bridge" in INTERVENED.whole.visible(JOURNAL)
-    assert crashes_each(INTERVENED, trials(INTERVENED, size(200, everyday=40), faults=2)) >= 1.7
+    assert crashes_each(INTERVENED, trials(INTERVENED, size(120, everyday=40), faults=2)) >= 1.7
 
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:
@@ -55,7 +55,7 @@ def test_the_fickle_oracle_never_repeats_itself() -> None:
 
 @SCENES
 def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(300, everyday=50), faults=1)) >= size(90, everyday=85) / 100
+    assert crashes_each(scene, trials(scene, size(150, everyday=50), faults=1)) >= size(90, everyday=85) / 100
 
 
 @SCENES

@@ -13,8 +13,8 @@ import pytest
 from deploy.grafana.build import LAYOUTS, render
 from deploy.grafana.draw import SCALES, Board, Period, look_of, moments_of, named, repeated, text_of, with_gaps
 from deploy.grafana.overview import OVERVIEW
-from deploy.grafana.palette import PEOPLE, VERMILION
 from deploy.prometheus_process import Line, Prometheus, Sample
+from prism.palette import PEOPLE, VERMILION
 
 PERIOD = Period(1000.0, 1100.0)
 OVERVIEW_JSON = json.loads(render(OVERVIEW))

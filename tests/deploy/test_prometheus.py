@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import pytest
 
+from actors.experiments.cells import Done
+from actors.experiments.endpoint import ExperimentCollector, served
+from actors.experiments.machine import Load
+from actors.experiments.standing import Progress
 from actors.testing import Latency, ModelServer, ServerSettings
 from deploy.grafana.build import Expression, every_expression
 from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
@@ -37,10 +42,33 @@ class Watched(NamedTuple):
     server: Prometheus
     social: WatchedRun
     economy: WatchedRun
+    experiment: str
 
-    def run_of(self, dashboard: str) -> WatchedRun:
-        """Whose dashboard it is: an economy has no posts, a feed has no interest rate."""
-        return self.economy if dashboard == "prism-economy" else self.social
+    def run_of(self, dashboard: str) -> str:
+        """Whose dashboard it is: an economy has no posts, a feed has no interest rate, neither has cells."""
+        own = {"prism-economy": self.economy.path.name, "prism-experiment": self.experiment}
+        return own.get(dashboard, self.social.path.name)
+
+
+@contextmanager
+def experiment_under_way() -> Iterator[Progress]:
+    """Provide the progress of an experiment that ends a cell every half a second."""
+    progress, ended = Progress(), threading.Event()
+    progress.add(100_000)
+
+    def run() -> None:
+        while not ended.wait(0.5):
+            progress.end(Done(wall_s=0.5))
+            progress.run_on({"here": 2})
+            progress.load({"here": Load(cpu=0.5, memory=0.5, cells=2)})
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield progress
+    finally:
+        ended.set()
+        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +84,12 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
         social = start("social", "default.yaml", asks)
         economy = start("economy", "economy.yaml", {**ECONOMY})
-        server = stack.enter_context(prometheus(directory, [social.target, economy.target], quick=True))
+        progress = stack.enter_context(experiment_under_way())
+        url = stack.enter_context(served(ExperimentCollector("experiment", "processes", 0, progress.standing), 0))
+        targets = [social.target, economy.target, url.removeprefix("http://")]
+        server = stack.enter_context(prometheus(directory, targets, quick=True))
         eventually(server.is_ready, "Prometheus")
-        yield Watched(server, social, economy)
+        yield Watched(server, social, economy, "experiment")
 
 
 def finite(server: Prometheus, expr: str) -> bool:
@@ -70,7 +101,7 @@ def finite(server: Prometheus, expr: str) -> bool:
 def test_no_panel_is_empty(watched: Watched, expression: Expression) -> None:
     run = watched.run_of(expression.dashboard)
     # Of trouble there is none in a healthy run, so its marks are looked for without the threshold of 0.
-    expr = expression.filled({**VARIABLES, "run": run.path.name}).removesuffix(" > 0")
+    expr = expression.filled({**VARIABLES, "run": run}).removesuffix(" > 0")
     assert "$" not in expr
     eventually(lambda: finite(watched.server, expr), f"{expression.panel}: {expr}", PATIENCE_S)
 

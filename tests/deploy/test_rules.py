@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from actors.experiments.endpoint import ExperimentCollector
+from actors.experiments.standing import Progress
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS
 from deploy.grafana.build import every_expression
 from deploy.prometheus_rule import RULE, RULE_FILES, prometheus_rule
@@ -23,6 +25,13 @@ LIFECYCLE = {"prism_run_phase", "prism_run_phase_since_timestamp_seconds", "pris
 MEASURES = re.compile(
     r"prism_(posts_total|likes_total|economy_(interest_rate|inflation|gdp_growth|unemployment|total_value|proposals_total))"
 )
+
+
+def of_an_experiment() -> set[str]:
+    """The names of what the endpoint of an experiment serves."""
+    collector = ExperimentCollector("study", "processes", 0, Progress().standing)
+    suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "gauge": ("",)}
+    return {f"{family.name}{suffix}" for family in collector.collect() for suffix in suffixes[family.type]}
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -95,6 +104,7 @@ def test_every_recorded_series_can_be_joined_to_its_run() -> None:
 def test_rules_and_panels_ask_for_metrics_that_a_run_has() -> None:
     known = {each.name for each in INSTRUMENTS} | LAGS | LIFECYCLE
     known |= {f"{timing.name}_{suffix}" for timing in TIMINGS for suffix in ("bucket", "count", "sum")}
+    known |= of_an_experiment()
     known |= {rule["record"] for rule in recordings()}
     asked = [rule["expr"] for rule in (*alerts(), *recordings())] + [each.expr for each in every_expression()]
     names = {name for expr in asked for name in re.findall(r"\b(?:instance:)?prism_[a-z0-9_:]+", expr)}

@@ -113,7 +113,9 @@ def test_no_file_holds_a_secret() -> None:
     for path in DEPLOY.rglob("*"):
         if path.suffix in {".yml", ".yaml", ".service"} or path.name == "Dockerfile":
             values = setting.findall(path.read_text(encoding="utf-8"))
-            assert [value for value in values if value != "false" and not value.startswith("${")] == [], path
+            assert [value for value in values if value not in ("false", "true") and not value.startswith("${")] == [], (
+                path
+            )
 
 
 def test_the_image_runs_as_nobody_in_particular_and_has_no_installer() -> None:

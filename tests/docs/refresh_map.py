@@ -14,7 +14,23 @@ BEGIN = (
 )
 END = "<!-- modules: end -->"
 ROOMS = (
-    *(f"actors/{room}" for room in ("cli", "testing", "runs", "display", "metrics", "runtime", "oracle")),
+    *(
+        f"actors/{room}"
+        for room in (
+            "cli",
+            "testing",
+            "view",
+            "pages",
+            "calibration",
+            "experiments",
+            "gateway",
+            "results",
+            "runs",
+            "display",
+            "metrics",
+        )
+    ),
+    *(f"actors/{room}" for room in ("runtime", "oracle")),
     *(f"actors/{room}" for room in ("persistence", "factory", "logs", "core")),
     *(
         "prism",
@@ -25,6 +41,8 @@ ROOMS = (
         "prism/social",
         "prism/economy",
         "prism/scorecard",
+        "prism/experiment",
+        "prism/calibration",
     ),
     *("prism/validators", "prism/engines", "prism/llm", "prism/config"),
 )

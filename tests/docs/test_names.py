@@ -65,8 +65,8 @@ def test_every_prism_command_is_understood(page: Path) -> None:
         command: click.Command | None = cli
         words = shlex.split(line.removesuffix("&"), comments=True)  # one may run in the background
         while isinstance(command, click.Group):
-            _, *words = words
-            command = command.get_command(click.Context(command), words[0])
+            found, command, rest = command.resolve_command(click.Context(command), words[1:])
+            words = [found or "", *rest]
         assert command is not None, line
         command.make_context(words[0], words[1:])
 

@@ -84,7 +84,8 @@ def follow(page: Iterable[Block], study: Path, shell: Shell) -> tuple[str, int]:
 @pytest.mark.process
 @pytest.mark.timeout(600)
 def test_the_tutorial_prints_what_it_says(study: Path, shell: Shell) -> None:
-    assert follow(blocks(TUTORIAL), study, shell)[1] == 8
+    assert follow(blocks(TUTORIAL), study, shell)[1] == 11
+    assert (study / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.slow

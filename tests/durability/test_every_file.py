@@ -193,7 +193,7 @@ def test_damage_to_any_file_is_found_or_mended(
     kind: str, undisturbed: dict[str, Undisturbed], tmp_path: Path, prism: Prism, size: Size
 ) -> None:
     random, outcomes = Random(20), Counter[str]()
-    for number in range(size(70, everyday=5)):
+    for number in range(size(45, everyday=5)):
         name, damage = damaged_copy(undisturbed[kind], random, number)
         try:
             outcomes[trial(undisturbed[kind], name, prism)] += 1

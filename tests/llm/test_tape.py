@@ -185,6 +185,24 @@ async def test_a_tape_tells_answers_failures_and_fallbacks_apart(path: Path) -> 
     tape.close()
 
 
+def test_a_look_at_a_tape_that_is_being_recorded_changes_no_file_and_sees_every_answer(path: Path) -> None:
+    failure = RecordedFallback("fallback", "timeout")
+    tape = Tape(path, "record")
+    tape.write(b"one", failure, "agent 1 in tick 2")
+    before = {each.name: each.read_bytes() for each in path.parent.iterdir()}
+    assert f"{path.name}-wal" in before, "its answers are in the write-ahead log so far"
+    look = Tape(path, "look")
+    assert look.read(b"one") == failure
+    tape.write(b"two", failure, "agent 1 in tick 3")
+    assert look.read(b"two") == failure
+    with pytest.raises(TapeError, match="cannot be read or written"):
+        look.write(b"three", failure, "")
+    between = path.read_bytes()
+    look.close()
+    assert path.read_bytes() == between == before[path.name], "the log is not merged at its end"
+    tape.close()
+
+
 def test_a_replay_writes_nothing(path: Path) -> None:
     Tape(path, "record").close()
     before = path.read_bytes()

@@ -148,20 +148,24 @@ def test_an_intervention_changes_the_constants_that_may_change() -> None:
     assert world.config.population.activity.arrival == 0.1
 
 
-def test_strangers_posts_come_from_the_newest_originals_also_after_a_checkpoint() -> None:
+def test_strangers_posts_come_from_a_part_of_the_originals_also_after_a_checkpoint() -> None:
     config = replace(SMALL, feed=FeedConfig(recent=3, pool=200))
     world = world_of(config)
     for tick in range(10):
         world.network.publish(tick, 0)
-    newest = [*world.network.posts][-3:]
-    assert set(world.network._pool(50, 1)) == set(newest)
-    changed(world, feed__recent=8)
+    pools = [world.network._pool(reader, 1) for reader in range(50)]
+    assert {post for pool in pools for post in pool} == world.network.posts.keys()
+    assert max(map(len, pools)) < len(world.network.posts)
+    changed(world, feed__recent=80)
     for author in range(10, 20):
         world.network.publish(author, 1)
-    copy = world_of(config)
+    assert set(world.network._pool(50, 2)) == world.network.posts.keys()
+    copy = world_of(replace(config, feed=FeedConfig(recent=80, pool=200)))
     copy.restore(Columns(world.columns()))
-    assert copy.network._pool(50, 2) == world.network._pool(50, 2)
-    assert set(copy.network._pool(50, 2)) == {*[*world.network.posts][-8:]}
+    for recent in (3, 80):
+        for each in (world, copy):
+            changed(each, feed__recent=recent)
+        assert copy.network._pool(50, 2) == world.network._pool(50, 2)
 
 
 def test_people_decide_by_the_weights_of_the_configuration() -> None:

@@ -54,7 +54,10 @@ def test_without_matplotlib_a_line_says_how_to_get_it(prism: Prism, monkeypatch:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ended = prism("backtest", "c.yaml", "--out", "b")
     assert ended.code == 0
-    assert ended.err == "prism: no plot: matplotlib is not installed; get it with: pip install 'prism-sim[plots]'\n"
+    assert ended.err == (
+        "prism: no plot: it is drawn with matplotlib, not installed here; to get it in a clone of the repository: "
+        "make extras; elsewhere: pip install 'prism-sim[plots]'\n"
+    )
     assert "1987q1-1992q3" in ended.out
     assert not Path("b/backtest.png").exists()
     assert Path("b/backtest.csv").exists()

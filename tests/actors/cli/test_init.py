@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from actors.calibration.plan import make_calibration_plan
+from actors.experiments.plan import make_plan
 from actors.factory.domains import DOMAINS
-from actors.factory.shipped import examples
+from actors.factory.shipped import examples, studies
 from prism.config import Config, load_config, settings, starter_yaml
 from prism.config.describe import STARTER_WIDTH
 from tests.command import Prism
+from tests.paths import real_path
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -75,7 +79,8 @@ def test_init_leaves_a_file_alone_that_is_where_the_directory_should_be(prism: P
 
 def test_init_lists_the_examples(prism: Prism) -> None:
     lines = prism("init", "--list").out.splitlines()
-    assert [line.split()[0] for line in lines] == list(examples())
+    assert [line.split()[0] for line in lines] == [*examples(), *studies()]
+    assert "experiments/feed" in studies()
     assert lines[0].endswith("1,000 made-up people on a social network, 50 rounds, an interest feed")
     assert not Path("default").exists()
 
@@ -87,6 +92,22 @@ def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism:
     assert ended.out.startswith(f"wrote {name}/prism.yaml\n")
     assert ended.out.endswith(f"next: prism run {name}/prism.yaml\n")
     assert prism("validate", f"{name}/prism.yaml").code == 0
+
+
+@pytest.mark.parametrize("name", studies())
+def test_a_study_has_all_it_needs_in_a_directory_of_its_own(name: str, prism: Prism) -> None:
+    study = studies()[name]
+    Path("facebook_combined.txt.gz").write_bytes(gzip.compress(b"0 1\n1 2\n"))  # which whoever runs it downloads
+    ended = prism("init", "mine", "--example", name)
+    assert ended.code == 0
+    assert ended.out.endswith(f"next: prism {study.command} mine/{study.command}.yaml\n")
+    assert "configs/" not in Path(f"mine/{study.command}.yaml").read_text()
+    written = Path(f"mine/{study.command}.yaml")
+    if study.command == "experiment":
+        assert make_plan(written).cells
+    else:
+        Path("mine/twitter15-cascades.csv.gz").write_bytes(real_path("twitter15-cascades.csv.gz").read_bytes())
+        assert make_calibration_plan(written).calibration.parameters
 
 
 @pytest.mark.long

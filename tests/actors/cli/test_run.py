@@ -98,6 +98,19 @@ def test_the_start_says_plainly_that_the_oracle_is_embedded(prism: Prism) -> Non
     )
 
 
+def test_the_start_says_what_the_settings_are_calibrated_on_and_what_was_changed_since(prism: Prism) -> None:
+    fitted = "{simulation.seed: 5, simulation.rounds: 3, population.size: 60}"
+    calibration = ("--set", "run.calibration.data=panel.csv", "--set", f"run.calibration.settings={fitted}")
+    ended = prism("run", "small.yaml", *calibration, "--set", "run.calibration.holdout=0.25")
+    assert ended.err.startswith("prism: 60 agents, 72 ticks, seed 5; oracle: embedded multinomial logit, no server; ")
+    assert "; calibrated on panel.csv, holdout 0.25" in ended.err.splitlines()[0]
+    assert "uncalibrated" not in ended.err
+    changed = prism("run", "small.yaml", *calibration, "--set", "feed.size=3")
+    assert "feed.size" in changed.err.splitlines()[0].partition("calibrated on panel.csv, but ")[2]
+    plain = prism("run", "small.yaml", "-q")
+    assert prism("run", "small.yaml", *calibration, "-q").out == plain.out
+
+
 def test_quiet_prints_the_digest_and_nothing_else(prism: Prism, tmp_path: Path) -> None:
     ended = prism("run", "small.yaml", "--quiet")
     summary = json.loads((tmp_path / "runs" / "small-001" / "summary.json").read_text())

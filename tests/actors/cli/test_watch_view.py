@@ -51,7 +51,7 @@ def test_the_view_says_which_run_how_far_how_fast_and_how_the_oracle_does() -> N
     assert "oracle: breaker open, 12,000 tokens, fallbacks by timeout 900\n" in text
     assert "journal: 1,300 ticks, 2.5 MB; latest checkpoint: none; 3 restarts\n" in text
     assert "event loop late by 0.004 s, at most 0.021 s in the last minute; memory 120 MB" in text
-    assert "900  idle" in text
+    assert "900  ✚ idle" in text
 
 
 def test_the_view_says_what_has_been_spent_if_there_are_prices() -> None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
 
 import pytest
 
-from actors.core.files import NotRegularError, TooLargeError, opened, read_descriptor, read_regular, sha256_of
+from actors.core.errors import DiskFailedError, RunDirectoryError
+from actors.core.files import (
+    NotRegularError,
+    TooLargeError,
+    opened,
+    read_descriptor,
+    read_regular,
+    sha256_of,
+    write_file,
+)
 
 
 def test_a_file_is_read_whole_and_so_is_a_link_to_it(tmp_path: Path) -> None:
@@ -102,3 +112,44 @@ def test_a_descriptor_is_read_to_its_end_or_to_a_byte_over_the_limit() -> None:
 def test_the_hash_is_that_of_the_content(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"abc")
     assert sha256_of(tmp_path / "f").startswith("ba7816bf8f01cfea")
+
+
+def test_a_file_is_replaced_whole_keeps_its_permissions_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path, link = tmp_path / "f", tmp_path / "link"
+    write_file(path, b"old")
+    path.chmod(0o600)
+    link.symlink_to("f")
+    write_file(link, b"new")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777, link.is_symlink()) == (b"new", 0o600, True)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["f", "link"]
+
+
+def test_a_write_that_fails_or_is_interrupted_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "f"
+    write_file(path, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DiskFailedError, match="f: cannot be written: No space left on device"):
+        write_file(path, b"new")
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["f"]
+
+
+def test_a_directory_that_is_not_there_is_named_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="no/f: cannot be written: No such file or directory"):
+        write_file(tmp_path / "no" / "f", b"x")
+    write_file(Path("/dev/null"), b"x")
+    assert not Path("/dev/null").is_file()
+    with pytest.raises(RunDirectoryError, match="Is a directory"):
+        write_file(tmp_path, b"x")

@@ -84,7 +84,12 @@ def test_the_table_of_a_long_run_of_many_fits_its_terminal_and_uses_all_of_it(wi
     drawn = shown(long, Pace(lambda: long), width).splitlines()
     assert max(map(len, drawn)) == width
     assert len(drawn) == 10, "nothing takes two lines"
-    for whole in ("tick 201,600 of 1,201,600 (16%)", "1,000,000  engaging_reshare", "p95 59.999 s  ! slow", "  99,999"):
+    for whole in (
+        "tick 201,600 of 1,201,600 (16%)",
+        "1,000,000  ◆ engaging_reshare",
+        "p95 59.999 s  ! slow",
+        "  99,999",
+    ):
         assert any(line.rstrip().endswith(whole) for line in drawn), whole
 
 

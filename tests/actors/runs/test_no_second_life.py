@@ -63,7 +63,8 @@ LOOKS = 100
 
 CHARTS, DOMAINS = "docs/statechart.md", "docs/domains.md"
 LIBRARY: Final[dict[str, str]] = {
-    **dict.fromkeys(("Statechart.fire", "Statechart.candidates", "Statechart.valid_targets"), CHARTS),
+    **dict.fromkeys(("Statechart.fire", "Statechart.candidates", "Statechart.outcomes"), CHARTS),
+    "Statechart.valid_targets": CHARTS,
     **dict.fromkeys(("Transition.name", "agents_in_state", "state_distribution", "StateTransition.to_json"), CHARTS),
     **dict.fromkeys((f"StatefulAgent.{name}" for name in ("state_history", "max_history_depth", "to_json")), CHARTS),
     **dict.fromkeys(

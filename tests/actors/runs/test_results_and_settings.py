@@ -50,6 +50,7 @@ VARIED: Final[dict[str, object]] = {
     "run.sync": True,
     "run.log_max_mb": 0.01,
     "run.logs_kept": 0,
+    "run.question": "Is the harbour closed?",
 }
 """Another value of each setting than its default. None of them may change the digest."""
 
@@ -60,6 +61,7 @@ TOGETHER: Final[dict[str, dict[str, object]]] = {"oracle.mode": {"run.tick_s": 0
 """What a value needs besides."""
 
 EXCEPTIONS: Final = {
+    "run.calibration.": "says where settings come from",
     "oracle.backend": "says who answers",
     "oracle.choice.": "says what the embedded oracle answers",
     "oracle.max_calls": "past it answers are fallbacks",

@@ -41,7 +41,7 @@ def slow(oracle: Oracle[Any], seed: int) -> Oracle[Any]:
 
 def test_the_small_run_asks_enough_to_prove_something() -> None:
     done = run_scheduled(0, run)
-    assert done.counters.questions > 50
+    assert done.counters.questions >= 50
     assert done.counters.activations > 350
     assert len(done.counters.states_visited()) == 8
 

@@ -15,18 +15,26 @@ ALLOWED = {
     "factory/charts.py": "loads the charts of people, and knows where that of nations is",
     "factory/checks.py": "checks what a domain is built from",
     "factory/input_files.py": "opens the files of populations and graphs",
+    "calibration/plan.py": "refuses what only a social run has in another domain",
+    "calibration/observe.py": "works out the statistics that real cascades are compared by",
+    "experiments/processes.py": "loads the domain that most cells have before the workers are forked",
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
     "cli/backtest_plot.py": "its picture",
     "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
+    "cli/explain.py": "has an option for a quarter of an economy",
+    "cli/explain_view.py": "shows a quarter of an economy",
+    "cli/view.py": "names the page",
+    "cli/report_page.py": "takes the figures of a domain to stand beside its runs",
     "cli/report.py": "says what the feeds of a world had beside what they were to have",
     "cli/validate_world.py": "compares runs with facts, which are of a domain",
     "cli/watch_view.py": "shows the numbers of a world, which have its own names in the metrics",
     "cli/templates.py": "the settings that a domain starts from",
-    "runs/observed.py": "reads from runs what those facts are about",
     "testing/answers.py": "answers the questions of every domain",
     "testing/economist.py": "answers those of one",
 }
 """`{module: why it may name a domain}`."""
+ROOMS_OF_RESULTS = ("results", "pages", "view")
+"""Rooms that say what took place in a run. They may name the domains: posts and quarters are told in other words."""
 
 
 def naming() -> set[str]:
@@ -34,7 +42,7 @@ def naming() -> set[str]:
     return {
         path.relative_to(ACTORS).as_posix()
         for path in ACTORS.rglob("*.py")
-        if NAMES.search(path.read_text(encoding="utf-8"))
+        if path.relative_to(ACTORS).parts[0] not in ROOMS_OF_RESULTS and NAMES.search(path.read_text(encoding="utf-8"))
     }
 
 

@@ -1,0 +1,124 @@
+"""The page about a calibration: its result in words and tables, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from actors.calibration.plan import CalibrationPlan
+from actors.display.words import printable
+from prism.calibration import Result
+
+UNKNOWN = "-"
+WIDTH = "Width: of the interval, as a share of the one that the range alone has. Goes with: the largest correlation."
+DEVIATIONS = (
+    "Base, fit, holdout and nearest run are deviations, in tolerances. Predicted: values under draws of the "
+    "posterior; of a shape, distances."
+)
+TRUTHS = (
+    "Each run of the design was taken for the data once, and refitted with the others. Bias: estimate minus truth, as "
+    "a share of the range."
+)
+
+
+def page_of(plan: CalibrationPlan, result: Result) -> str:
+    """Return the page."""
+    asked = plan.calibration
+    parts = [
+        f"# Calibration of {plan.base.name}",
+        *([_text(asked.question)] if asked.question else []),
+        _headline(result),
+        *([_list(f"**{_text(each)}**" for each in result.warnings)] if result.warnings else []),
+        "## Parameters",
+        _table(("setting", "base", "fit", "90% interval", "width", "identified", "goes with"), _parameters(result)),
+        WIDTH,
+        "## Targets and checks",
+        _table(
+            ("name", "fitted", "real", "base", "fit", "holdout", "nearest run", "predicted (90%)", "agrees"),
+            _targets(result),
+        ),
+        DEVIATIONS,
+        "## Recovery of known truths",
+        _table(("setting", "truths", "in the 90% interval", "bias", "width"), _recovery(result)),
+        TRUTHS,
+        *_screening(result),
+        "## Made of",
+        _list(_made_of(plan, result)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _headline(result: Result) -> str:
+    left_out = [f"{step.name} ({step.left_out})" for step in result.steps if step.left_out]
+    if left_out:
+        return f"**No fit is reported.** Left out: {'; '.join(left_out)}."
+    return (
+        f"The fit is {_number(result.fit)} from the data, the base {_number(result.base)}, in tolerances (root mean "
+        f"square over the targets). On the holdout it is {_number(result.holdout)}, where it is "
+        f"{_number(result.fitted_alike)} on the fitted part in the same targets. Two single runs of the "
+        f"fit are {_number(result.floor)} apart"
+        + (f", two halves of the data {_number(result.halves)}" if result.halves is not None else "")
+        + "; the fit is that of all its runs together."
+    )
+
+
+def _parameters(result: Result) -> Iterator[Sequence[str]]:
+    for each in result.estimates:
+        interval = UNKNOWN if each.low is None or each.high is None else f"{each.low:g} to {each.high:g}"
+        said = UNKNOWN if each.is_identified is None else "yes" if each.is_identified else "no"
+        other = UNKNOWN if each.with_other is None else f"{each.with_other[0]} ({each.with_other[1]:.2f})"
+        yield each.parameter, _number(each.base), _number(each.best), interval, _number(each.width), said, other
+
+
+def _targets(result: Result) -> Iterator[Sequence[str]]:
+    for each in result.compared:
+        predicted = UNKNOWN if each.low is None or each.high is None else f"{each.low:.3g} to {each.high:.3g}"
+        agrees = UNKNOWN if each.agrees is None else "yes" if each.agrees else "no"
+        deviations = map(_number, (each.real, each.base, each.fit, each.holdout, each.nearest))
+        yield each.target, "yes" if each.is_fitted else "no", *deviations, predicted, agrees
+
+
+def _recovery(result: Result) -> Iterator[Sequence[str]]:
+    for each in result.recovery:
+        covered = f"{each.coverage:.2f} +- {each.coverage_error:.2f}"
+        bias = f"{each.bias:.3f} +- {each.bias_error:.3f}"
+        yield each.parameter, f"{each.truths}", covered, bias, f"{each.width:.2f}"
+
+
+def _screening(result: Result) -> list[str]:
+    if not result.effects:
+        return []
+    rows = [(each.parameter, f"{each.mean:.3g}", f"{each.spread:.3g}") for each in result.effects]
+    return ["## Screening", _table(("setting", "mean size of its effects", "spread"), rows)]
+
+
+def _made_of(plan: CalibrationPlan, result: Result) -> Iterator[str]:
+    asked = plan.calibration
+    yield "runs: " + ", ".join(f"{name} {count:,}" for name, count in result.runs.items())
+    if asked.data is not None:
+        fitted, out, compared = result.cascades
+        yield f"cascades: {fitted:,} fitted, {out:,} held out, {compared:,} of the fit compared"
+        yield f"data: SHA-256 {plan.data_hash}"
+    if result.incomparable:
+        yield f"{result.incomparable:,} runs of the design have too few cascades of the real sizes, and were left out"
+    for name, target in asked.compared.items():
+        if target.source:
+            yield _text(f"{name}: {target.source}")
+    yield f"seed {asked.seed}; plan {plan.hash}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(_text(cell) for cell in line) + " |" for line in lines)
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.3g}"
+
+
+def _text(text: str) -> str:
+    """Return a text of the user's on one line, of which no mark makes a table or a page of its own."""
+    return printable(" ".join(text.split())).replace("|", "\\|").replace("<", "&lt;")

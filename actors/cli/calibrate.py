@@ -1,0 +1,152 @@
+"""`prism calibrate`: fits parameters to data, and says what the fit is worth."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from actors.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
+from actors.calibration.page import page_of
+from actors.calibration.plan import CalibrationPlan, cell_of, make_calibration_plan, middle_of
+from actors.calibration.run import Told, run_calibration
+from actors.cli.exit_codes import EXIT_THRESHOLD
+from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, make_directory, out_option
+from actors.core.extras import not_installed
+from actors.display.words import duration, printable
+from actors.experiments.cells import count_done
+from actors.experiments.driver import Where, opened
+from actors.experiments.machine import processors
+from actors.logs.output import output
+from actors.runs.forecast import forecast
+from actors.runs.lock import locked
+
+OUT = Path("calibrations")
+NEEDED = ("scipy", "sklearn", "optuna", "SALib")
+OUT_OPTION = out_option("calibration", OUT)
+
+
+@click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan] FILE [OPTIONS]")
+def calibrate() -> None:
+    """Fit parameters of a configuration to data, as FILE says, and find out what the fit is worth.
+
+    \b
+      prism calibrate plan fit.yaml     what would be run, and how long it takes
+      prism calibrate fit.yaml          run it, or go on with it where it was interrupted
+
+    A fit is reported only with its noise floor, the recovery of known truths, the identifiability of each parameter, a
+    check on what was not fitted, and a holdout. docs/calibrate.md has the keys of FILE.
+
+    \b
+    Written to the directory:
+      calibrated.yaml     the configuration of the fit, for `prism run`
+      calibration.json    the result, with its provenance
+      calibration.md      the same to read
+
+    Exit code 4 says that no fit is reported, because a step was left out.
+    """
+
+
+@calibrate.command()
+@FILE
+@OUT_OPTION
+@JOBS
+def plan(path: Path, out: Path | None, jobs: int | None) -> None:
+    """Say what the calibration in FILE would run and how long it takes, and run nothing."""
+    made = make_calibration_plan(path)
+    _print_plan(made, out or OUT / path.stem, jobs or processors())
+
+
+@calibrate.command()
+@FILE
+@OUT_OPTION
+@JOBS
+@ON
+@SHARED
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
+def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None, *, quiet: bool) -> None:
+    """Run the calibration in FILE, or go on with it."""
+    if any(find_spec(name) is None for name in NEEDED):
+        raise click.ClickException(not_installed("calibrations need SALib, optuna and scikit-learn", "calibrate"))
+    made = make_calibration_plan(path)
+    place = out or OUT / path.stem
+    make_directory(place)
+    with locked(place), _shown(made, quiet=quiet) as told, opened(Where(on=on, jobs=jobs, shared=shared)) as executor:
+        result = run_calibration(made, place, executor, told)
+        write_result(made, place, result)
+    if not quiet:
+        Console().print(Markdown(page_of(made, result)))
+        named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
+        click.echo(printable(f"written to {place}: {', '.join(named)}"))
+    if not result.is_reported:
+        left_out = "; ".join(f"{step.name}: {step.left_out}" for step in result.steps if step.left_out)
+        click.echo(printable(f"prism: {path}: no fit is reported: {left_out}"), err=True)
+        sys.exit(EXIT_THRESHOLD)
+
+
+@contextmanager
+def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
+    """Show progress on a terminal, or else a line for each batch of runs."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(None),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    )
+    total, done = made.calibration.budget.runs, 0
+    best: list[str] = ["best -"]
+    task = bar.add_task("begins", total=total)
+    is_live = console.is_terminal and not quiet and not output.is_json
+
+    def on_runs(step: str, count: int, were_done: bool) -> None:
+        nonlocal done
+        done += count
+        bar.update(task, completed=done, description=f"{step}, {best[0]}")
+        if count and not were_done and not is_live and not quiet:
+            click.echo(f"{step}: run {done:,} of {total:,}, {best[0]}", err=True)
+
+    def on_best(distance: float) -> None:
+        best[0] = f"best {distance:.3g}"
+
+    if is_live:
+        with bar:
+            yield Told(on_runs, on_best)
+    else:
+        yield Told(on_runs, on_best)
+
+
+def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
+    asked = made.calibration
+    budget = asked.budget
+    foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
+    run_s = foretold.tick_s * made.config.simulation.length
+    done = count_done(out)
+    parts = ("screening", "design", "search", "confirm")
+    rows = [
+        ("question", printable(asked.question) or "-"),
+        ("base", str(made.base)),
+        ("parameters", ", ".join(f"{each.setting} {each.low:g} to {each.high:g}" for each in asked.parameters)),
+        ("targets", printable(", ".join(asked.targets))),
+        ("checks", printable(", ".join(asked.checks)) or "none"),
+        ("cascades", f"{len(made.real.fitted):,} fitted, {len(made.real.holdout):,} held out"),
+        ("runs", f"{budget.runs:,}: " + ", ".join(f"{name} {getattr(budget, name):,}" for name in parts)),
+        ("done", f"{done:,} in {out}"),
+        ("time", f"about {duration(run_s * max(0, budget.runs - done) / jobs)}, {jobs:,} at once"),
+        ("plan", made.hash[:16]),
+    ]
+    table = Table.grid(padding=(0, 2))
+    for name, text in rows:
+        table.add_row(Text(name, style="bold"), Text(text, overflow="fold"))
+    Console().print(table)

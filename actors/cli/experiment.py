@@ -1,0 +1,172 @@
+"""`prism experiment`: runs conditions under many seeds, and compares them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from actors.cli.exit_codes import EXIT_THRESHOLD
+from actors.cli.experiment_plan import print_plan
+from actors.cli.experiment_progress import ExperimentDisplay
+from actors.cli.experiment_tables import print_outcome
+from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, make_directory, out_option
+from actors.core.errors import RunDirectoryError
+from actors.core.extras import not_installed
+from actors.display.words import printable
+from actors.experiments.batches import run_batches
+from actors.experiments.cells import CELLS, Done, cell_path, count_done
+from actors.experiments.driver import Where, cells_to_do, opened
+from actors.experiments.endpoint import ExperimentCollector, served
+from actors.experiments.measures import measured
+from actors.experiments.outcome import OUTCOME, Outcome, outcome_of, read_within, write_outcome
+from actors.experiments.plan import Cell, Plan, make_plan
+from actors.experiments.plan_record import looks_before, record_plan
+from actors.experiments.processes import room
+from actors.experiments.shared_oracle import counts_of, gateway_of, use_of_model
+from actors.logs.output import say
+from actors.runs.lock import locked
+
+OUT = Path("experiments")
+PROBLEMS_SHOWN = 5
+PACKAGES = ("scipy", "statsmodels", "SALib")
+
+
+OUT_OPTION = out_option("experiment", OUT)
+METRICS_PORT = click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65_535),
+    metavar="N",
+    help="Serve the experiment's metrics at this port of 127.0.0.1; 0 takes a free one.  [default: not served]",
+)
+
+
+@click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan] FILE [OPTIONS]")
+def experiment() -> None:
+    """Run the conditions of the experiment in FILE under every seed, and compare them.
+
+    \b
+      prism experiment plan feed.yaml     what would be run, and what it could find
+      prism experiment feed.yaml          run it, or go on with it where it was interrupted
+
+    A cell is one condition under one seed. It is known by its settings, its input files and its code: a changed or
+    interrupted experiment does again only what is new. Equal seeds are matched pairs. docs/experiments.md has the keys
+    of FILE.
+
+    Exit code 4 says that a threshold was missed, 2 that some cells have no result.
+    """
+
+
+@experiment.command()
+@FILE
+@OUT_OPTION
+@JOBS
+def plan(path: Path, out: Path | None, jobs: int | None) -> None:
+    """Say what the experiment in FILE would run and what it could find, and run nothing."""
+    _refuse_without_packages()
+    made = make_plan(path)
+    place = out or OUT / path.stem
+    print_plan(made, place, room(made.cells, jobs))
+
+
+@experiment.command()
+@FILE
+@OUT_OPTION
+@JOBS
+@ON
+@SHARED
+@METRICS_PORT
+@click.option(
+    "--tape",
+    type=click.Path(path_type=Path),
+    metavar="TAPE",
+    help="Take all answers of models from the tape of an experiment, or of its directory, and ask no server.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
+def run(  # noqa: PLR0913  # an option each
+    path: Path,
+    out: Path | None,
+    jobs: int | None,
+    on: str,
+    shared: Path | None,
+    metrics_port: int | None,
+    *,
+    tape: Path | None,
+    quiet: bool,
+) -> None:
+    """Run the experiment in FILE, or go on with it."""
+    _refuse_without_packages()
+    made = make_plan(path)
+    place = out or OUT / path.stem
+    make_directory(place)
+    with locked(place):
+        outcome, problems, made = _execute(
+            made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape, quiet=quiet
+        )
+    if not quiet:
+        print_outcome(outcome, made, place)
+    for line in _problem_lines(problems, place):
+        click.echo(f"prism: {printable(line)}", err=True)
+    if problems:
+        lost = f"{len(problems):,} of {len(made.cells):,} cells have no result"
+        raise RunDirectoryError(f"{place}: {lost}; mend what is named above, and run it again: what is done is kept")
+    if not all(each.is_met for each in outcome.thresholds):
+        sys.exit(EXIT_THRESHOLD)
+
+
+def _refuse_without_packages() -> None:
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise click.ClickException(not_installed(f"experiments need {' and '.join(missing)}", "experiments"))
+
+
+def _problem_lines(problems: Mapping[str, str], out: Path) -> Iterator[str]:
+    """Yield the problems, alike ones once, with the first cell that has it."""
+    alike: dict[str, list[str]] = {}
+    for cell, problem in problems.items():
+        alike.setdefault(problem.replace(str(out / CELLS / cell), "").lstrip(": /"), []).append(cell)
+    for problem, cells in list(alike.items())[:PROBLEMS_SHOWN]:
+        more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
+        yield f"{out / CELLS / cells[0]}{more}: {problem}"
+    if len(alike) > PROBLEMS_SHOWN:
+        yield f"and {len(alike) - PROBLEMS_SHOWN:,} other problems; {out / OUTCOME} names every cell without a result"
+
+
+def _execute(
+    made: Plan, out: Path, where: Where, metrics_port: int | None, *, tape: Path | None, quiet: bool
+) -> tuple[Outcome, dict[str, str], Plan]:
+    """Run the cells, and return the outcome, `{cell: problem}`, and the plan with the seeds that were run."""
+    left = cells_to_do(made, out)
+    planned = record_plan(out, made, count_done(out))
+    known = len({cell.key for cell in made.cells}) - len(left)
+    display = ExperimentDisplay(known, quiet=quiet)
+    is_first = iter([True])
+
+    def on_done(cell: Cell, done: Done) -> None:
+        if not done.problem and next(is_first, False):  # a misspelt measure is found now, not after all the others
+            measured(cell_path(out, cell), made.experiment.measures, made.own)
+        display.tell(cell, done)
+
+    with ExitStack() as stack:
+        gateway = stack.enter_context(gateway_of(made, left, out, tape))
+        executor = stack.enter_context(opened(replace(where, gateway=gateway)))
+        standing = executor.progress.standing
+        if metrics_port is not None:
+            collector = ExperimentCollector(out.name, where.on.partition(":")[0], known, standing)
+            url = stack.enter_context(served(collector, metrics_port))
+            say(f"metrics at {url}/metrics")
+        stack.enter_context(display.showing(standing))
+        part, values, problems, stopped = run_batches(
+            made, out, lambda part: executor.run(cells_to_do(part, out), out, on_done)
+        )
+        counted = counts_of(gateway)
+    use = use_of_model(part, out, counted, is_replay=tape is not None)
+    outcome = outcome_of(part, values, planned, read_within(part, out, values), looks_before(out))
+    outcome = replace(outcome, model=use, stopped=stopped)
+    write_outcome(out, part, values, outcome)
+    return outcome, problems, part

@@ -1,0 +1,120 @@
+"""The plan of an experiment as text for the terminal: what it would run, what that costs, and what it could find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from time import perf_counter
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from actors.cli.experiment_calls import asked_together, to
+from actors.cli.experiment_tables import twins
+from actors.display.words import duration, printable
+from actors.experiments.batches import first_seeds
+from actors.experiments.driver import cells_to_do
+from actors.experiments.plan import Cell, Plan
+from actors.experiments.shared_oracle import asks_model
+from actors.runs.forecast import Forecast, forecast
+from prism.experiment import OF_SEVERAL, UNPAIRED, Experiment, Hypothesis, effect_found, groups_of, smallest_p
+
+REHEARSED_MAX = 12
+"""The most conditions that are rehearsed: each takes about a second."""
+NAMES_SHOWN = 30
+"""The most conditions that are listed by name."""
+
+
+def print_plan(made: Plan, out: Path, jobs: int) -> None:
+    """Print what the plan would run, and what it could find."""
+    experiment, rule, begun = made.experiment, made.experiment.sequential, perf_counter()
+    foretold = _foretold(made)
+    parts = [made] if rule is None else [first_seeds(made, rule.least), made]
+    lefts = [cells_to_do(part, out) for part in parts]
+    totals = [f"{len({cell.key for cell in part.cells}):,}" for part in parts]
+    asked = asked_together(
+        made, out, [[foretold[cell.condition] for cell in left if asks_model(cell.config)] for left in lefts]
+    )
+    times = [
+        duration(max(least_s, sum(_run_s(foretold[cell.condition], cell) for cell in left) / jobs))
+        for left, least_s in zip(lefts, asked.least_s, strict=True)
+    ]
+    seeds = f"{len(experiment.seeds):,}" if rule is None else f"{rule.least:,} to {rule.most:,}, {rule}"
+    rows = [
+        ("question", printable(experiment.question)),
+        ("conditions", f"{len(experiment.conditions):,}: {_named(experiment)}"),
+        ("seeds", f"{printable(seeds)}, the same for every condition"),
+        ("cells", f"{to(totals)}, {to([f'{len(left):,}' for left in lefts])} of them to do, {jobs:,} at once"),
+        ("time", f"about {to(times)} (a rehearsal of {duration(perf_counter() - begun)})"),
+    ]
+    rows += asked.rows
+    rows.append(("directory", str(out)))
+    rows.append(("plan", made.hash[:16]))
+    table = Table.grid(padding=(0, 2))
+    for name, text in rows:
+        table.add_row(Text(name, style="bold"), Text(text, overflow="fold"))
+    console = Console()
+    console.print(table)
+    for line in [*_power(made), *twins(made)]:
+        console.print(line)
+
+
+def _foretold(made: Plan) -> dict[str, Forecast]:
+    """Return the forecast of each condition: of a rehearsal, or where there are many, of the rehearsal before it."""
+    firsts = made.cells[:: len(made.experiment.seeds)]
+    stride = -(-len(firsts) // REHEARSED_MAX)
+    rehearsed = [forecast(cell.config) for cell in firsts[::stride]]
+    return {cell.condition: rehearsed[place // stride] for place, cell in enumerate(firsts)}
+
+
+def _named(experiment: Experiment) -> str:
+    """Return the names of the conditions, or the factors of a design with many."""
+    names = [printable(each.name) for each in experiment.conditions]
+    if len(names) <= NAMES_SHOWN:
+        return ", ".join(names)
+    design = experiment.design
+    about = f" ({design.kind} of {', '.join(map(printable, design.factors))})" if design.factors else ""
+    return f"{', '.join(names[:2])} to {names[-1]}{about}"
+
+
+def _run_s(foretold: Forecast, cell: Cell) -> float:
+    """Return the seconds that a cell takes: of its ticks, or of its calls to a model if these take longer."""
+    hours = foretold.hours if cell.config.oracle.backend != "choice" else 0.0
+    return max(foretold.tick_s * cell.config.simulation.length, hours * 3600)
+
+
+def _power(made: Plan) -> Iterator[Text]:
+    """Yield lines on what the tests can find: for each kind of test, and for each that can find nothing."""
+    experiment, said = made.experiment, set[str]()
+    rule, tests = experiment.sequential, len(experiment.hypotheses)
+    counts = [len(experiment.seeds)] if rule is None else [rule.least, rule.most]
+    for each, seeds in product(experiment.hypotheses, dict.fromkeys(counts)):
+        groups = len(groups_of(each, experiment.design, experiment.conditions))
+        least = min(1.0, tests * smallest_p(each, seeds, groups))
+        if least > experiment.alpha:
+            what = "seeds" if each.test in (*UNPAIRED, *OF_SEVERAL) else "pairs"
+            yield Text(
+                f"! {printable(str(each))}: {seeds:,} {what} can never reach p <= {experiment.alpha:g} with the "
+                f"test {each.test}, among {tests:,} hypotheses: its smallest p is {least:.2g}. Take more seeds.",
+                style="bold yellow",
+            )
+            continue
+        line = _found_by(each, seeds, experiment, groups)
+        if line not in said:
+            said.add(line)
+            yield Text(line)
+
+
+def _found_by(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int) -> str:
+    """Return a line on the effect that a test finds."""
+    tests = len(experiment.hypotheses)
+    found = effect_found(hypothesis, seeds, experiment.alpha / tests, groups)
+    among = "" if tests == 1 else f", among {tests:,} hypotheses"
+    what, none = (
+        ("equality within", "no equality") if hypothesis.test == "equivalence" else ("an effect of", "no effect")
+    )
+    size = none if found.size is None else f"{what} {found.size:.2g} {found.unit}"
+    kind = f"{hypothesis.test} with {seeds:,} seeds finds {size} in four of five experiments"
+    return f"{kind} (p <= {experiment.alpha:g}{among})."

@@ -1,0 +1,177 @@
+"""The outcome of an experiment as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from actors.display.words import printable, usd
+from actors.experiments.outcome import OUTCOME, RESULTS, Outcome
+from actors.experiments.plan import Plan
+from actors.experiments.shared_oracle import ModelUse
+from prism.experiment import SAMPLED, UNPAIRED, Comparison, SeveralCompared
+
+NONE = "-"
+ROWS_SHOWN, EFFECTS_SHOWN, GROUPS_SHOWN = 60, 60, 8
+"""The most rows and groups that are shown; the files have all."""
+
+
+def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
+    """Print the means, the comparisons, the variance, the effects of factors, and the thresholds."""
+    console = Console()
+    console.print(Text(printable(outcome.question), style="bold"))
+    console.print(_means(outcome))
+    if len(outcome.conditions) > ROWS_SHOWN:
+        console.print(Text(f"and {len(outcome.conditions) - ROWS_SHOWN:,} rows more: {out / OUTCOME}", style="dim"))
+    parts: list[RenderableType] = []
+    if outcome.comparisons or outcome.several:
+        parts.append(Group(*_comparisons(outcome, made)))
+    if outcome.effects:
+        parts.append(_effects(outcome))
+    if outcome.variance:
+        parts.append(_variance(outcome))
+    for part in parts:
+        console.print(Text())
+        console.print(part)
+    for line in [*twins(made), *_remarks(outcome)]:
+        console.print(line)
+    console.print(Text(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", style="dim"))
+
+
+def _means(outcome: Outcome) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("condition", "measure"):
+        table.add_column(name, overflow="fold")
+    for name in ("mean", "95% interval", "sd", "seeds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in outcome.conditions[:ROWS_SHOWN]:
+        each = row.over_seeds
+        named = (Text(printable(row.condition)), Text(printable(row.measure)))
+        table.add_row(*named, f"{each.mean:.4g}", interval(each.low, each.high), f"{each.sd:.3g}", f"{each.count:,}")
+    return table
+
+
+def _remarks(outcome: Outcome) -> Iterator[Text]:
+    """Yield the thresholds, the notes, and what is missing."""
+    for judged in outcome.thresholds:
+        said = "met" if judged.is_met else "missed"
+        line = f"threshold {judged.threshold}: {judged.mean:.4g} ({judged.condition}): {said}"
+        yield Text(printable(line), style="green" if judged.is_met else "red")
+    if outcome.stopped is not None:
+        yield Text(printable(f"seeds: {outcome.stopped}"))
+    for note in outcome.notes:
+        yield Text(printable(f"! {note}"), style="yellow")
+    if outcome.model is not None:
+        yield Text(printable(_use(outcome.model)))
+    if outcome.missing:
+        yield Text(printable(f"without a result: {_missing(outcome.missing)}"), style="yellow")
+
+
+def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
+    """Yield the hypotheses as lines, each with its effect size, and a table with a row for each."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for name in ("difference", "95% interval", "p", "p (Holm)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("supported", no_wrap=True)
+    every: list[Comparison | SeveralCompared] = [*outcome.comparisons, *outcome.several]
+    found = {each.hypothesis.with_test: each for each in every}
+    for number, hypothesis in enumerate(made.experiment.hypotheses, start=1):
+        each = found.get(hypothesis.with_test)
+        if each is None:  # not tested: a note says so
+            continue
+        is_exploratory = hypothesis.with_test in outcome.exploratory
+        note = ", exploratory: not planned before the first result" if is_exploratory else ""
+        yield Text(printable(f"H{number}  {hypothesis.with_test}{note}"))
+        yield Text(printable(f"    {_effect_size(each)}"))
+        between = (NONE, NONE)
+        if isinstance(each, Comparison):
+            between = (f"{each.difference.mean:.4g}", interval(each.difference.low, each.difference.high))
+        table.add_row(f"H{number}", *between, f"{each.p:.3g}", f"{each.p_holm:.3g}", "yes" if each.supported else "no")
+    yield table
+
+
+def _effect_size(comparison: Comparison | SeveralCompared) -> str:
+    """Return the effect size in words, with the number of seeds, and the means of several groups."""
+    value = NONE if comparison.effect_value is None else f"{comparison.effect_value:.2f}"
+    if isinstance(comparison, Comparison):
+        ends = interval(comparison.effect_low, comparison.effect_high, ".2f")
+        pairs = "seeds" if comparison.hypothesis.test in UNPAIRED else "pairs"
+        known = "" if ends == NONE else f" ({ends})"
+        return f"{comparison.effect} {value}{known}, {comparison.difference.count:,} {pairs}"
+    groups = list(comparison.groups.items())
+    means = "; ".join(f"{name}: {group.mean:.4g}" for name, group in groups[:GROUPS_SHOWN])
+    more = f"; and {len(groups) - GROUPS_SHOWN:,} more" if len(groups) > GROUPS_SHOWN else ""
+    seeds = min(group.count for _, group in groups)
+    return f"{comparison.effect} {value}, {seeds:,} seeds; means {means}{more}"
+
+
+def _effects(outcome: Outcome) -> Table:
+    """Return the effects of the factors."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("measure", "factor", "effect"):
+        table.add_column(name, overflow="fold")
+    for name in ("value", "95% interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in outcome.effects[:EFFECTS_SHOWN]:
+        named = (
+            Text(printable(text)) for text in (each.measure, each.factor, each.level or each.kind.replace("_", " "))
+        )
+        table.add_row(*named, f"{each.value:.4g}", interval(each.low, each.high))
+    return table
+
+
+def _variance(outcome: Outcome) -> Table:
+    """Return the shares of the variance of each measure."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("measure", "variance of"):
+        table.add_column(name, overflow="fold")
+    for name in ("share", "95% interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in outcome.variance:
+        for share in each.shares:
+            named = (Text(printable(each.measure)), share.source.replace("_", " "))
+            table.add_row(*named, f"{share.share:.1%}", interval(share.low, share.high, ".1%"))
+    return table
+
+
+def interval(low: float | None, high: float | None, form: str = ".4g") -> str:
+    """Return an interval in words; `-` if there is none."""
+    return NONE if low is None or high is None else f"{low:{form}} to {high:{form}}"
+
+
+def twins(made: Plan) -> Iterator[Text]:
+    """Yield a line for conditions that are the same runs: a comparison of them says nothing."""
+    if made.experiment.design.kind in SAMPLED:  # points that differ by less than a level are expected there
+        return
+    alike: dict[str, list[str]] = {}
+    for cell in made.cells[:: len(made.experiment.seeds)]:
+        alike.setdefault(cell.key, []).append(cell.condition)
+    for names in alike.values():
+        if len(names) > 1:
+            said = f"! {', '.join(names)}: the same runs, because their settings are equal"
+            yield Text(printable(said), style="bold yellow")
+
+
+def _missing(missing: Mapping[str, Sequence[int]]) -> str:
+    return "; ".join(f"{name}, seeds {', '.join(map(str, seeds))}" for name, seeds in missing.items())
+
+
+def _use(model: ModelUse) -> str:
+    """Return a line on what was asked of a model."""
+    cost = "cost unknown: set llm.prices" if model.usd is None else usd(model.usd)
+    failed = f" ({model.failed:,} failed)" if model.failed else ""
+    taken = f"{model.from_tape:,} answers from the tape, {model.shared:,} shared"
+    lost = ", ".join(
+        f"{each.condition} {each.fallbacks:,} of {each.answered + each.fallbacks:,}"
+        for each in model.conditions
+        if each.fallbacks
+    )
+    return (
+        f"model: {model.calls:,} calls{failed}, {model.prompt_tokens:,} tokens in, {model.completion_tokens:,} out, "
+        f"{cost}; this time {taken}; fallbacks: {lost or 'none'}"
+    )

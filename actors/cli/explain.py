@@ -1,0 +1,147 @@
+"""`prism explain`: why an agent of a run did what it did, and what would have been different."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import click
+import msgspec
+
+from actors.cli.explain_view import cascade_lines, explanation_lines, path_lines, quarter_lines, what_if_lines
+from actors.cli.options import RUN, with_log_options
+from actors.cli.run_command import with_progress
+from actors.display.starting import step_shown
+from actors.results.explain import explain_path, explain_turn
+from actors.results.explained_post import explain_post
+from actors.results.explained_quarter import explain_quarter
+from actors.results.what_if import what_if
+from actors.runtime.simulation import Simulation
+
+T = TypeVar("T")
+SHOWN_AFTER_S = 2.0
+"""The time after which a re-execution shows its progress."""
+
+
+@click.command()
+@RUN
+@click.option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
+@click.option("--tick", type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick.")
+@click.option("--first", type=click.IntRange(min=0), metavar="T", help="Show the path from this tick on.")
+@click.option("--last", type=click.IntRange(min=0), metavar="T", help="Show the path up to this tick.")
+@click.option("--post", type=click.IntRange(min=0), metavar="P", help="Show the whole tree of this post, and why.")
+@click.option("--quarter", type=int, metavar="Q", help="Explain this quarter of an economy, counted from 1.")
+@click.option(
+    "--what-if",
+    "change",
+    metavar="answer=STATE",
+    help="With --agent and --tick: show what would have been different with this answer.",
+)
+@click.option("--ticks", type=click.IntRange(min=1), metavar="K", help="Compare K ticks after it.  [default: a round]")
+@click.option("--ask", is_flag=True, help="Let the model answer questions of the other future, which may cost money.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every text as it is.")
+@with_log_options
+def explain(  # noqa: PLR0913  # one for each option
+    path: Path,
+    *,
+    agent: str | None,
+    tick: int | None,
+    first: int | None,
+    last: int | None,
+    post: int | None,
+    quarter: int | None,
+    change: str | None,
+    ticks: int | None,
+    ask: bool,
+    as_json: bool,
+) -> None:
+    """Explain a decision of the run in the directory RUN, and what led to it.
+
+    \b
+      prism explain runs/default-001 --agent 17             its path, a line for each turn
+      prism explain runs/default-001 --agent 17 --tick 98   one turn: guards, question, answer
+      prism explain runs/default-001 --agent 17 --tick 98 --what-if answer=scrolling
+      prism explain runs/default-001 --post 285212672       the tree of a post, and who decided what
+      prism explain runs/economy-001 --quarter 12           proposals, reviews, effects and reasoning
+
+    Turns are worked out again from the nearest checkpoint, and compared with the journal: no model is asked, nothing is
+    written, and a run that is going on is not disturbed.
+    """
+    _refuse_misfits(agent, tick, post, quarter, is_ranged=first is not None or last is not None)
+    if first is not None and last is not None and first > last:
+        raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
+    if change is None and (ticks is not None or ask):
+        raise click.UsageError("--ticks and --ask go with --what-if")
+    show = partial(_show, as_json=as_json)
+    if change is not None:
+        if agent is None or tick is None:
+            raise click.UsageError("--what-if goes with --agent and --tick, which name the question")
+        show(partial(what_if, path, agent, tick, _answer(change), ticks, ask=ask), what_if_lines)
+    elif post is not None:
+        show(partial(explain_post, path, post), cascade_lines)
+    elif quarter is not None:
+        show(partial(explain_quarter, path, quarter), quarter_lines)
+    elif tick is not None:
+        show(partial(explain_turn, path, str(agent), tick), explanation_lines)
+    else:
+        with nullcontext() if as_json else step_shown("reading the journal"):
+            found = explain_path(path, str(agent), first, last)
+        _print(found, path_lines(found), as_json=as_json)
+
+
+def _refuse_misfits(
+    agent: str | None, tick: int | None, post: int | None, quarter: int | None, *, is_ranged: bool
+) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        UsageError: saying what was expected.
+    """
+    named = {"--agent": agent, "--post": post, "--quarter": quarter}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none of them"
+        raise click.UsageError(f"expected one of --agent, --post and --quarter, got {got}")
+    if tick is not None and agent is None:
+        raise click.UsageError("--tick goes with --agent")
+    if is_ranged and (agent is None or tick is not None):
+        raise click.UsageError("--first and --last choose from the path of an agent, without --tick")
+
+
+def _answer(change: str) -> str:
+    """Return the answer that is to be given instead."""
+    key, sign, value = change.partition("=")
+    if key.strip() != "answer" or not sign:
+        raise click.BadParameter(f"expected answer=STATE, got {change!r}", param_hint="'--what-if'")
+    return value.strip()
+
+
+def _show(
+    function: Callable[[Callable[[Simulation], None]], Awaitable[T]],
+    lines: Callable[[T], Iterable[str]],
+    *,
+    as_json: bool,
+) -> None:
+    """Print what a function works out, as JSON or in lines; its progress is shown if it takes long."""
+    found = anyio.run(partial(with_progress, function, quiet=as_json, after_s=SHOWN_AFTER_S))
+    _print(found, lines(found), as_json=as_json)
+
+
+def _print(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a record as JSON, or its lines."""
+    if not as_json:
+        click.echo("\n".join(lines))
+        return
+    text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
+    # Outside of its strings JSON has no character that is not printable but for line ends, so all may be escaped.
+    click.echo("".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text))
+
+
+def _escaped(character: str) -> str:
+    """Return a character as JSON escapes it: above 16 bits, as the two halves of UTF-16."""
+    halves = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))

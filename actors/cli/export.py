@@ -1,0 +1,131 @@
+"""`prism export`: writes the tables of runs, for a spreadsheet, a database or a notebook."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from types import FrameType
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from actors.display.progress import LINE_EVERY_S
+from actors.display.progress_bar import ProgressBar
+from actors.display.words import printable
+from actors.logs.output import say
+from actors.results.export import FORMATS, Exported, Progress, chosen_tables, export
+from actors.runs.signals import EXIT_BASE
+
+SHOWN_AFTER_S = 0.5
+"""The duration from which an export shows its progress."""
+
+
+@click.command(name="export")
+@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
+@click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="Format of the files.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Directory to write, which must be new.  [default: NAME-FORMAT here, where NAME is the run's, or runs-FORMAT]",
+)
+@click.option(
+    "--tables", metavar="NAME,...", default="", help="The tables to write.  [default: all that the runs have]"
+)
+@click.option("--force", is_flag=True, help="Replace an export that is there.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+def export_command(  # an argument for each option
+    paths: tuple[Path, ...], form: str, out: Path | None, tables: str, *, force: bool, quiet: bool
+) -> None:
+    """Write what happened in the runs in the directories RUN as tables: CSV, Parquet or SQLite.
+
+    docs/tables.md lists the tables and their columns. Several runs go into one file for each table, with a column
+    `run`. A run may be going on: its tables end with its last whole tick.
+    """
+    names = [name.strip() for name in tables.split(",") if name.strip()]
+    try:
+        chosen_tables(names)
+    except LookupError as error:
+        raise click.BadParameter(str(error), param_hint="'--tables'") from None
+    where = out or Path(f"{paths[0].resolve().name if len(paths) == 1 else 'runs'}-{form}")
+    with _ended_by_signals(), _progress_shown(quiet=quiet) as on_progress:
+        done = export(paths, form, where, names, on_progress, replaces=force)
+    for note in done.notes:
+        say(printable(note))
+    click.echo("\n".join(_lines(done)))
+
+
+def _lines(done: Exported) -> list[str]:
+    """Return what was written, and which tables were not."""
+    reasons: dict[str, list[str]] = {}
+    for table, reason in done.left_out.items():
+        reasons.setdefault(reason, []).append(table)
+    lines = [f"without {', '.join(tables)}: {reason}" for reason, tables in reasons.items()]
+    rows = ", ".join(f"{table} {count:,}" for table, count in done.rows.items())
+    files = "1 table" if len(done.rows) == 1 else f"{len(done.rows)} tables"
+    return [*lines, f"{printable(str(done.path))}: {files}, {done.bytes:,} bytes; rows: {rows}"]
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that nothing half-written stays."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, _end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    raise SystemExit(EXIT_BASE + number)
+
+
+class _Shown:
+    """The progress as a line."""
+
+    def __init__(self) -> None:
+        self.latest = Progress(0, 1)
+        self.begun = self._told = perf_counter()
+
+    def hear(self, progress: Progress) -> None:
+        """Keep the progress for the terminal."""
+        self.latest = progress
+
+    def say(self, progress: Progress) -> None:
+        """Say the progress now and then."""
+        if (now := perf_counter()) - self._told >= LINE_EVERY_S:
+            self._told = now
+            say(f"exporting: {self._words(progress)}")
+
+    def line(self) -> Table | str:
+        """Return the line; nothing at first, because most exports are quick."""
+        if perf_counter() - self.begun < SHOWN_AFTER_S:
+            return ""
+        line = Table.grid(padding=(0, 2))
+        line.add_row(ProgressBar(self.latest.done, max(1, self.latest.whole)), self._words(self.latest))
+        return line
+
+    @staticmethod
+    def _words(progress: Progress) -> str:
+        share = 100 * progress.done // max(1, progress.whole)
+        return f"{progress.done / 1e6:,.0f} of {progress.whole / 1e6:,.0f} MB read ({share}%)"
+
+
+@contextmanager
+def _progress_shown(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+    """Show the progress on standard error: a bar on a terminal, elsewhere a line every five seconds."""
+    console, shown = Console(stderr=True), _Shown()
+    if quiet:
+        yield lambda _: None
+    elif not console.is_terminal or console.is_dumb_terminal:
+        yield shown.say
+    else:
+        with Live(get_renderable=shown.line, console=console, transient=True, refresh_per_second=4):
+            yield shown.hear

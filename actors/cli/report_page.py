@@ -1,0 +1,157 @@
+"""`prism report`: one HTML file about runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from actors.core.errors import RunDirectoryError
+from actors.core.extras import not_installed
+from actors.core.files import write_file
+from actors.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
+from actors.results.audience import audience_of
+from actors.results.observed import ECONOMY
+from actors.results.real_figures import Real, read_real
+from actors.results.run_groups import groups_of
+from actors.results.run_record import RunRecord, read_run
+from prism.config import Config
+from prism.errors import InputError
+
+NO_PLOTS = not_installed("prism report draws with matplotlib", "plots")
+
+
+@click.command()
+@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("report.html"),
+    show_default=True,
+    metavar="FILE",
+    help="Write the report here.",
+)
+@click.option(
+    "--against",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="A CSV file of real figures, as prism validate-world takes (also .gz); may be given more than once.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it is there already.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress, only where the file is.")
+def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force: bool, quiet: bool) -> None:
+    """Write one HTML file about the runs in the directories RUN: pictures, tables, and how to make them again.
+
+    It needs no network and no script, so it can be sent, archived and printed. Runs of one configuration with different
+    seeds are drawn as a median and a range; runs of other configurations stand beside them, with the settings that
+    differ. A run that is going on, was stopped or was killed is shown up to its last whole tick, and the page says so
+    at its top.
+
+    docs/report.md explains every part.
+    """
+    if out.exists() and not force:
+        raise RunDirectoryError(f"{out}: is there already; use --force to replace it, or another --out")
+    try:
+        from actors.pages.experiment_report import experiment_report  # noqa: PLC0415
+        from actors.pages.report import report as written  # noqa: PLC0415  # matplotlib is an optional package
+    except ImportError:
+        raise click.ClickException(NO_PLOTS) from None
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=quiet or not Console(stderr=True).is_terminal,
+    ) as progress:
+        experiment = _experiment(paths, files, progress)
+        runs = _read(paths, progress) if experiment is None else []
+        step = progress.add_task("drawing", total=None)
+
+        def on_step(title: str) -> None:
+            progress.update(step, description=f"drawing: {title}")
+
+        if experiment is None:
+            content = written(runs, _real(files, runs[0].config), on_step).encode()
+        else:
+            content = experiment_report(experiment, on_step).encode()
+    write_file(out, content)
+    click.echo(f"{out}: {len(content) / 1e6:,.1f} MB" if not quiet else str(out))
+
+
+def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress) -> ExperimentRecord | None:
+    """Return the record of an experiment, if its directory was given; None for runs.
+
+    Raises:
+        RunDirectoryError: something else was given besides, or it cannot be read.
+    """
+    found = [path for path in paths if is_experiment(path)]
+    if not found:
+        return None
+    if len(paths) > 1 or files:
+        alone = "make its report alone" if len(paths) > 1 else "its report takes no --against"
+        raise RunDirectoryError(f"{found[0]}: is an experiment; {alone}")
+    if find_spec("scipy") is None:
+        raise click.ClickException(not_installed("experiments are judged with scipy", "experiments"))
+    task = progress.add_task("cells", total=None)
+    return read_experiment_record(found[0], lambda done, of: progress.update(task, completed=done, total=of))
+
+
+def _read(paths: Sequence[Path], progress: Progress) -> list[RunRecord]:
+    """Return the records of the runs.
+
+    Raises:
+        RunDirectoryError: they are not of one domain, or one of them cannot be read.
+    """
+    runs: list[RunRecord] = []
+    for path, label in zip(paths, _labels(paths), strict=True):
+        task = progress.add_task(f"reading {label}", total=None)
+        runs.append(
+            read_run(path, label, lambda ticks, of, task=task: progress.update(task, completed=ticks, total=of))  # type: ignore[misc]
+        )
+    domains = list(dict.fromkeys(run.config.simulation.domain for run in runs))
+    if len(domains) > 1:
+        raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
+    shown = {group.first.label for group in groups_of(runs)[0]}
+    return [_with_audience(run, progress) if run.label in shown and domains == ["social"] else run for run in runs]
+
+
+def _with_audience(run: RunRecord, progress: Progress) -> RunRecord:
+    """Return a record with the people of the run."""
+    task = progress.add_task(f"people of {run.label}", total=None)
+    audience = audience_of(run.config, lambda step: progress.update(task, description=f"{run.label}: {step}"))
+    return msgspec.structs.replace(run, audience=audience)
+
+
+def _real(files: Sequence[str], config: Config) -> Real:
+    """Return the real figures of the files; for an economy without one, those of the file that it starts from.
+
+    Raises:
+        InputError: a file cannot be read, or is of no use for this domain.
+    """
+    real = read_real(files, config.simulation.domain)
+    path = config.economy.initial.path
+    if config.simulation.domain == ECONOMY and not real.quarters and path is not None:
+        with suppress(InputError):  # the run has its quarters without it
+            return read_real([path], ECONOMY)
+    return real
+
+
+def _labels(paths: Sequence[Path]) -> list[str]:
+    """Return a short name for each run: that of its directory, or the whole path where two are called alike.
+
+    Raises:
+        RunDirectoryError: a run is named twice.
+    """
+    resolved = [path.resolve() for path in paths]
+    for place, path in enumerate(resolved):
+        if path in resolved[:place]:
+            raise RunDirectoryError(f"{paths[place]}: is named twice")
+    names = [path.name for path in resolved]
+    return [name if names.count(name) == 1 else str(path) for name, path in zip(names, paths, strict=True)]

@@ -1,0 +1,71 @@
+"""The options that `prism experiment` and `prism calibrate` have in common, and the making of their directories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from actors.core.errors import run_directory_error
+from actors.experiments.driver import PROCESSES
+
+
+class FileGroup(click.Group):
+    """A group whose first word may be a file: then it is run."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names, or else the one that runs a file."""
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["run", *args])
+
+
+FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+JOBS = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Cells at once.  [default: one for each processor, as far as the memory holds them]",
+)
+ON = click.option(
+    "--on",
+    default=PROCESSES,
+    show_default=True,
+    metavar="PLACE",
+    help="Where cells are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/cluster.md.",
+)
+SHARED = click.option(
+    "--shared",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="On a cluster: the experiment's directory as the nodes see it, on a file system that all of them share.",
+)
+
+
+def out_option(what: str, out: Path) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that names the directory.
+
+    Args:
+        what: what is in it, in one word.
+        out: the directory in which it is by default.
+    """
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help=f"The {what}'s directory; what is done there already is not done again.  [default: {out}/NAME]",
+    )
+
+
+def make_directory(place: Path) -> None:
+    """Make the directory, unless it is there.
+
+    Raises:
+        RunDirectoryError: it cannot be made.
+    """
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise run_directory_error(error, f"{place}: cannot be created") from None

@@ -1,0 +1,94 @@
+"""`prism view`: serves a local page on which runs can be looked at, live and afterwards."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import click
+
+from actors.cli.metrics_client import MetricsClient
+from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per_s
+from actors.core.errors import RunDirectoryError
+from actors.core.extras import not_installed
+from actors.runs.listing import run_paths
+
+HOST, PORT = "127.0.0.1", 8480
+TOKEN = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value
+EVENTS_SHOWN = 20
+EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
+"""The command that works out a turn. With `-P` no module is imported from the directory that somebody stands in: it may
+hold runs of other people."""
+
+
+@click.command()
+@click.argument("root", metavar="[RUN_OR_DIR]", default="runs", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--host", default=HOST, show_default=True, help="Address to listen on; others than this machine need a token."
+)
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 for a free one.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+def view(root: Path, host: str, port: int, *, opens: bool) -> None:
+    """Serve a page on which the runs in a directory (default: runs), one run, or an experiment can be looked at.
+
+    It shows the list of runs; of a run its states over time, its people and their ties, its cascades, every agent with
+    its questions, the oracle, and the council of an economy; two runs side by side; and it follows runs that are under
+    way. It only reads, so it is never in a run's way. Ctrl-C ends it.
+
+    An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
+    """
+    try:
+        from actors.view.app import Site  # noqa: PLC0415
+        from actors.view.server import serve  # noqa: PLC0415  # an optional package, which most commands do not need
+    except ImportError:
+        raise click.ClickException(not_installed("the page is served by starlette and uvicorn", "view")) from None
+    try:
+        run_paths(root)
+    except OSError as error:
+        raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
+
+    def ready(address: str) -> None:
+        click.echo(f"prism view: {address}  (Ctrl-C ends it)")
+        if opens:
+            webbrowser.open(address)
+
+    try:
+        site = Site(root, LiveRuns().look, EXPLAIN)
+        serve(site, host, port, os.environ.get(TOKEN, ""), ready)
+    except KeyboardInterrupt:
+        return
+
+
+class LiveRuns:
+    """The runs under way, seen by their metrics; as long as nobody asks, none is looked at."""
+
+    def __init__(self) -> None:
+        self._runs: dict[Path, WatchedRun] = {}
+        self._lock = Lock()
+
+    def look(self, path: Path) -> dict[str, Any] | None:
+        """Return the numbers of a run now; None if it has no metrics."""
+        try:
+            with self._lock:
+                run = self._runs.setdefault(path, WatchedRun(MetricsClient(str(path))))
+                sighting = run.look()
+        except click.UsageError:
+            return None
+        if sighting.interval is None or sighting.problem:
+            return None
+        seen, now = sighting.interval, sighting.interval.after
+        return {
+            "phase": phase_of(now),
+            "ticks": ticks(now),
+            "ticks_per_s": ticks_per_s(seen),
+            "queue": now.value("prism_oracle_queue_depth"),
+            "in_flight": now.value("prism_llm_requests_in_flight"),
+            "latency_s_p50": seen.quantile(0.5, CALLS, outcome="ok"),
+            "latency_s_p95": seen.quantile(0.95, CALLS, outcome="ok"),
+            "cost_usd": now.value("prism_llm_cost_usd_total"),
+            "events": list(sighting.events[-EVENTS_SHOWN:]),
+        }

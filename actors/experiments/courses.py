@@ -1,0 +1,169 @@
+"""The cells of an experiment over time, and the sizes of their cascades: a median and a band for each condition.
+
+It reads `summary.json` and `rounds.csv` of each cell, not its journal, and keeps a few hundred numbers of it: so an
+experiment of thousands of cells takes seconds and little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.core.errors import JournalError
+from actors.core.files import read_regular
+from actors.experiments.record import BYTES_MAX, CellLine, CellState, ExperimentRecord
+from actors.runs.directory import SUMMARY
+from actors.runs.rounds_csv import ROUNDS, read_rounds
+
+Floats = NDArray[np.float64]
+LOW, HIGH = 0.05, 0.95
+"""The quantiles of a band: nine of ten cells are within it."""
+POINTS_MAX = 120
+"""The most points of a line over time."""
+SEEDS_MAX = 200
+"""The most cells of a condition that are read; of more, the first ones."""
+COUNTED = ("likes", "replies", "reshares", "posts")
+"""Columns of `rounds.csv` that are totals from the start of the run: what happened in a round is their difference."""
+LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
+"""Columns that are levels."""
+CURVES_MAX = 4
+"""The most columns that are drawn over time."""
+
+
+class Band(NamedTuple):
+    """A median over cells with the band in which nine of ten are.
+
+    Args:
+        x: places; the others have as many values.
+        cells: the cells that it is made of.
+    """
+
+    x: Floats
+    low: Floats
+    middle: Floats
+    high: Floats
+    cells: int
+
+
+class Courses(NamedTuple):
+    """The courses of the chosen conditions, and the sizes of their cascades.
+
+    Args:
+        sizes: `{condition: the share of its cascades that have at least x posts}`; empty for other domains.
+        over_time: `{column: {condition: its values over the rounds}}`.
+        left_out: cells that were not read, because there are so many.
+    """
+
+    sizes: dict[str, Band]
+    over_time: dict[str, dict[str, Band]]
+    left_out: int
+
+
+class _Summary(msgspec.Struct):
+    cascade_sizes: dict[str, int] = {}
+
+
+def read_courses(
+    record: ExperimentRecord, conditions: Sequence[str], on_cell: Callable[[int, int], None] = lambda _, __: None
+) -> Courses:
+    """Return the courses of these conditions, from the cells that are done.
+
+    Args:
+        on_cell: called with the cells that have been read, and those that there are.
+    """
+    chosen, left_out = _chosen(record, conditions)
+    wanted = _named_columns(record)
+    sizes: dict[str, list[dict[int, int]]] = {}
+    rounds: dict[str, list[dict[str, Floats]]] = {}
+    for number, cell in enumerate(chosen, start=1):
+        if found := _sizes(record, cell):
+            sizes.setdefault(cell.condition, []).append(found)
+        if table := _columns(record, cell, wanted):
+            rounds.setdefault(cell.condition, []).append(table)
+        on_cell(number, len(chosen))
+    names = list(dict.fromkeys(name for tables in rounds.values() for table in tables for name in table))
+    over_time = {}
+    for name in names[:CURVES_MAX]:
+        over_time[name] = {
+            condition: _over_time([table[name] for table in tables if name in table])
+            for condition, tables in rounds.items()
+            if any(name in table for table in tables)
+        }
+    return Courses({name: _tail(each) for name, each in sizes.items()}, over_time, left_out)
+
+
+def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[CellLine], int]:
+    """Return the cells that are read, and how many are not."""
+    by_condition: dict[str, list[CellLine]] = {name: [] for name in conditions}
+    left_out = 0
+    for cell in record.cells:
+        if cell.state is CellState.DONE and cell.condition in by_condition:
+            kept = by_condition[cell.condition]
+            if len(kept) < SEEDS_MAX:
+                kept.append(cell)
+            else:
+                left_out += 1
+    return [cell for cells in by_condition.values() for cell in cells], left_out
+
+
+def _named_columns(record: ExperimentRecord) -> list[str]:
+    """Return the columns that the measures name: those of `rounds.csv` first, then what the domains have."""
+    places = list(record.plan.experiment.measures.values())
+    return list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
+
+
+def _sizes(record: ExperimentRecord, cell: CellLine) -> dict[int, int]:
+    """Return `{posts: cascades}` of a cell; empty in a domain without cascades."""
+    try:
+        found = msgspec.json.decode(read_regular(record.cell_path(cell) / SUMMARY, BYTES_MAX), type=_Summary)
+        return {int(size): count for size, count in found.cascade_sizes.items() if count > 0}
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return {}
+
+
+def _columns(record: ExperimentRecord, cell: CellLine, wanted: Sequence[str]) -> dict[str, Floats]:
+    """Return the wanted columns of a cell's rounds: what happened in each round, or the level after it."""
+    try:
+        table: Mapping[str, Any] = read_rounds(record.cell_path(cell) / ROUNDS)
+    except JournalError:
+        return {}
+    found: dict[str, Floats] = {}
+    for name in wanted:
+        values = np.array(table.get(name, ()), dtype=np.float64)
+        if len(values) > 1:
+            found[name] = values if name not in COUNTED else np.diff(values, prepend=0.0)
+        if len(found) == CURVES_MAX:
+            break
+    return found
+
+
+def _over_time(tables: Sequence[Floats]) -> Band:
+    """Return the band of several series over rounds, as far as all of them go; long ones in means of several rounds."""
+    length = min(len(table) for table in tables)
+    each = -(-length // POINTS_MAX)
+    whole = length // each
+    grid = np.array([table[: whole * each].reshape(whole, each).mean(axis=1) for table in tables])
+    x = np.arange(1, whole + 1, dtype=np.float64) * each
+    low, middle, high = np.quantile(grid, (LOW, 0.5, HIGH), axis=0)
+    return Band(x, low, middle, high, len(tables))
+
+
+def _tail(cells: Sequence[Mapping[int, int]]) -> Band:
+    """Return the band of the share of cascades that have at least x posts, at sizes that are even on a log scale."""
+    largest = max(max(sizes) for sizes in cells)
+    x: Floats = np.unique(np.geomspace(1, largest, 40).round()).astype(np.float64)
+    grid = np.array([_shares(sizes, x) for sizes in cells])
+    low, middle, high = np.quantile(grid, (LOW, 0.5, HIGH), axis=0)
+    return Band(x, low, middle, high, len(cells))
+
+
+def _shares(sizes: Mapping[int, int], x: Floats) -> Floats:
+    places = np.array(sorted(sizes), dtype=np.float64)
+    counts = np.array([sizes[int(place)] for place in places], dtype=np.float64)
+    total = counts.sum()
+    below = np.concatenate(([0.0], np.cumsum(counts)))
+    return np.asarray((total - below[np.searchsorted(places, x)]) / total, dtype=np.float64)

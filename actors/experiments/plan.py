@@ -1,0 +1,185 @@
+"""The plan of an experiment: every cell with its configuration and its address, before the first one is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from actors.core.files import read_regular, sha256_of
+from actors.experiments.measures import OwnMeasure, code_of_own, load_own
+from actors.factory.config_file import read_config
+from actors.factory.domains import build_domain, code_of, is_own
+from actors.factory.input_files import input_paths, locate_input
+from actors.runs.manifest import manifest_of
+from prism.config import LENGTH_MAX, Config
+from prism.errors import ConfigError
+from prism.experiment import Condition, Experiment, read_experiment
+
+NOT_PART = ("run", "metrics")
+"""The sections of a configuration that change no result, so that they are no part of a cell's address."""
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell: one condition under one seed.
+
+    Args:
+        key: the hash of all that decides its result: settings, input files, code. Equal keys are one run.
+        inputs: `{input file, as the user wrote it: SHA-256}`.
+    """
+
+    condition: str
+    seed: int
+    key: str
+    config: Config
+    inputs: dict[str, str]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan.
+
+    Args:
+        path: the file of the experiment.
+        cells: the conditions in the order of the file; for each, the seeds.
+        own: `{measure: its function}` of measures of one's own.
+        own_code: `{measure: SHA-256}` of the modules of these.
+        hash: of everything that was planned: question, cells, measures with their code, hypotheses, thresholds.
+    """
+
+    path: Path
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+    own: dict[str, OwnMeasure]
+    own_code: dict[str, str]
+    hash: str
+
+
+def make_plan(path: Path) -> Plan:
+    """Return the plan of the experiment in a file: each condition's configuration is read and checked.
+
+    Raises:
+        ConfigError: the file or a configuration is wrong; the message names the file or the condition.
+        InputError: an input file is missing.
+    """
+    experiment = read_experiment(text_of(path), str(path), partial(_table, path))
+    own = {
+        name: load_own(place, path.parent, f"measures.{name}")
+        for name, place in experiment.measures.items()
+        if ":" in place
+    }
+    base = found_beside(path, experiment.base)
+    cells = tuple(cell for condition in experiment.conditions for cell in _cells(experiment, path, base, condition))
+    names = [[cell.condition, cell.seed, cell.key] for cell in cells]
+    planned = {
+        name: msgspec.to_builtins(getattr(experiment, name))
+        for name in ("question", "measures", "hypotheses", "thresholds", "alpha", "sequential")
+    }
+    own_code = {name: code_of_own(function) for name, function in own.items()}
+    hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
+    return Plan(path=path, experiment=experiment, cells=cells, own=own, own_code=own_code, hash=hashed)
+
+
+def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:
+    """Return the cells of a condition, whose settings are checked once."""
+    settings = {**experiment.settings, **condition.settings, "metrics.enabled": False}
+    try:
+        config = read_config(base, settings)
+    except ConfigError as error:
+        raise _placed(experiment, path, condition, error) from error
+    return cells_of(config, condition.name, experiment.seeds, ask_once=experiment.oracle.ask_once)
+
+
+def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: bool = False) -> list[Cell]:
+    """Return the cells of a configuration under seeds.
+
+    Args:
+        ask_once: whether equal questions of all cells have one answer.
+
+    Raises:
+        InputError: an input file cannot be read.
+    """
+    inputs = _inputs(config)
+    fixed = _fixed(config, inputs)
+    if ask_once and config.oracle.backend != "choice":
+        fixed["ask_once"] = True  # its answers may be those of another cell, so its result is another one
+    found = []
+    for seed in seeds:
+        seeded = replace(config, simulation=replace(config.simulation, seed=seed))
+        found.append(Cell(condition=condition, seed=seed, key=_key(seeded, fixed), config=seeded, inputs=inputs))
+    return found
+
+
+def _placed(experiment: Experiment, path: Path, condition: Condition, error: ConfigError) -> ConfigError:
+    """Return the error with the condition that has the wrong setting, or the line of a table that does."""
+    is_here = error.source == "overrides"
+    if is_here and condition.line is not None and error.key in condition.settings:
+        table = str(found_beside(path, experiment.design.file or ""))
+        return ConfigError(table, error.problem, key=error.key, line=condition.line)
+    problem = f"{error.key}: {error.problem}" if is_here else str(error)
+    return ConfigError(experiment.source, problem, key=f"condition {condition.name}")
+
+
+def _inputs(config: Config) -> dict[str, str]:
+    """Return the hashes of the input files: those that settings name, or those that a domain of its own reads."""
+    if is_own(config):
+        return dict(build_domain(config).inputs)
+    return {name: sha256_of(locate_input(name)) for name in input_paths(config).values()}
+
+
+def _fixed(config: Config, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the hashes of the inputs and the code of a configuration."""
+    manifest = manifest_of(config, {}, code_of(config))
+    return {"inputs": inputs, "code": manifest.code, "domain": manifest.domain_code, "packages": manifest.packages}
+
+
+def _key(config: Config, fixed: Mapping[str, Any]) -> str:
+    return _hash([_settings(config), fixed])
+
+
+def settings_hash(config: Config) -> str:
+    """Return the hash of the settings that may change a result, whatever code runs them."""
+    return _hash(_settings(config))
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    return {name: part for name, part in msgspec.to_builtins(config).items() if name not in NOT_PART}
+
+
+def _hash(named: object) -> str:
+    return sha256(msgspec.json.encode(named, order="sorted")).hexdigest()[:20]
+
+
+def found_beside(path: Path, base: str) -> Path:
+    """Return the path of a file that another one names: as seen from that one, or else from here."""
+    beside = path.parent / base
+    return beside if beside.exists() or not Path(base).exists() else Path(base)
+
+
+def _table(path: Path, name: str) -> tuple[str, str]:
+    """Return the text of a design's table, and its path."""
+    found = found_beside(path, name)
+    return text_of(found, "a CSV file with a condition in each row"), str(found)
+
+
+def text_of(path: Path, expected: str = "a YAML file with an experiment", page: str = "docs/experiments.md") -> str:
+    """Return the text of a file.
+
+    Args:
+        expected: what should be there, and the `page` that says more.
+
+    Raises:
+        ConfigError: there is none, or it cannot be read.
+    """
+    try:
+        return read_regular(path, 4 * LENGTH_MAX).decode()
+    except FileNotFoundError:
+        raise ConfigError(str(path), f"no such file; expected {expected}: {page}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), f"is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,126 @@
+"""A chart of a page with all that belongs to it: a title, the picture, one sentence, and a table with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from actors.pages.html import Element, Node, tag
+from actors.pages.picture import picture
+
+COLUMN = 1140
+"""The width of the page's column in pixels; a wider picture is as wide as the window."""
+ROWS_MAX = 60
+"""The most rows of a table: it is for reading; `prism export` has all."""
+
+
+class Table(NamedTuple):
+    """A table of numbers.
+
+    Args:
+        columns: the names of its columns, with units; the first column names the row.
+        rows: the cells of each row.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Node]]
+    texts: frozenset[int] = frozenset({0})
+
+
+class Chart(NamedTuple):
+    """A chart.
+
+    Args:
+        title: what it shows.
+        drawn: the figure, or a picture that is ready.
+        reading: what one sees in it, in a sentence or two.
+        table: its numbers.
+        is_wide: whether it needs the whole width of the page.
+        key: the names of colours and marks, beside the picture.
+    """
+
+    title: str
+    drawn: Figure | Element
+    reading: str
+    table: Table
+    is_wide: bool = False
+    key: tuple[tuple[str, str, str], ...] = ()
+
+
+def card(chart: Chart, name: str) -> Element:
+    """Return a chart as an element of the page.
+
+    Args:
+        name: its id, which no other chart has.
+    """
+    drawn = chart.drawn if isinstance(chart.drawn, Element) else picture(chart.drawn, name, chart.title)
+    frame = tag("div", drawn, class_="frame")
+    if chart.is_wide:
+        frame = scrolled(drawn, chart.title)
+    return tag(
+        "figure",
+        tag("h3", chart.title),
+        _key(chart.key),
+        frame,
+        tag("figcaption", chart.reading),
+        tag("details", tag("summary", "Numbers"), table_of(chart.table, chart.title)),
+        class_=_classes(chart),
+        id=name,
+    )
+
+
+def _classes(chart: Chart) -> str:
+    if not chart.is_wide:
+        return "card"
+    width = int(chart.drawn.attributes["width"]) if isinstance(chart.drawn, Element) else 0
+    return "card wide broad" if width > COLUMN else "card wide"
+
+
+def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: int = ROWS_MAX) -> Element:
+    """Return a table as an element, in a box that scrolls sideways if it is too wide.
+
+    Args:
+        caption: what it holds.
+        is_shown: whether the caption is for all; else it is for those who do not see the page.
+        rows_max: the most rows; of more, some are chosen.
+    """
+    rows, more = list(table.rows), 0
+    if len(rows) > rows_max:
+        more = len(rows) - rows_max
+        step = len(rows) / rows_max
+        rows = [rows[int(place * step)] for place in range(rows_max)]
+    head = tag("tr", *(tag("th", name, scope="col", class_=_side(table, at)) for at, name in enumerate(table.columns)))
+    body = [
+        tag(
+            "tr",
+            tag("th", row[0], scope="row", class_="text"),
+            *(tag("td", cell, class_=_side(table, at)) for at, cell in enumerate(row[1:], start=1)),
+        )
+        for row in rows
+    ]
+    heading = tag("caption", caption, class_=None if is_shown else "unseen")
+    drawn = scrolled(tag("table", heading, tag("thead", head), tag("tbody", *body)), f"Table: {caption}")
+    note = tag("p", f"{rows_max} of {len(table.rows):,} rows, evenly chosen.", class_="quiet") if more else None
+    return tag("div", drawn, note)
+
+
+def scrolled(content: Node, name: str) -> Element:
+    """Return content in a box that scrolls sideways, also by the keyboard."""
+    return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=name)
+
+
+def _side(table: Table, column: int) -> str | None:
+    return "text" if column in table.texts else None
+
+
+def _key(key: Sequence[tuple[str, str, str]]) -> Element | None:
+    """Return the names of colours and marks: `(mark, colour, name)` of each."""
+    if not key:
+        return None
+    names = [
+        tag("li", tag("span", class_="swatch", style=f"background: {color}"), f"{mark} {name}".strip())
+        for mark, color, name in key
+    ]
+    return tag("ul", *names, class_="key")

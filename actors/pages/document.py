@@ -1,0 +1,77 @@
+"""The frame of a page that is one file: its head, its header, links to its sections, and these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from actors.pages.card import Chart, card
+from actors.pages.html import Element, Node, page, tag
+from actors.pages.report_style import report_css
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""The policy of the page, for browsers: it loads nothing."""
+
+
+class Section(NamedTuple):
+    """A section of a page.
+
+    Args:
+        name: its id; title: its heading.
+        parts: what is below the heading.
+    """
+
+    name: str
+    title: str
+    parts: list[Node]
+
+
+def document(title: str, header: Element, sections: Sequence[Section]) -> str:
+    """Return a page as an HTML document that loads nothing."""
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="robots", content="noindex"),
+        tag("title", title),
+        tag("style", report_css()),
+    )
+    links = [tag("li", tag("a", section.title, href=f"#{section.name}")) for section in sections]
+    body = tag(
+        "body",
+        header,
+        tag("nav", tag("ul", *links), aria_label="Sections"),
+        tag("main", *(drawn(section) for section in sections)),
+        tag("footer", tag("p", "Made by prism report. The file needs no network; save it, send it, print it.")),
+    )
+    return page(head, body)
+
+
+def drawn(section: Section) -> Element:
+    """Return a section as an element."""
+    return tag("section", tag("h2", section.title), *section.parts, id=section.name)
+
+
+def grid(charts: Sequence[Chart], name: str) -> Element:
+    """Return charts side by side, as many as the page is wide.
+
+    Args:
+        name: the beginning of their ids.
+    """
+    return tag("div", *(card(chart, f"{name}-{place}") for place, chart in enumerate(charts)), class_="grid")
+
+
+def missing(text: str) -> Element:
+    """Return the words that stand where something is missing."""
+    return tag("p", text, class_="quiet")
+
+
+def figures(told: Sequence[tuple[str, str]]) -> Element:
+    """Return a few facts, each a name with its value, side by side."""
+    items = [
+        tag("div", tag("dt", name), tag("dd", value, class_="small" if len(value) > 11 else None))
+        for name, value in told
+    ]
+    return tag("dl", *items, class_="figures")

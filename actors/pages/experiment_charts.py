@@ -1,0 +1,472 @@
+"""Charts of an experiment: comparisons, means, main effects, sizes of cascades and courses over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from actors.experiments.courses import Band, Courses
+from actors.experiments.record import ExperimentRecord
+from actors.pages.card import Chart, Table
+from actors.pages.html import shown
+from actors.pages.picture import LINE, SMALL, TEXT, WIDTH, figure, label, log_numbers, plain_numbers
+from actors.pages.series import GROUP_DASHES, color_of, dashes_note
+from actors.pages.words import NO_VALUE, count, plural
+from actors.pages.words import figure as digits
+from prism.experiment import Comparison, Interval, described
+from prism.palette import BLUE, GREY, ORANGE
+
+MINUS = "\N{MINUS SIGN}"
+ROWS_MAX = 24
+"""The most rows of a picture; of more, the first ones are drawn and the table has the others."""
+ROW, EDGE = 36, 46
+"""The height of a row, with its words above it, and of all that is around the rows, in pixels."""
+WORDS_MAX = 50
+"""The most letters that fit above a row."""
+LINES_MAX = 4
+"""The most conditions whose lines are drawn in one picture."""
+JOINED_MAX = 8
+"""The most conditions whose pairs are joined by lines."""
+LEVELS_MAX = 9
+"""The most levels of a factor that are drawn one by one; more are taken together in as many ranges."""
+FACTORS_MAX = 6
+MEASURES_MAX = 6
+"""The most measures that have pictures of their own."""
+
+
+class Row(NamedTuple):
+    """A row of a picture of intervals.
+
+    Args:
+        words: above it.
+        low, high: the interval; None without one.
+        is_filled: whether its mark is; an open one stands out from the others.
+    """
+
+    words: str
+    mean: float
+    low: float | None
+    high: float | None
+    color: str
+    is_filled: bool = True
+
+
+def cut(text: str, most: int = WORDS_MAX) -> str:
+    """Return a text on one line, with so many letters at most."""
+    line = shown(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def contrast_words(first: str, second: str) -> str:
+    """Return two conditions as a difference; of names that are made of levels, the levels that they share come last."""
+    ours, theirs = first.split(), second.split()
+    shared = [level for level in ours if level in theirs and "=" in level]
+    if not shared:
+        return f"{first} {MINUS} {second}"
+    own, other = (" ".join(level for level in each if level not in shared) for each in (ours, theirs))
+    return f"{own} {MINUS} {other}, {' '.join(shared)}"
+
+
+def pages_number(value: float | None) -> str:
+    """Return a measured number with three significant digits and a proper minus; a dash for none."""
+    if value is None or not math.isfinite(value):
+        return NO_VALUE
+    sign = MINUS if value < 0 else ""
+    return f"{sign}{digits(abs(value))}"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """Return an interval; a dash for none."""
+    return NO_VALUE if low is None or high is None else f"{pages_number(low)} to {pages_number(high)}"
+
+
+def forest(comparisons: Sequence[Comparison], exploratory: Sequence[str]) -> list[Chart]:
+    """Return the comparisons as a forest plot: all of them in standard deviations, and those of each measure raw."""
+    if not comparisons:
+        return []
+    named = [(f"H{place}", each) for place, each in enumerate(comparisons, start=1)]
+    measures = list(dict.fromkeys(each.hypothesis.measure for each in comparisons))
+    raw = [
+        _raw_forest(measure, [pair for pair in named if pair[1].hypothesis.measure == measure], exploratory)
+        for measure in measures[:MEASURES_MAX]
+    ]
+    return [_standard_forest(named, exploratory), *raw]
+
+
+def _standard_forest(named: Sequence[tuple[str, Comparison]], exploratory: Sequence[str]) -> Chart:
+    rows = []
+    for name, each in named:
+        if each.effect_size is not None:
+            sd = each.difference.sd
+            low, high = (None if end is None else end / sd for end in (each.difference.low, each.difference.high))
+            named_with = f"{name}  {cut(each.hypothesis.measure, 20)}:"
+            rows.append(_row(named_with, each, (each.effect_size, low, high), exploratory))
+    drawn = rows_picture(rows, "standard deviations of the paired differences", zero=True)
+    left = len(named) - len(rows)
+    equal = f" {plural(left, 'comparison')} without any spread cannot stand here." if left else ""
+    reading = (
+        "Each difference, the first condition minus the second, with its 95% interval, divided by the standard "
+        "deviation of the paired differences (d). Where an interval leaves out 0, the data tell which one is larger."
+        f"{equal}{_more(rows)}"
+    )
+    table = Table(
+        ("", "comparison", "d", "95% interval", "p", "p (Holm)", "pairs"),
+        [
+            (
+                name,
+                str(each.hypothesis),
+                pages_number(each.effect_size),
+                span(*_scaled(each)),
+                p_words(each.p),
+                p_words(each.p_holm),
+                count(each.difference.count),
+            )
+            for name, each in named
+        ],
+        frozenset({0, 1}),
+    )
+    return Chart("All comparisons, standardised", drawn, reading, table, key=_forest_key(named, exploratory))
+
+
+def _scaled(each: Comparison) -> tuple[float | None, float | None]:
+    difference = each.difference
+    if not difference.sd or difference.low is None or difference.high is None:
+        return None, None
+    return difference.low / difference.sd, difference.high / difference.sd
+
+
+def p_words(p: float) -> str:
+    """Return a p value: three digits, or that it is below 0.001."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _raw_forest(measure: str, named: Sequence[tuple[str, Comparison]], exploratory: Sequence[str]) -> Chart:
+    rows = [
+        _row(name, each, (each.difference.mean, each.difference.low, each.difference.high), exploratory)
+        for name, each in named
+    ]
+    margins = {each.hypothesis.margin for _, each in named if each.hypothesis.margin is not None}
+    shared = next(iter(margins)) if len(margins) == 1 else None
+    drawn = rows_picture(rows, f"difference in {cut(measure, 36)}", zero=True, margin=shared)
+    within = "" if shared is None else " The shaded range is the margin within which conditions count as equal."
+    table = Table(
+        ("", "comparison", "difference", "95% interval", "pairs"),
+        [
+            (
+                name,
+                str(each.hypothesis),
+                pages_number(each.difference.mean),
+                span(each.difference.low, each.difference.high),
+                count(each.difference.count),
+            )
+            for name, each in named
+        ],
+        frozenset({0, 1}),
+    )
+    reading = f"The same differences in the unit of {measure}, with their 95% intervals.{within}{_more(rows)}"
+    return Chart(f"Differences in {measure}", drawn, reading, table, key=_forest_key(named, exploratory))
+
+
+def _row(
+    name: str, each: Comparison, ends: tuple[float, float | None, float | None], exploratory: Sequence[str]
+) -> Row:
+    words = cut(f"{name} {contrast_words(*each.hypothesis.names)}")
+    is_planned = each.hypothesis.with_test not in exploratory
+    return Row(words, *ends, BLUE if each.supported else GREY, is_planned)
+
+
+def _forest_key(
+    named: Sequence[tuple[str, Comparison]], exploratory: Sequence[str]
+) -> tuple[tuple[str, str, str], ...]:
+    """Return the key of those looks that occur."""
+    key = []
+    if any(each.supported for _, each in named):
+        key.append(("", BLUE, "supported"))
+    if not all(each.supported for _, each in named):
+        key.append(("", GREY, "not supported"))
+    if any(each.hypothesis.with_test in exploratory for _, each in named):
+        key.append(("○", "transparent", "exploratory: not planned before the results"))
+    return tuple(key)
+
+
+def _more(rows: Sequence[object]) -> str:
+    return f" The first {ROWS_MAX} of {len(rows):,} are drawn." if len(rows) > ROWS_MAX else ""
+
+
+def rows_picture(rows: Sequence[Row], unit: str, *, zero: bool = False, margin: float | None = None) -> Figure:
+    """Return a figure with an interval in each row, below its words."""
+    kept = rows[:ROWS_MAX]
+    drawn, axes = _rows_axes(len(kept), unit)
+    if margin is not None:
+        axes.axvspan(-margin, margin, color=ORANGE, alpha=0.18, linewidth=0)
+    if zero:
+        axes.axvline(0.0, color=LINE, linewidth=1.0)
+    for place, row in enumerate(kept):
+        if row.low is not None and row.high is not None:
+            axes.plot([row.low, row.high], [place, place], color=row.color, linewidth=2.2, solid_capstyle="butt")
+        face = row.color if row.is_filled else "none"
+        axes.plot([row.mean], [place], "o", color=row.color, markerfacecolor=face, markersize=6, zorder=3)
+        _words_above(axes, place, row.words)
+    return drawn
+
+
+def _rows_axes(rows: int, unit: str) -> tuple[Figure, Axes]:
+    drawn = figure(WIDTH, EDGE + ROW * max(1, rows))
+    axes = drawn.subplots()
+    axes.set_ylim(rows - 0.6, -0.75)
+    axes.yaxis.set_major_locator(NullLocator())
+    axes.spines["left"].set_visible(False)
+    axes.margins(x=0.06)
+    plain_numbers(axes.xaxis, ticks=5)
+    label(axes, unit, grid="x")
+    return drawn, axes
+
+
+def _words_above(axes: Axes, place: int, words: str) -> None:
+    axes.text(0.0, place - 0.28, words, transform=axes.get_yaxis_transform(), fontsize=SMALL, color=TEXT, va="bottom")
+
+
+def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Chart]:
+    """Return for each measure its values in each condition, pairs joined, with means and their intervals."""
+    found = []
+    for measure in list(record.plan.experiment.measures)[:MEASURES_MAX]:
+        rows = [
+            (each.condition, each.over_seeds)
+            for condition in conditions
+            for each in record.outcome.conditions
+            if (each.condition, each.measure) == (condition, measure)
+        ]
+        if rows:
+            found.append(_means(record, measure, rows))
+    return found
+
+
+def _means(record: ExperimentRecord, measure: str, rows: Sequence[tuple[str, Interval]]) -> Chart:
+    kept = rows[:ROWS_MAX]
+    drawn, axes = _rows_axes(len(kept), cut(measure, 44))
+    by_seed = _by_seed(record, measure, [name for name, _ in kept])
+    if len(kept) <= JOINED_MAX:
+        for line in by_seed.values():
+            axes.plot(list(line.values()), list(line), color=LINE, linewidth=0.6, alpha=0.6, marker="o", markersize=2.2)
+    for place, (name, each) in enumerate(kept):
+        if each.low is not None and each.high is not None:
+            axes.plot([each.low, each.high], [place, place], color=BLUE, linewidth=3.2, solid_capstyle="butt", zorder=3)
+        axes.plot([each.mean], [place], "o", color=BLUE, markersize=6.5, zorder=4)
+        _words_above(axes, place, cut(name))
+    joined = "A thin line is a seed, from condition to condition. " if len(kept) <= JOINED_MAX else ""
+    table = Table(
+        ("condition", "mean", "95% interval", "standard deviation", "seeds"),
+        [
+            (name, pages_number(each.mean), span(each.low, each.high), pages_number(each.sd), count(each.count))
+            for name, each in rows
+        ],
+    )
+    reading = f"{joined}Blue is the mean over the seeds with its 95% interval.{_more(rows)}"
+    return Chart(measure, drawn, reading, table)
+
+
+def _by_seed(record: ExperimentRecord, measure: str, names: Sequence[str]) -> dict[int, dict[int, float]]:
+    """Return `{seed: {place of the condition: value}}`."""
+    found: dict[int, dict[int, float]] = {}
+    for place, name in enumerate(names):
+        for cell in record.cells:
+            if cell.condition == name:
+                value = record.values.get((name, cell.seed), {}).get(measure)
+                if value is not None:
+                    found.setdefault(cell.seed, {})[place] = value
+    return found
+
+
+class _Level(NamedTuple):
+    """A level of a factor, or a range of levels, with the measure there."""
+
+    name: str
+    place: float
+    over_seeds: Interval
+
+
+def effect_charts(record: ExperimentRecord) -> list[Chart]:
+    """Return the main effects of each factor on each measure; none for a design without factors."""
+    factors = list(dict.fromkeys(name for each in record.plan.experiment.conditions for name in each.factors))
+    if not factors:
+        return []
+    found = []
+    for measure in list(record.plan.experiment.measures)[:MEASURES_MAX]:
+        effects = {name: _levels(record, name, measure) for name in factors}
+        drawn = {name: levels for name, levels in list(effects.items())[:FACTORS_MAX] if levels}
+        if drawn:
+            found.append(_effects(measure, drawn, effects))
+    return found
+
+
+def _levels(record: ExperimentRecord, factor: str, measure: str) -> list[_Level]:
+    """Return the levels of a factor: each with the mean over the conditions that have it, and its interval."""
+    given = {each.name: each.factors[factor] for each in record.plan.experiment.conditions if factor in each.factors}
+    groups = _grouped(given)
+    group_of = {condition: place for place, (_, _, members) in enumerate(groups) for condition in members}
+    values: list[dict[int, list[float]]] = [{} for _ in groups]
+    for (condition, seed), found in record.values.items():
+        if condition in group_of and measure in found:
+            values[group_of[condition]].setdefault(seed, []).append(found[measure])
+    return [
+        _Level(name, place, described([sum(each) / len(each) for each in by_seed.values()]))
+        for (name, place, _), by_seed in zip(groups, values, strict=True)
+        if by_seed
+    ]
+
+
+def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
+    """Return `(name, place, conditions)` of each level; of many numbers, of as many ranges with about equal numbers."""
+    texts = {name: level if isinstance(level, str) else _json(level) for name, level in given.items()}
+    order = sorted(set(texts.values()), key=list(texts.values()).index)
+    is_number = all(isinstance(level, int | float) and not isinstance(level, bool) for level in given.values())
+    if len(order) <= LEVELS_MAX or not is_number:
+        if is_number:
+            order.sort(key=float)
+        return [
+            (text, float(text) if is_number else float(place), [name for name, own in texts.items() if own == text])
+            for place, text in enumerate(order[: 4 * LEVELS_MAX])
+        ]
+    names = sorted(given, key=lambda name: given[name])
+    parts = [list(part) for part in np.array_split(np.array(names, dtype=object), LEVELS_MAX)]
+    return [
+        (
+            f"{pages_number(float(given[part[0]]))} to {pages_number(float(given[part[-1]]))}",
+            float(np.mean([given[name] for name in part])),
+            part,
+        )
+        for part in parts
+    ]
+
+
+def _json(level: object) -> str:
+    return msgspec.json.encode(level).decode()
+
+
+def _effects(measure: str, kept: Mapping[str, Sequence[_Level]], effects: Mapping[str, Sequence[_Level]]) -> Chart:
+    drawn = figure(WIDTH, 30 + 118 * len(kept))
+    grid: Any = drawn.subplots(len(kept), 1, sharey=True, squeeze=False)
+    for row, (factor, levels) in zip(grid, kept.items(), strict=True):
+        axes = row[0]
+        places = list(range(len(levels)))
+        means = [each.over_seeds.mean for each in levels]
+        for place, each in zip(places, levels, strict=True):
+            if each.over_seeds.low is not None and each.over_seeds.high is not None:
+                axes.plot([place, place], [each.over_seeds.low, each.over_seeds.high], color=BLUE, linewidth=2.2)
+        axes.plot(places, means, color=BLUE, marker="o", markersize=5, linewidth=1.0)
+        axes.set_xlim(-0.4, len(levels) - 0.6)
+        _level_ticks(axes, levels)
+        plain_numbers(axes.yaxis, ticks=4)
+        label(axes, y=cut(factor, 54))
+    left = len(effects) - len(kept)
+    more = f" The first {FACTORS_MAX} of {len(effects)} factors are drawn." if left > 0 else ""
+    reading = (
+        f"The mean of {measure} at each level, over the conditions that have it, with its 95% interval over the "
+        f"seeds.{more}"
+    )
+    rows = [
+        (factor, each.name, pages_number(each.over_seeds.mean), span(each.over_seeds.low, each.over_seeds.high))
+        for factor, levels in effects.items()
+        for each in levels
+    ]
+    table = Table(("factor", "level", f"mean of {measure}", "95% interval"), rows, frozenset({0, 1}))
+    return Chart(f"Main effects on {measure}", drawn, reading, table)
+
+
+def _level_ticks(axes: Axes, levels: Sequence[_Level]) -> None:
+    """Name the levels below the axis: every one, or every second or third where they would touch."""
+    letters = max(len(each.name) for each in levels) + 2
+    step = max(1, math.ceil(len(levels) * letters / 54))
+    names = [cut(each.name, 50 if len(levels) == 1 else 18) for each in levels]
+    axes.xaxis.set_major_locator(FixedLocator(list(range(0, len(levels), step))))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names[round(value)]))
+
+
+def size_chart(courses: Courses) -> Chart | None:
+    """Return the distributions of cascade sizes as bands, one for each condition; None without cascades."""
+    if not courses.sizes:
+        return None
+    kept = dict(list(courses.sizes.items())[:LINES_MAX])
+    drawn = figure(height=250)
+    axes = drawn.subplots()
+    shares = np.concatenate([100.0 * band.middle[band.middle > 0] for band in kept.values()])
+    floor = float(shares.min()) if len(shares) else 1.0
+    for place, band in enumerate(kept.values()):
+        low, high = (np.clip(100.0 * each, floor, 100.0) for each in (band.low, band.high))
+        middle = np.where(band.middle > 0, 100.0 * band.middle, np.nan)
+        axes.fill_between(band.x, low, high, where=list(band.high > 0), color=color_of(place), alpha=0.2, lw=0)
+        axes.plot(band.x, middle, color=color_of(place), linestyle=GROUP_DASHES[place])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylim(0.8 * floor, 125.0)
+    log_numbers(axes.xaxis)
+    log_numbers(axes.yaxis)
+    label(axes, "posts in a cascade, with the original", "% of cascades that have at least so many", grid="both")
+    reading = (
+        f"Lines are medians over the seeds, bands hold nine of ten seeds.{_first_of(kept, courses.sizes)} "
+        "A line ends where half of the seeds have no cascade as large."
+    )
+    table = Table(
+        ("condition", "seeds", "at least", "low (5%)", "median", "high (95%)"),
+        [
+            (
+                name,
+                count(band.cells),
+                count(band.x[at]),
+                *(_share(each[at]) for each in (band.low, band.middle, band.high)),
+            )
+            for name, band in kept.items()
+            for at in _marks(band)
+        ],
+    )
+    return Chart("Sizes of cascades", drawn, reading, table, key=_lines_key(list(kept)))
+
+
+def _share(part: float) -> str:
+    return f"{100.0 * part:.2f}%"
+
+
+def _marks(band: Band) -> list[int]:
+    """Return the places of a band that its table has: about eight."""
+    return sorted({round(at) for at in np.linspace(0, len(band.x) - 1, 8)})
+
+
+def _first_of(kept: Mapping[str, object], found: Mapping[str, object]) -> str:
+    return f" The first {len(kept)} of {len(found):,} conditions are drawn." if len(kept) < len(found) else ""
+
+
+def _lines_key(names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(("", color_of(place), f"{cut(name)}{dashes_note(place)}") for place, name in enumerate(names))
+
+
+def course_charts(courses: Courses) -> list[Chart]:
+    """Return the chosen columns over the rounds, as a band for each condition."""
+    return [_course(column, bands) for column, bands in courses.over_time.items()]
+
+
+def _course(column: str, bands: Mapping[str, Band]) -> Chart:
+    kept = dict(list(bands.items())[:LINES_MAX])
+    drawn = figure()
+    axes = drawn.subplots()
+    for place, band in enumerate(kept.values()):
+        axes.fill_between(band.x, band.low, band.high, color=color_of(place), alpha=0.18, linewidth=0)
+        axes.plot(band.x, band.middle, color=color_of(place), linestyle=GROUP_DASHES[place])
+    plain_numbers(axes.xaxis, whole=True)
+    plain_numbers(axes.yaxis)
+    label(axes, "round", cut(column.replace("_", " ")))
+    rows = [
+        (name, count(band.x[at]), *(pages_number(float(each[at])) for each in (band.low, band.middle, band.high)))
+        for name, band in kept.items()
+        for at in _marks(band)
+    ]
+    table = Table(("condition", "round", "low (5%)", "median", "high (95%)"), rows)
+    reading = f"Lines are medians over the seeds, bands hold nine of ten seeds.{_first_of(kept, bands)}"
+    name = column.replace("_", " ")
+    return Chart(f"{name[:1].upper()}{name[1:]} by round", drawn, reading, table, key=_lines_key(list(kept)))

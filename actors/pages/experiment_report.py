@@ -1,0 +1,312 @@
+"""The report of an experiment: its answer in words, the plan behind it, and charts of its conditions."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from actors.experiments.courses import Courses, read_courses
+from actors.experiments.record import CellState, ExperimentRecord, PlannedCondition
+from actors.pages.card import Table, table_of
+from actors.pages.document import Section, document, figures, grid, missing
+from actors.pages.experiment_charts import (
+    LINES_MAX,
+    course_charts,
+    effect_charts,
+    forest,
+    mean_charts,
+    p_words,
+    pages_number,
+    size_chart,
+    span,
+)
+from actors.pages.html import Element, Node, tag
+from actors.pages.picture import style
+from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
+from actors.pages.words import count, listed, plural
+from prism.experiment import UNPAIRED, Comparison, SeveralCompared
+
+SEEDS_SHOWN = 12
+WORDS_MAX = 40
+"""The most hypotheses that are answered in words, of each kind."""
+
+
+def experiment_report(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> str:
+    """Return the report of an experiment as an HTML document. The same files give the same bytes.
+
+    Args:
+        on_step: called with each section, before it is made.
+    """
+    title = "Report of an experiment"
+    with style():
+        sections = list(experiment_sections(record, on_step))
+    return document(title, header(record, title), sections)
+
+
+def header(record: ExperimentRecord, title: str) -> Element:
+    """Return the top of the page: the question, what is missing, and what was run."""
+    experiment = record.plan.experiment
+    states = Counter(cell.state for cell in record.cells)
+    planned = "before any result" if not record.plan.cells_done else f"after {plural(record.plan.cells_done, 'result')}"
+    told = [
+        ("conditions", count(len(experiment.conditions))),
+        ("seeds", count(len({cell.seed for cell in record.cells}))),
+        ("cells done", f"{states[CellState.DONE]:,} of {len(record.cells):,}"),
+        ("hypotheses", count(len(experiment.hypotheses))),
+        ("false alarms accepted", f"{experiment.alpha:g}"),
+        ("planned", planned),
+        ("plan", record.plan.hash[:16]),
+    ]
+    warned = [tag("p", text, class_="notice") for text in _notices(record, states)]
+    question = tag("h1", experiment.question)
+    return tag("header", tag("p", title, class_="quiet"), question, *warned, figures(told))
+
+
+def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[str]:
+    left = len(record.cells) - states[CellState.DONE]
+    if left and not record.is_final:
+        going = f", {plural(states[CellState.RUNNING], 'cell')} under way" if states[CellState.RUNNING] else ""
+        yield (
+            f"The experiment has not ended: {left:,} of its {plural(len(record.cells), 'cell')} are missing{going}. "
+            "What is below was worked out of the others, and will change. Measures of somebody's own and thresholds "
+            "are only known at the end."
+        )
+    elif not record.is_final:
+        yield "All cells are done, but the outcome is not written yet: run the experiment again to have it."
+    elif record.outcome.stopped is not None:
+        yield f"The number of seeds was found on the way: {record.outcome.stopped}."
+    if record.is_final and record.outcome.missing:
+        lost = sum(map(len, record.outcome.missing.values()))
+        yield f"{plural(lost, 'cell')} of {len(record.cells):,} {'has' if lost == 1 else 'have'} no result."
+    if record.plan.cells_done:
+        yield (
+            f"This plan was made when {plural(record.plan.cells_done, 'cell')} had a result already. Hypotheses that "
+            "no earlier plan had are exploratory."
+        )
+
+
+def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> Iterator[Section]:
+    """Yield the sections of the page; those without content are left out."""
+    chosen = _conditions_shown(record)
+    courses = read_courses(record, chosen[:LINES_MAX])
+    makers: list[Callable[[], Section | None]] = [
+        lambda: Section("answer", "The answer", list(_answer(record))),
+        lambda: _comparisons(record),
+        lambda: _means(record, chosen),
+        lambda: _effects(record),
+        lambda: _cells_in_pictures(courses),
+        lambda: _thresholds(record),
+        lambda: _missing_cells(record),
+        lambda: _design(record),
+        lambda: _again(record),
+    ]
+    for make in makers:
+        section = make()
+        if section is not None:
+            on_step(section.title)
+            yield section
+
+
+def _conditions_shown(record: ExperimentRecord) -> list[str]:
+    """Return the conditions: first those that hypotheses compare, then the others."""
+    compared = [name for each in record.plan.experiment.hypotheses for name in each.names]
+    return list(dict.fromkeys([*compared, *record.conditions]))
+
+
+def _answer(record: ExperimentRecord) -> Iterator[Node]:
+    """Yield what is supported, what is not, and what is exploratory, in words."""
+    named = [(f"H{place}", each) for place, each in enumerate(record.outcome.comparisons, start=1)]
+    planned = [pair for pair in named if pair[1].hypothesis.with_test not in record.outcome.exploratory]
+    supported = [pair for pair in planned if pair[1].supported]
+    others = [pair for pair in planned if not pair[1].supported]
+    explored = [pair for pair in named if pair not in planned]
+    if not record.plan.experiment.hypotheses:
+        yield missing("No hypothesis was planned, so nothing is supported or not: what follows is a description.")
+        return
+    yield from _several(record)
+    if not named and not record.outcome.several:
+        yield missing("No two cells of a pair are done yet, so nothing can be compared.")
+        return
+    for heading, kept in (("Supported", supported), ("Not supported", others), ("Exploratory", explored)):
+        if kept:
+            yield tag("h3", heading)
+            yield tag("ul", *(tag("li", _sentence(name, each)) for name, each in kept[:WORDS_MAX]))
+            if len(kept) > WORDS_MAX:
+                yield missing(f"{len(kept) - WORDS_MAX:,} more stand in the table below the forest plot.")
+    yield from _caveats(record, others, explored)
+    yield from (missing(f"{note[:1].upper()}{note[1:]}.") for note in record.outcome.notes)
+
+
+def _several(record: ExperimentRecord) -> Iterator[Node]:
+    """Yield a line for each comparison of several conditions."""
+    if record.outcome.several:
+        yield tag("h3", "Several conditions")
+        yield tag("ul", *(tag("li", _several_sentence(record, each)) for each in record.outcome.several[:WORDS_MAX]))
+
+
+def _several_sentence(record: ExperimentRecord, each: SeveralCompared) -> str:
+    effect = "" if each.effect_value is None else f", {each.effect} {pages_number(each.effect_value)}"
+    means = "; ".join(f"{name} {pages_number(group.mean)}" for name, group in list(each.groups.items())[:WORDS_MAX])
+    kind = "exploratory" if each.hypothesis.with_test in record.outcome.exploratory else "planned"
+    said = "supported" if each.supported else "not supported"
+    p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
+    return f"{each.hypothesis}: {said} ({kind}). Means: {means}{effect}, {p}, test {each.hypothesis.test}."
+
+
+def _caveats(record: ExperimentRecord, others: Sequence[Any], explored: Sequence[Any]) -> Iterator[Node]:
+    alpha = record.plan.experiment.alpha
+    tests = len(record.plan.experiment.hypotheses)
+    together = f"of all {tests} together " if tests > 1 else ""
+    corrected = ", corrected for several tests (Holm 1979)," if tests > 1 else ""
+    yield missing(
+        f"Supported: the p value{corrected} is at most {alpha:g}, so that the share of false alarms {together}is at "
+        f"most {100 * alpha:g}%."
+    )
+    if others:
+        yield missing(
+            "Not supported does not mean equal: the interval says which differences the data leave possible. That two "
+            "conditions are equal takes the test equivalence, with a margin."
+        )
+    if explored:
+        yield missing("Exploratory: the hypothesis was made after there were results, so it needs new seeds to count.")
+
+
+def _sentence(name: str, each: Comparison) -> str:
+    """Return a comparison in words: the difference with its interval, its size and its p value."""
+    difference, hypothesis = each.difference, each.hypothesis
+    known = difference.low is not None and difference.high is not None
+    interval = f" (95% interval {span(difference.low, difference.high)})" if known else ""
+    effect = "" if each.effect_size is None else f", d = {pages_number(each.effect_size)}"
+    p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
+    pairs = plural(difference.count, "seed" if hypothesis.test in UNPAIRED else "pair")
+    size = f"Difference {pages_number(difference.mean)}{interval}{effect}, {p}, {pairs}, test {hypothesis.test}."
+    return f"{name}. {hypothesis}. {size}"
+
+
+def _comparisons(record: ExperimentRecord) -> Section | None:
+    charts = forest(record.outcome.comparisons, record.outcome.exploratory)
+    return Section("comparisons", "Comparisons", [grid(charts, "comparisons")]) if charts else None
+
+
+def _means(record: ExperimentRecord, chosen: Sequence[str]) -> Section:
+    charts = mean_charts(record, chosen)
+    parts: list[Node] = [grid(charts, "means")] if charts else [missing("No cell has a value yet.")]
+    return Section("means", "Means over the seeds", parts)
+
+
+def _effects(record: ExperimentRecord) -> Section | None:
+    charts = effect_charts(record)
+    outcome = record.outcome
+    variance = variance_chart(outcome.variance)
+    indices = [*sensitivity_charts(outcome.effects), *([variance] if variance else [])]
+    parts: list[Node] = [grid(charts, "effects")] if charts else []
+    if indices:
+        parts.append(grid(indices, "indices"))
+    return Section("effects", "What the measures depend on", parts) if parts else None
+
+
+def _cells_in_pictures(courses: Courses) -> Section | None:
+    sizes = size_chart(courses)
+    charts = [*([sizes] if sizes else []), *course_charts(courses)]
+    if not charts:
+        return None
+    parts: list[Node] = [grid(charts, "courses")]
+    if courses.left_out:
+        parts.append(missing(f"{plural(courses.left_out, 'cell')} more are left out of these pictures: {_FEW}"))
+    return Section("courses", "Inside the runs", parts)
+
+
+_FEW = "two hundred of a condition are enough for a median and a band."
+
+
+def _thresholds(record: ExperimentRecord) -> Section | None:
+    if not record.plan.experiment.thresholds:
+        return None
+    if not record.is_final:
+        return Section("thresholds", "Thresholds", [missing("Thresholds are judged at the end.")])
+    rows = [
+        (str(each.threshold), pages_number(each.mean), each.condition, "met" if each.is_met else "missed")
+        for each in record.outcome.thresholds
+    ]
+    table = Table(("threshold", "mean", "of the condition", ""), rows, frozenset({0, 2, 3}))
+    return Section(
+        "thresholds", "Thresholds", [table_of(table, "The mean that is nearest to the limit", is_shown=True)]
+    )
+
+
+def _missing_cells(record: ExperimentRecord) -> Section | None:
+    if not record.outcome.missing:
+        return None
+    rows = [
+        (name, count(len(seeds)), listed(list(map(str, seeds)), SEEDS_SHOWN))
+        for name, seeds in record.outcome.missing.items()
+    ]
+    table = Table(("condition", "cells", "seeds"), rows, frozenset({0, 2}))
+    shown = table_of(table, "Cells without a result", is_shown=True)
+    return Section("missing", "What is missing", [tag("div", shown, class_="long")])
+
+
+def _design(record: ExperimentRecord) -> Section:
+    experiment = record.plan.experiment
+    rows = [(each.name, _settings(each)) for each in experiment.conditions]
+    parts: list[Node] = [
+        tag(
+            "div",
+            table_of(Table(("condition", "settings"), rows, frozenset({0, 1})), "Conditions", is_shown=True),
+            class_="long",
+        )
+    ]
+    shared = [(name, _json(value)) for name, value in experiment.settings.items()]
+    if shared:
+        table = Table(("setting", "value"), shared, frozenset({0, 1}))
+        parts.append(tag("div", table_of(table, "Settings of all conditions", is_shown=True), class_="long"))
+    measures = Table(("measure", "found in"), list(experiment.measures.items()), frozenset({0, 1}))
+    parts.append(tag("div", table_of(measures, "Measures", is_shown=True), class_="long"))
+    return Section("design", "Conditions and measures", parts)
+
+
+def _settings(condition: PlannedCondition) -> str:
+    return "; ".join(f"{name}: {_json(value)}" for name, value in condition.settings.items()) or "as the base"
+
+
+def _json(value: object) -> str:
+    """Return a setting as a text, cut if it is long."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= 300 else f"{text[:299]}…"
+
+
+def _again(record: ExperimentRecord) -> Section:
+    experiment = record.plan.experiment
+    source, out = shlex.quote(experiment.source), shlex.quote(str(record.path))
+    lines = [
+        f"prism experiment plan {source} --out {out}",
+        f"prism experiment {source} --out {out}",
+        f"prism report {out}",
+        f"prism view {out}",
+    ]
+    seeds = list(dict.fromkeys(str(cell.seed) for cell in record.cells))
+    facts = [
+        ("file", experiment.source),
+        ("base", experiment.base),
+        ("seeds", listed(seeds, SEEDS_SHOWN)),
+        ("plan", record.plan.hash),
+        ("plans made", count(record.plans)),
+        ("results when this plan was made", count(record.plan.cells_done)),
+    ]
+    if record.cells:
+        first = record.cells[0]
+        facts.append((f"run of {first.condition}, seed {first.seed}", str(record.cell_path(first))))
+    table = table_of(Table(("", ""), facts, frozenset({0, 1})), "What it was made of", is_shown=True)
+    return Section(
+        "again",
+        "How to run it again",
+        [
+            tag("p", "What is done is not done again: a second run of the same plan only writes the table anew."),
+            tag("pre", tag("code", "\n".join(lines)), tabindex=0),
+            tag("div", table, class_="long"),
+        ],
+    )

@@ -1,0 +1,114 @@
+"""A builder of HTML: elements whose texts and attributes are escaped when they are written, and nowhere else.
+
+Text is data: a name such as `<script>` is shown as it is. There is no way to put markup into a page as a string; only
+elements make elements. Names of elements and attributes are the code's own, and are checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Final, NamedTuple
+from xml.etree.ElementTree import Element as XmlElement
+
+VOID: Final = frozenset({"br", "col", "hr", "img", "link", "meta"})
+"""Elements without an end."""
+RAW: Final = "style"
+"""The element whose text HTML does not unescape: style rules, which are the code's own."""
+
+BLOCKS: Final = frozenset({"details", "div", "figure", "h2", "h3", "head", "li", "nav", "p", "section", "svg", "tr"})
+"""Elements that are followed by a new line, for whoever reads the file."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9:-]*")
+_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
+_HIDDEN = {code: f"[U+{code:04X}]" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)}
+_SHOWN = {**_CONTROL, **_HIDDEN, **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")}
+"""Characters that are shown as something else: control characters, halves of pairs, and those that turn the direction
+of the text around them."""
+
+
+class Element(NamedTuple):
+    """An element of a page.
+
+    Args:
+        name: such as `p`.
+        attributes: `{name: value}`, not yet escaped.
+        children: elements and texts, not yet escaped.
+    """
+
+    name: str
+    attributes: dict[str, str]
+    children: tuple[Node, ...]
+
+
+Node = Element | str
+"""A part of a page."""
+
+
+def tag(name: str, /, *children: Node | None, **attributes: str | int | float | None) -> Element:
+    """Return an element.
+
+    Args:
+        children: those that are None are left out.
+        attributes: `class_` is `class`, and `_` inside a name is `-`. Those that are None are left out.
+
+    Raises:
+        ValueError: it is no name of an element or attribute, or a style with markup in it.
+    """
+    named = {key.rstrip("_").replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
+    kept = tuple(child for child in children if child is not None)
+    for each in (name, *named):
+        if not _NAME.fullmatch(each) or each.startswith("on"):
+            raise ValueError(f"expected the name of an element or attribute, got {each!r}")
+    if name == RAW and any(not isinstance(child, str) or "<" in child for child in kept):
+        raise ValueError("expected style rules without markup")
+    return Element(name, named, kept)
+
+
+def rendered(node: Node) -> str:
+    """Return a part of a page as HTML."""
+    return "".join(_parts(node))
+
+
+def page(*children: Node | None, lang: str = "en") -> str:
+    """Return a whole document: its head and its body."""
+    return f"<!DOCTYPE html>\n{rendered(tag('html', *children, lang=lang))}\n"
+
+
+def shown(text: str) -> str:
+    """Return a text without characters that would hide or turn around what stands beside them."""
+    return text.translate(_SHOWN)
+
+
+def from_xml(element: XmlElement) -> Element:
+    """Return an element of XML without namespaces, such as of an SVG picture, as a part of a page."""
+    children: list[Node] = [element.text] if element.text and element.text.strip() else []
+    for child in element:
+        children.append(from_xml(child))
+        if child.tail and child.tail.strip():
+            children.append(child.tail)
+    name, attributes = _local(element.tag), {_local(key): value for key, value in element.attrib.items()}
+    return tag(name, *children)._replace(attributes=attributes)
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+def _parts(node: Node) -> Iterator[str]:
+    if isinstance(node, str):
+        yield escape(shown(node), quote=False)
+        return
+    attributes = "".join(f' {name}="{escape(shown(value))}"' for name, value in node.attributes.items())
+    yield f"<{node.name}{attributes}>"
+    if node.name in VOID:
+        return
+    for child in node.children:
+        if node.name == RAW and isinstance(child, str):
+            yield child
+        else:
+            yield from _parts(child)
+    yield f"</{node.name}>"
+    if node.name in BLOCKS:
+        yield "\n"

@@ -1,0 +1,345 @@
+"""The report of runs: one HTML file that needs no network and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from actors.pages.card import Chart, Table, table_of
+from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
+from actors.pages.document import Section, document, figures, grid, missing
+from actors.pages.html import Element, Node, tag
+from actors.pages.oracle_charts import decision_charts, divergence_charts, fallback_table, feed_charts, model_charts
+from actors.pages.picture import style
+from actors.pages.run_tables import (
+    COLUMNS_MAX,
+    commands,
+    comparison,
+    cost,
+    fact_table,
+    glance,
+    notices,
+    provenance,
+    simulated,
+    state_in_words,
+)
+from actors.pages.state_charts import chart_with_counts, only_state, state_charts
+from actors.pages.words import count, listed, plural
+from actors.pages.world_charts import economy_charts, world_chart
+from actors.results.audience import Audience
+from actors.results.odd import Grid, Terms, odd_of
+from actors.results.real_figures import Real
+from actors.results.run_groups import Difference, RunGroup, groups_of
+from actors.results.run_record import RunRecord, feed_of_run
+from prism.economy.moments import QUARTERS_MIN
+from prism.scorecard import Feed, social_facts
+
+DETAILED_MAX = 4
+"""The most groups whose charts of a single run are shown."""
+
+
+def report(
+    runs: Sequence[RunRecord],
+    real: Real = Real(),  # noqa: B008  # never changes
+    on_step: Callable[[str], None] = lambda _: None,
+) -> str:
+    """Return the report of runs of one domain as an HTML document.
+
+    The same runs give the same bytes: there is no clock in it.
+
+    Args:
+        real: real figures to stand beside them.
+        on_step: called with each section, before it is made.
+    """
+    groups, differences = groups_of(runs)
+    with style():
+        sections = list(_sections(groups, differences, real, on_step))
+    title = _title(runs)
+    return document(title, _header(runs, groups, title), sections)
+
+
+def _title(runs: Sequence[RunRecord]) -> str:
+    if len(runs) == 1:
+        return f"Report of run {runs[0].label}"
+    return f"Report of {len(runs)} runs"
+
+
+def _header(runs: Sequence[RunRecord], groups: Sequence[RunGroup], title: str) -> Element:
+    questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
+    asked = [tag("p", question, class_="question") for question in questions[:3]]
+    if not asked:
+        asked = [
+            tag(
+                "p",
+                "No question is set. Put it into run.question of the configuration, and it stands here.",
+                class_="quiet",
+            )
+        ]
+    warned = [tag("p", text, class_="notice") for text in notices(runs)]
+    named = tag("p", listed([run.label for run in runs], 12), class_="quiet") if len(runs) > 1 else None
+    return tag("header", tag("h1", title), named, *warned, *asked, _figures(runs, groups))
+
+
+def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
+    """Return the few numbers that say what was run."""
+    first = runs[0]
+    course, simulation = first.course, first.config.simulation
+    kind = {"social": "people", "economy": "nations"}.get(simulation.domain, "agents")
+    told = [
+        ("state", state_in_words(first) if len(runs) == 1 else _states_of(runs)),
+        (kind, _range([run.course.header.agents for run in runs])),
+        ("ticks", _range([run.course.ticks for run in runs])),
+        ("simulated time", simulated(course.ticks * simulation.tick_seconds)),
+        ("questions", _range([run.course.questions for run in runs])),
+        ("cost", cost(first) if len(runs) == 1 else listed(list(dict.fromkeys(map(cost, runs))), 2)),
+    ]
+    told.append(
+        (
+            "seeds" if len(runs) > 1 else "seed",
+            listed(list(dict.fromkeys(str(run.course.header.seed) for run in runs)), 4),
+        )
+    )
+    if len(groups) > 1:
+        told.append(("configurations", str(len(groups))))
+    return figures(told)
+
+
+def _states_of(runs: Sequence[RunRecord]) -> str:
+    states = [state_in_words(run) for run in runs]
+    return listed([f"{states.count(state)} {state}" for state in dict.fromkeys(states)])
+
+
+def _range(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return count(low) if low == high else f"{count(low)} to {count(high)}"
+
+
+def _sections(
+    groups: Sequence[RunGroup],
+    differences: Sequence[Difference],
+    real: Real,
+    on_step: Callable[[str], None],
+) -> Iterator[Section]:
+    runs = [run for group in groups for run in group.runs]
+    makers: list[Callable[[], Section | None]] = [
+        lambda: _glance(runs, groups, differences),
+        lambda: _states(groups),
+        lambda: _decisions(runs, groups),
+        lambda: _feeds(groups),
+        lambda: _cascades(groups, real),
+        lambda: _economy(groups, real),
+        lambda: _world(groups),
+        lambda: _again(runs),
+        lambda: _odd(groups[0].first),
+    ]
+    for make in makers:
+        section = make()
+        if section is not None:
+            on_step(section.title)
+            yield section
+
+
+def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Section:
+    table = table_of(glance(runs), "The runs, and how far they went", is_shown=True)
+    parts: list[Node] = [tag("div", table, class_="fit" if len(runs) <= COLUMNS_MAX else None)]
+    if len(groups) > 1:
+        rows = [(each.key, *each.values) for each in differences]
+        columns = ("setting", *(group.label for group in groups))
+        caption = "The settings that differ"
+        parts.append(table_of(Table(columns, rows, frozenset(range(len(columns)))), caption, is_shown=True))
+    if len(runs) > 1:
+        caption = "The ends side by side: the median of the seeds, with the lowest and the highest"
+        parts.append(table_of(comparison(groups), caption, is_shown=True))
+        by_digest: dict[str, list[str]] = {}
+        for run in runs:
+            if run.course.ticks:
+                by_digest.setdefault(run.listed.digest, []).append(run.label)
+        parts.extend(
+            tag("p", f"Runs {listed(labels, 12)} have the same digest: they are equal.")
+            for labels in by_digest.values()
+            if len(labels) > 1
+        )
+    return Section("glance", "At a glance" if len(runs) == 1 else "Side by side", parts)
+
+
+def _states(groups: Sequence[RunGroup]) -> Section:
+    charts = state_charts(groups)
+    parts: list[Node] = [grid(charts, "states")] if charts else [missing("No tick was run, so nobody was anywhere.")]
+    if alone := only_state([run for group in groups for run in group.runs]):
+        parts.append(missing(f"At the end of every tick all are in the state {alone}; they pass others within a tick."))
+    for place, group in enumerate(groups[:DETAILED_MAX]):
+        chart = chart_with_counts(group.first, str(place))
+        if group.first.chart_problem:
+            parts.append(missing(f"The chart of run {group.first.label} cannot be read: {group.first.chart_problem}"))
+        if chart is not None and (place == 0 or _has_own_chart(group, groups[0])):
+            parts.append(grid([chart], f"statechart-{place}"))
+    parts.extend(_only_first(groups, "Flows and statecharts"))
+    return Section("states", "States", parts)
+
+
+def _has_own_chart(group: RunGroup, first: RunGroup) -> bool:
+    return group.first.config.statechart != first.first.config.statechart
+
+
+def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section:
+    charts = [*decision_charts(groups), *model_charts(groups), *divergence_charts(groups)]
+    parts: list[Node] = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
+    if all(run.oracle is None for run in runs):
+        parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))
+    if any(run.summary is None for run in runs):
+        parts.append(
+            missing(
+                "The distance from simpler deciders is worked out at the end of a run, so unfinished runs have none."
+            )
+        )
+    fallbacks = fallback_table(runs)
+    if fallbacks is None:
+        parts.append(missing("Every choice was made by the oracle: there were no fallbacks."))
+    else:
+        parts.append(table_of(fallbacks, "Choices that were made without the oracle", is_shown=True))
+    return Section("decisions", "Decisions and the oracle", parts)
+
+
+def _feeds(groups: Sequence[RunGroup]) -> Section | None:
+    if groups[0].first.config.simulation.domain != "social":
+        return None
+    charts = feed_charts(groups)
+    nothing = (
+        "Feeds are compared with what was configured at the end of a run in which posts were shown: there is none."
+    )
+    return Section("feeds", "Feeds", [grid(charts, "feeds") if charts else missing(nothing)])
+
+
+def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
+    if groups[0].first.config.simulation.domain != "social":
+        return None
+    if not any(run.course.posts for group in groups for run in group.runs):
+        return Section("cascades", "Posts and cascades", [missing("Nobody posted anything, so there are no cascades.")])
+    feeds = [[feed_of_run(run) for run in group.runs] for group in groups]
+    world = world_chart(groups)
+    charts = [*([world] if world else []), *shape_charts(groups, feeds, real.cascades)]
+    charts += [chart for group in groups[:DETAILED_MAX] for chart in _reach(group)]
+    parts: list[Node] = [grid(charts, "cascades")] if charts else []
+    left_out = sum(feed.left_out for group in feeds for feed in group)
+    if left_out:
+        parts.append(
+            missing(
+                f"{plural(left_out, 'original')} of the last rounds, to which people could still react, are left out "
+                "of the distributions."
+            )
+        )
+    parts.extend(_facts(groups, feeds, real))
+    for place, group in enumerate(groups[:DETAILED_MAX]):
+        run = group.first
+        audience = run.audience if isinstance(run.audience, Audience) else None
+        trees = tree_charts(run, audience)
+        if isinstance(run.audience, str):
+            parts.append(missing(f"The people of run {run.label} cannot be read again: {run.audience}"))
+        if trees:
+            of = f" of {group.label or run.label}" if len(groups) > 1 or len(group.runs) > 1 else ""
+            parts += [tag("h3", f"The largest cascades{of}", class_="sub"), grid(trees, f"trees-{place}")]
+        else:
+            parts.append(missing(f"Nobody answered or reshared a post in run {run.label}: there is no tree to draw."))
+    return Section("cascades", "Posts and cascades", [*parts, *_only_first(groups, "Reach and trees")])
+
+
+def _reach(group: RunGroup) -> list[Chart]:
+    run = group.first
+    chart = reach_chart(run, run.audience, group.label) if isinstance(run.audience, Audience) else None
+    return [chart] if chart else []
+
+
+def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Real) -> list[Node]:
+    """Return the scorecard of each group, if there are real figures."""
+    if not (real.cascades or real.hours):
+        return []
+    parts: list[Node] = []
+    for group, found in zip(groups, feeds, strict=True):
+        facts = social_facts(found, real.cascades, real.hours)
+        of = f", {group.label}" if group.label else ""
+        table = table_of(fact_table(facts), f"Stylised facts of the real world{of}", is_shown=True)
+        parts.append(tag("div", table, class_="long"))
+    return parts
+
+
+def _economy(groups: Sequence[RunGroup], real: Real) -> Section | None:
+    if groups[0].first.config.simulation.domain != "economy":
+        return None
+    charts = economy_charts(groups, real.quarters, real.source)
+    parts: list[Node] = [grid(charts, "economy")] if charts else [missing("No whole quarter was run.")]
+    if not real.quarters:
+        parts.append(missing("No file of history is given: name one with --against."))
+    if charts and len(charts) < 2:
+        parts.append(missing(f"Moments need {QUARTERS_MIN} quarters or more."))
+    return Section("economy", "The economy", parts)
+
+
+def _world(groups: Sequence[RunGroup]) -> Section | None:
+    if groups[0].first.config.simulation.domain in {"social", "economy"}:
+        return None
+    chart = world_chart(groups)
+    nothing = "The world tells no numbers over time, or fewer than two rounds were run."
+    return Section("world", "The world", [grid([chart], "world") if chart else missing(nothing)])
+
+
+def _again(runs: Sequence[RunRecord]) -> Section:
+    parts: list[Node] = [
+        tag(
+            "p",
+            "A run follows from its settings, its seed, its input files and the answers of its oracle. The same of all "
+            "these gives the same digest.",
+        )
+    ]
+    for run in runs[: 2 * DETAILED_MAX]:
+        parts.append(tag("h3", f"Run {run.label}"))
+        parts.append(tag("pre", tag("code", "\n".join(commands(run))), tabindex=0))
+        parts.append(
+            tag(
+                "details",
+                tag("summary", "Versions, digests and inputs"),
+                tag("div", table_of(provenance(run), f"What run {run.label} depends on"), class_="long"),
+            )
+        )
+    left = len(runs) - 2 * DETAILED_MAX
+    if left > 0:
+        parts.append(missing(f"{plural(left, 'run')} more have the same commands with their own directories."))
+    return Section("again", "How to make it again", parts)
+
+
+def _odd(run: RunRecord) -> Section:
+    """Return the description of the model, for the first configuration."""
+    lead = (
+        "A description of the model by the ODD protocol (Grimm et al. 2020), made from the configuration, the chart "
+        f"and the domain of run {run.label}."
+    )
+    parts: list[Node] = [tag("p", lead, class_="lead")]
+    for element in odd_of(run):
+        parts.append(tag("h3", element.title))
+        parts.extend(_odd_part(part) for part in element.parts if part)
+    return Section("odd", "The model", [tag("div", *parts, class_="prose")])
+
+
+def _odd_part(part: str | Terms | Grid) -> Element:
+    if isinstance(part, str):
+        return tag("p", *with_code(part))
+    if isinstance(part, Terms):
+        return tag(
+            "dl",
+            *(node for name, text in part.items for node in (tag("dt", name), tag("dd", *with_code(text)))),
+            class_="terms",
+        )
+    table = table_of(Table(part.columns, part.rows, frozenset(range(len(part.columns)))), part.caption, rows_max=1000)
+    return tag("details", tag("summary", part.caption), tag("div", table, class_="long"))
+
+
+def with_code(text: str) -> Iterator[Node]:
+    """Yield a text with what stands between backticks as code."""
+    pieces = text.split("`")
+    for place, piece in enumerate(pieces):
+        yield tag("code", piece) if place % 2 and place < len(pieces) - 1 else piece
+
+
+def _only_first(groups: Sequence[RunGroup], what: str) -> list[Node]:
+    """Return the sentence that says of which runs the charts of a single run are, if there are more."""
+    if all(len(group.runs) == 1 for group in groups) and len(groups) <= DETAILED_MAX:
+        return []
+    return [missing(f"{what} are those of {listed([group.first.label for group in groups[:DETAILED_MAX]])}.")]

@@ -1,0 +1,102 @@
+"""The style rules of a report: one column on a phone, several on a desk, and light ink on paper."""
+
+from __future__ import annotations
+
+from actors.pages.theme import theme_css
+
+_RULES = """
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body { margin: 0; background: var(--ground); color: var(--text); font: 16px/1.5 system-ui, -apple-system, "Segoe UI",
+  Roboto, "Helvetica Neue", Arial, sans-serif; }
+header, main, footer, nav { max-width: 1180px; margin: 0 auto; padding: 0 20px; }
+header { padding-top: 40px; }
+h1 { font-size: 30px; line-height: 1.2; margin: 0 0 8px; font-weight: 650; letter-spacing: -0.01em; }
+h2 { font-size: 22px; line-height: 1.25; margin: 56px 0 18px; padding-top: 14px; border-top: 1px solid var(--line);
+  font-weight: 650; }
+h3 { font-size: 16px; line-height: 1.3; margin: 0 0 8px; font-weight: 620; }
+p { margin: 0 0 12px; max-width: 46em; }
+h1, h2, h3, p, li, dd, figcaption { overflow-wrap: anywhere; }
+.question { font-size: 21px; line-height: 1.4; margin: 14px 0 18px; max-width: 36em; }
+.quiet, .lead { color: var(--quiet); }
+.lead { margin-bottom: 18px; }
+h3.sub { margin: 34px 0 10px; font-size: 18px; }
+.notice { border-left: 4px solid #d55e00; background: var(--panel); padding: 10px 14px; margin: 0 0 12px;
+  max-width: none; }
+a { color: var(--link); }
+nav ul { display: flex; flex-wrap: wrap; gap: 4px 18px; padding: 10px 0; margin: 0; list-style: none; font-size: 15px; }
+nav a { display: inline-block; padding: 3px 0; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(116px, 1fr)); gap: 14px 22px;
+  margin: 20px 0 14px; }
+.figures div { border-top: 2px solid var(--line); padding-top: 7px; }
+.figures dt { color: var(--quiet); font-size: 14px; line-height: 1.35; }
+.figures dd { margin: 0; font-size: 21px; line-height: 1.3; font-weight: 600; font-variant-numeric: tabular-nums; }
+.figures .small { font-size: 15px; line-height: 1.45; }
+.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 350px), 1fr)); gap: 34px 28px;
+  align-items: start; }
+.grid + .grid, .grid + p, div + h3 { margin-top: 34px; }
+.card { margin: 0; min-width: 0; }
+.card.wide { grid-column: 1 / -1; }
+@media (min-width: 1221px) {
+  .card.wide svg { width: 100%; height: auto; }
+  .card.broad .scroll { width: min(100vw - 60px, 1600px); max-width: none; position: relative; left: 50%;
+    transform: translateX(-50%); }
+}
+.card svg { display: block; }
+.frame svg { width: 100%; height: auto; max-width: 430px; }
+figcaption { color: var(--text); font-size: 15px; line-height: 1.45; margin-top: 6px; max-width: 46em; }
+details { margin-top: 6px; font-size: 14px; }
+summary { color: var(--link); cursor: pointer; display: inline-block; padding: 3px 0; }
+.key { display: flex; flex-wrap: wrap; gap: 2px 14px; list-style: none; margin: 0 0 6px; padding: 0; font-size: 14px; }
+.swatch { display: inline-block; width: 13px; height: 13px; border: 1px solid var(--line); vertical-align: -1px;
+  margin-right: 5px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+.scroll { overflow-x: auto; max-width: 100%; }
+.scroll:focus-visible, summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+table { border-collapse: collapse; font-size: 14px; line-height: 1.4; font-variant-numeric: tabular-nums;
+  margin: 6px 0 12px; }
+caption { text-align: left; color: var(--quiet); padding-bottom: 4px; }
+th, td { padding: 4px 14px 4px 0; text-align: right; white-space: nowrap; vertical-align: top;
+  border-bottom: 1px solid var(--panel); font-weight: 400; }
+thead th { color: var(--quiet); border-bottom-color: var(--line); vertical-align: bottom; }
+th.text, td.text { text-align: left; }
+.fit td { white-space: normal; overflow-wrap: anywhere; }
+.long td, .long th { white-space: normal; overflow-wrap: anywhere; min-width: 9em; }
+pre { background: var(--panel); padding: 12px 14px; overflow-x: auto; font-size: 14px; line-height: 1.5;
+  margin: 0 0 14px; }
+code, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.92em; }
+.prose h3 { margin: 24px 0 4px; }
+.prose ul { margin: 0 0 12px; padding-left: 20px; max-width: 46em; }
+dl.terms { margin: 0 0 12px; max-width: 52em; }
+dl.terms dt { font-weight: 620; margin-top: 10px; }
+dl.terms dd { margin: 0; }
+footer { padding: 40px 20px 60px; color: var(--quiet); font-size: 14px; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  fill: var(--text); }
+@media (max-width: 480px) {
+  header, main, footer, nav { padding-left: 16px; padding-right: 16px; }
+  header { padding-top: 24px; }
+  h1 { font-size: 25px; }
+  .question { font-size: 18px; }
+  .figures { grid-template-columns: 1fr 1fr; gap: 12px 18px; }
+}
+@media print {
+  body { font-size: 10.5pt; }
+  header, main, footer { max-width: none; padding: 0; }
+  nav, summary { display: none; }
+  h2 { margin-top: 26px; }
+  h2, h3 { break-after: avoid; }
+  .grid { grid-template-columns: 1fr 1fr; gap: 22px; }
+  .card, tr, .figures { break-inside: avoid; }
+  .scroll { overflow: visible; }
+  .card.wide svg { max-width: 100%; height: auto; }
+  .long { font-size: 8.5pt; }
+  .long td { min-width: 0; }
+  a { color: inherit; text-decoration: none; }
+}
+"""
+
+
+def report_css() -> str:
+    """Return the style rules of a report."""
+    return theme_css() + _RULES

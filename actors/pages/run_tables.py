@@ -1,0 +1,212 @@
+"""The runs at a glance, side by side, and how to make each of them again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+from actors.display.words import duration, usd
+from actors.pages.card import Table
+from actors.pages.words import NO_VALUE, count, listed, plural, share
+from actors.pages.words import figure as digits
+from actors.results.run_groups import RunGroup
+from actors.results.run_record import RunRecord
+from actors.runs.listing import RunStatus
+from prism.llm.spending import cost_usd
+from prism.scorecard import Fact
+
+COLUMNS_MAX: Final = 4
+"""The most runs that have a column each; more have a row each."""
+KINDS: Final = {"social": "people", "economy": "nations"}
+_STATUS: Final = {
+    RunStatus.RUNNING: "is going on",
+    RunStatus.STOPPED: "was stopped",
+    RunStatus.CRASHED: "ended without a summary, as after a kill",
+}
+
+
+def notices(runs: Sequence[RunRecord]) -> list[str]:
+    """Return a sentence for each run that is not whole: it stands at the top of a page."""
+    found = []
+    for run in runs:
+        listed_run, length = run.listed, run.listed.length
+        if listed_run.status in _STATUS and listed_run.ticks < length:
+            by = f" by {listed_run.stopped_by}" if listed_run.stopped_by else ""
+            found.append(
+                f"Run {run.label} {_STATUS[listed_run.status]}{by}: this page shows {count(run.course.ticks)} of its "
+                f"{plural(length, 'tick')} ({share(run.course.ticks, length)})."
+            )
+        elif run.summary is None:
+            found.append(f"Run {run.label} has no summary of its end: its numbers are those of its journal.")
+        if run.course.is_damaged and listed_run.status is not RunStatus.RUNNING:
+            found.append(
+                f"The journal of run {run.label} does not end with a whole tick; what follows tick "
+                f"{count(run.course.ticks)} is left out."
+            )
+        if run.listed.fallbacks:
+            found.append(f"Run {run.label} made {plural(run.listed.fallbacks, 'choice')} without its oracle.")
+    return found
+
+
+def glance(runs: Sequence[RunRecord]) -> Table:
+    """Return the most important numbers of each run: a column for each run, or for many runs a row for each."""
+    names = [
+        "state",
+        "seed",
+        KINDS.get(runs[0].config.simulation.domain, "agents"),
+        "ticks",
+        "simulated time",
+        "turns",
+        "transitions",
+        "questions",
+        "model calls",
+        "fallbacks",
+        "cost",
+        "digest",
+    ]
+    columns = [_facts(run) for run in runs]
+    if len(runs) <= COLUMNS_MAX:
+        rows = [(name, *(column[at] for column in columns)) for at, name in enumerate(names)]
+        return Table(("", *(run.label for run in runs)), rows)
+    rows = [(run.label, *column) for run, column in zip(runs, columns, strict=True)]
+    return Table(("run", *names), rows, frozenset({0, 1, 12}))
+
+
+def _facts(run: RunRecord) -> tuple[str, ...]:
+    course, summary, simulation = run.course, run.summary, run.config.simulation
+    calls = sum(spent.calls for spent in run.oracle.spent) if run.oracle else 0
+    if summary is not None and summary.llm is not None:
+        calls = sum(summary.llm.calls.values())
+    return (
+        state_in_words(run),
+        str(course.header.seed),
+        count(course.header.agents),
+        f"{count(course.ticks)} of {count(run.listed.length)}",
+        simulated(course.ticks * simulation.tick_seconds),
+        count(summary.activations if summary else course.turns),
+        count(summary.transitions if summary else course.sources.total()),
+        count(summary.oracle_questions if summary else course.questions),
+        count(calls) if run.oracle or (summary and summary.llm) else "no model",
+        count(summary.fallbacks if summary else course.fallbacks.total()),
+        cost(run),
+        run.listed.digest,
+    )
+
+
+def state_in_words(run: RunRecord) -> str:
+    """Return the state of a run: done, stopped by what, going on, or ended without a summary."""
+    status, fallbacks = run.listed.status, run.listed.fallbacks
+    if status is RunStatus.DONE:
+        return f"done, {plural(fallbacks, 'fallback')}" if fallbacks else "done"
+    if status is RunStatus.STOPPED:
+        return f"stopped by {run.listed.stopped_by}" if run.listed.stopped_by else "stopped"
+    return "going on" if status is RunStatus.RUNNING else "ended without a summary"
+
+
+def cost(run: RunRecord) -> str:
+    """Return what the model cost; the reason, where that is not known."""
+    if run.summary is not None and run.summary.llm is not None:
+        dollars = run.summary.llm.cost_usd
+        return "no prices set" if dollars is None else f"{usd(dollars)}"
+    if run.oracle is None:
+        return "no model"
+    spent = cost_usd(run.oracle.spent, run.config.llm.prices)
+    return "no prices set" if spent is None else f"{usd(spent)} so far"
+
+
+def simulated(seconds: float) -> str:
+    """Return simulated time in its largest unit."""
+    for size, unit in ((365.25 * 86_400, "year"), (86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            value = seconds / size
+            return f"{value:,.1f} {unit}s" if value >= 1.05 else f"1 {unit}"
+    return f"{seconds:,.0f} s"
+
+
+def comparison(groups: Sequence[RunGroup]) -> Table:
+    """Return the ends of runs side by side: the median of each group with its range."""
+    numbers: dict[str, list[list[float]]] = {}
+    for place, group in enumerate(groups):
+        for run in group.runs:
+            for name, value in ends_of(run).items():
+                numbers.setdefault(name, [[] for _ in groups])[place].append(value)
+    rows = [(name, *(_median(values) for values in by_group)) for name, by_group in numbers.items()]
+    return Table(("at the end", *(group.label or "all seeds" for group in groups)), rows)
+
+
+def ends_of(run: RunRecord) -> dict[str, float]:
+    """Return the numbers of a world after its last whole round, and the shares of decisions: for comparisons."""
+    kept = {
+        name.replace("_", " "): column[-1]
+        for name, column in run.rounds.items()
+        if column and name not in ("round", "tick", "rule", "oracle", "llm", "fallback", "timeout")
+    }
+    if run.summary is not None and "largest_cascade" in run.summary.world:
+        kept["largest cascade, posts"] = run.summary.world["largest_cascade"]["size"]
+    return kept
+
+
+def _median(values: Sequence[float]) -> str:
+    if not values:
+        return NO_VALUE
+    ordered = sorted(values)
+    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    if len(values) == 1:
+        return f"{middle:,.6g}"
+    return f"{middle:,.6g} ({ordered[0]:,.6g} to {ordered[-1]:,.6g})"
+
+
+def commands(run: RunRecord) -> list[str]:
+    """Return the commands that make a run again and check it."""
+    path = shlex.quote(str(run.path))
+    whole = [f"prism run {path}/config.yaml --out again", f"prism replay {path}", f"prism verify {path}"]
+    if run.manifest.forks:
+        fork = run.manifest.forks[-1]
+        whole[0] = (
+            f"prism fork {shlex.quote(fork.parent)} --at {fork.tick} --out again"
+            "  # with the settings that differ, as --set"
+        )
+    return whole
+
+
+def fact_table(facts: Sequence[Fact]) -> Table:
+    """Return stylised facts: the real figure, the simulated one with its interval, and whether they agree."""
+    rows = [
+        (
+            fact.name.replace("_", " "),
+            digits(fact.real),
+            digits(fact.simulated),
+            NO_VALUE if fact.low is None or fact.high is None else f"{digits(fact.low)} to {digits(fact.high)}",
+            NO_VALUE if fact.distance is None else f"{fact.distance:.2f}",
+            fact.limit,
+            fact.agreement.value,
+            f"{fact.source}. {fact.note}".strip(". "),
+        )
+        for fact in facts
+    ]
+    columns = ("fact", "real", "simulated", "95% interval", "distance", "limit", "agrees", "source")
+    return Table(columns, rows, frozenset({0, 5, 6, 7}))
+
+
+def provenance(run: RunRecord) -> Table:
+    """Return all that a run depends on: versions, hashes, seed and inputs."""
+    manifest, header = run.manifest, run.course.header
+    rows: list[tuple[str, str]] = [
+        ("digest", run.listed.digest),
+        ("ticks of the digest", count(run.course.ticks)),
+        ("seed", str(header.seed)),
+        ("settings, SHA-256", header.config_sha256),
+        ("PRISM's code, SHA-256", manifest.code),
+    ]
+    rows += [("the domain's own code, SHA-256", manifest.domain_code)] if manifest.domain_code else []
+    rows += [(f"input {name}, SHA-256", sha256) for name, sha256 in sorted(header.inputs.items())]
+    rows += [("Python", manifest.python), ("platform", manifest.platform)]
+    rows += [(package, version) for package, version in sorted(manifest.packages.items())]
+    rows += [("oracle", manifest.oracle)] if manifest.oracle else []
+    rows += [("fork of", f"{fork.parent}, after {plural(fork.tick, 'tick')}") for fork in manifest.forks]
+    rows += [("resumed after", listed([plural(tick, "tick") for tick in manifest.resumed]))] if manifest.resumed else []
+    rows += [("upgraded", str(upgrade)) for upgrade in manifest.upgrades]
+    if run.summary is not None:
+        rows.append(("computed in", duration(run.summary.wall_s)))
+    return Table(("what", "value"), rows, frozenset({0, 1}))

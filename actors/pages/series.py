@@ -1,0 +1,97 @@
+"""Lines over time of one run, of runs with several seeds, or of several configurations, on the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from actors.results.run_groups import RunGroup
+from actors.results.run_record import RunRecord
+from prism.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+
+Floats = NDArray[np.float64]
+GROUP_COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
+GROUP_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 2)), (0, (2, 3)))
+
+
+class Line(NamedTuple):
+    """Values over time: of one run, or the median and the range of several.
+
+    Args:
+        x: places in time; the others have as many values.
+        middle: the value, or the median; low, high: the range.
+    """
+
+    x: Floats
+    middle: Floats
+    low: Floats
+    high: Floats
+
+
+Values = Callable[[RunRecord], tuple[Sequence[float], Sequence[float]]]
+"""Returns the places in time and the values of a run."""
+
+
+def line_of(group: RunGroup, values: Values) -> Line:
+    """Return the line of a group of runs, as far as all of them go."""
+    found = [values(run) for run in group.runs]
+    length = min(len(places) for places, _ in found)
+    table = np.array([each[:length] for _, each in found], dtype=np.float64).reshape(len(found), length)
+    places = np.array(found[0][0][:length], dtype=np.float64)
+    if not length:
+        return Line(places, places, places, places)
+    return Line(places, np.median(table, axis=0), table.min(axis=0), table.max(axis=0))
+
+
+def color_of(place: int) -> str:
+    """Return the colour of a group by its place."""
+    return GROUP_COLORS[place % len(GROUP_COLORS)]
+
+
+def draw_line(axes: Axes, line: Line, place: int, *, color: str | None = None) -> None:
+    """Draw a line with its range; the dashes tell the groups apart where colours do not."""
+    shade = color or color_of(place)
+    if len(line.x) == 1:
+        axes.plot(line.x, line.middle, "o", color=shade, markersize=5)
+        axes.vlines(line.x, line.low, line.high, color=shade)
+        return
+    if (line.high > line.low).any():
+        axes.fill_between(line.x, line.low, line.high, color=shade, alpha=0.25, linewidth=0)
+    axes.plot(line.x, line.middle, color=shade, linestyle=GROUP_DASHES[place % len(GROUP_DASHES)])
+
+
+def group_key(groups: Sequence[RunGroup], *, has_lines: bool = True) -> tuple[tuple[str, str, str], ...]:
+    """Return the key of the groups; none for a single group, which the text names.
+
+    Args:
+        has_lines: whether the picture has lines, whose dashes are named, too.
+    """
+    if len(groups) == 1:
+        return ()
+    return tuple(
+        ("", color_of(place), f"{group.label}{runs_note(group)}{dashes_note(place) if has_lines else ''}")
+        for place, group in enumerate(groups)
+    )
+
+
+def dashes_note(place: int) -> str:
+    """Return the words for the dashes of a group's line; empty for a whole line."""
+    words = ("", "dashed", "dotted", "dashes and dots", "short dashes", "long dashes", "sparse dots")
+    word = words[place % len(words)]
+    return f", {word}" if word else ""
+
+
+def runs_note(group: RunGroup) -> str:
+    """Return how many runs a group has, if there are several."""
+    return f" ({len(group.runs)} seeds)" if len(group.runs) > 1 else ""
+
+
+def band_note(groups: Sequence[RunGroup]) -> str:
+    """Return the sentence that explains lines and bands; empty if there is nothing to explain."""
+    if all(len(group.runs) == 1 for group in groups):
+        return ""
+    return " Lines are medians over seeds, bands reach from the lowest to the highest run."

@@ -1,0 +1,46 @@
+"""Numbers and lists in words, for pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+NONE = "none"
+NO_VALUE = "\N{EN DASH}"
+
+
+def count(number: float) -> str:
+    """Return a whole number with thousands separators."""
+    return f"{number:,.0f}"
+
+
+def plural(number: float, noun: str) -> str:
+    """Return a number with its noun: `1 run`, `1,200 runs`."""
+    return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"
+
+
+def share(part: float, whole: float = 1.0) -> str:
+    """Return a part in percent; a dash where there is no whole."""
+    if not whole:
+        return NO_VALUE
+    percent = 100.0 * part / whole
+    return f"{percent:.0f}%" if percent in (0.0, 100.0) else f"{percent:.1f}%" if percent >= 0.1 else "under 0.1%"
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """Return a measured number with so many significant digits; a dash for none."""
+    if value is None or math.isnan(value):
+        return NO_VALUE
+    if value == 0 or abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def listed(items: Sequence[str], most: int = 6) -> str:
+    """Return items as a list in words: `a, b and c`."""
+    if not items:
+        return NONE
+    shown = list(items[:most])
+    if len(items) > most:
+        return f"{', '.join(shown)} and {len(items) - most:,} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

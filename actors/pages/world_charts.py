@@ -1,0 +1,266 @@
+"""Charts of what a world counts over time, and of an economy beside history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from actors.pages.card import Chart, Table
+from actors.pages.picture import LINE, SMALL, TEXT, figure, label, panels, plain_numbers
+from actors.pages.series import band_note, color_of, draw_line, group_key, line_of
+from actors.pages.words import NO_VALUE, count, plural
+from actors.pages.words import figure as digits
+from actors.results.run_groups import RunGroup
+from actors.results.run_record import RunRecord
+from prism.economy.moments import COLUMNS, QUARTERS_MIN, moments, real_columns
+from prism.economy.series import YEAR_QUARTERS, Figures
+from prism.quarter import Quarter
+
+ENGINE_COLUMNS: Final = frozenset(
+    {"round", "tick", "activations", "transitions", "questions", "rule", "oracle", "llm", "fallback", "timeout"}
+)
+PEOPLE_COLUMNS: tuple[str, ...] = ("posts", "likes", "replies", "reshares")
+PANELS_MAX: Final = 8
+_INDICATORS: Final = {
+    "interest_rate": "interest rate, % a year",
+    "inflation": "inflation, % over the year",
+    "gdp_growth": "growth of output, % a year",
+    "unemployment": "unemployment, % of the labour force",
+}
+HISTORY: Final = "history"
+
+
+def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
+    """Return what the world counts over time: what people did in each round, or the numbers of another world.
+
+    None if there are fewer than two whole rounds.
+    """
+    first = groups[0].first
+    if any(len(run.rounds.get("round", ())) < 2 for group in groups for run in group.runs):
+        return None
+    if first.config.simulation.domain == "social":
+        names = [name for name in PEOPLE_COLUMNS if name in first.rounds]
+    else:
+        names = [name for name in first.rounds if name not in ENGINE_COLUMNS and any(first.rounds[name])]
+    if not names:
+        return None
+    is_social = first.config.simulation.domain == "social"
+    kept = names[:PANELS_MAX]
+    drawn, rows = panels(62.0 * len(kept) + 30, len(kept))
+    for axes, name in zip(rows, kept, strict=True):
+        for place, group in enumerate(groups):
+            line = line_of(group, lambda run, name=name: _values(run, name, is_social))  # type: ignore[misc]
+            draw_line(axes, line, place)
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        axes.margins(x=0)
+        plain_numbers(axes.yaxis, ticks=2)
+        label(axes, "", f"{name.replace('_', ' ')}{' in a round' if is_social else ''}")
+    plain_numbers(rows[-1].xaxis, whole=True)
+    rows[-1].set_xlabel("round", loc="right")
+    ends = {name: first.rounds[name][-1] for name in names}
+    told = ", ".join(f"{count(value)} {name}" for name, value in list(ends.items())[:4]) if is_social else ""
+    reading = (
+        f"In all {told}{f' in {first.label}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
+        if is_social
+        else "The numbers of the world at the end of each round."
+    ) + band_note(groups)
+    left = len(names) - len(kept)
+    if left:
+        reading += f" {plural(left, 'number')} more are in rounds.csv."
+    columns = ("round", *(name.replace("_", " ") for name in names))
+    table_rows = [
+        (count(number), *(f"{first.rounds[name][at]:,.6g}" for name in names))
+        for at, number in enumerate(first.rounds["round"])
+    ]
+    title = "What people did" if is_social else "The world over time"
+    return Chart(title, drawn, reading, Table(columns, table_rows), key=group_key(groups))
+
+
+def _values(run: RunRecord, name: str, is_social: bool) -> tuple[list[float], list[float]]:
+    column = run.rounds.get(name, [])
+    places = run.rounds.get("round", [])[: len(column)]
+    if not is_social:
+        return places, column
+    before = [0.0, *column[:-1]] if places and places[0] == 1 else [column[0], *column[:-1]] if column else []
+    return places, [now - then for now, then in zip(column, before, strict=True)]
+
+
+def economy_charts(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> list[Chart]:
+    """Return an economy's indicators and their moments beside history.
+
+    Args:
+        history: real quarters; none leaves history out.
+        source: the name of their file.
+    """
+    if not groups[0].first.rounds.get("interest_rate"):
+        return []
+    charts = [_indicators(groups, history, source)]
+    table = [_moments(group) for group in groups]
+    if all(table):
+        charts.append(_moment_chart(groups, table, history, source))
+    return charts
+
+
+def _start(run: RunRecord) -> Quarter | None:
+    """Return the quarter in which an economy starts, if it starts in a real one."""
+    initial = run.config.economy.initial
+    try:
+        return None if initial.quarter is None else Quarter.parse(initial.quarter)
+    except ValueError:
+        return None
+
+
+def _year(quarter: Quarter) -> float:
+    return quarter.year + (quarter.number - 0.5) / YEAR_QUARTERS
+
+
+def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart:
+    """Return the four indicators over time, beside history at the same time, or beside its usual range."""
+    start = _start(groups[0].first)
+    real = real_columns(history) if history else {}
+    years = [_year(each.quarter) for each in history[len(history) - len(next(iter(real.values()), [])) :]]
+    drawn, rows = panels(390, len(_INDICATORS))
+    is_dated, low, high = start is not None and bool(real), math.inf, -math.inf
+    for axes, (name, title) in zip(rows, _INDICATORS.items(), strict=True):
+        for place, group in enumerate(groups):
+            line = line_of(group, lambda run, name=name: (_quarters(run, start), run.rounds[name]))  # type: ignore[misc]
+            draw_line(axes, line, place)
+            low, high = min(low, float(line.x[0])), max(high, float(line.x[-1]))
+        if is_dated:
+            kept = [(x, y) for x, y in zip(years, real[name], strict=True) if low - 1 <= x <= high]
+            axes.plot([x for x, _ in kept], [y for _, y in kept], color=TEXT, linewidth=1.0, linestyle=(0, (3, 1.5)))
+        elif real:
+            axes.axhspan(*np.quantile(real[name], (0.05, 0.95)), color=LINE, alpha=0.18, linewidth=0)
+        axes.margins(x=0)
+        plain_numbers(axes.yaxis, ticks=3)
+        label(axes, "", title)
+    plain_numbers(rows[-1].xaxis, whole=True)
+    rows[-1].xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
+    rows[-1].set_xlabel("year" if start else "quarter", loc="right")
+    beside = ""
+    if is_dated:
+        beside = f" Dashed: {source}, the same quarters of history."
+    elif real:
+        beside = f" Grey: nine tenths of the quarters of {source}."
+    ends = {name: groups[0].first.rounds[name][-1] for name in _INDICATORS}
+    reading = (
+        f"At the end the interest rate is {ends['interest_rate']:.2f}% and inflation {ends['inflation']:.2f}%"
+        f"{f' in {groups[0].first.label}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
+        f"{band_note(groups)}{beside}"
+    )
+    first = groups[0].first
+    table_rows = [
+        (_quarter_name(start, at), *(f"{first.rounds[name][at]:.2f}" for name in _INDICATORS))
+        for at in range(len(first.rounds["interest_rate"]))
+    ]
+    key = group_key(groups)
+    if real:
+        shown = key or (("", color_of(0), "the run" if len(groups[0].runs) == 1 else f"{len(groups[0].runs)} seeds"),)
+        key = (*shown, ("", "var(--text)" if is_dated else "var(--line)", HISTORY))
+    return Chart("Indicators", drawn, reading, Table(("quarter", *_INDICATORS.values()), table_rows), key=key)
+
+
+def _quarters(run: RunRecord, start: Quarter | None) -> list[float]:
+    number = len(run.rounds["interest_rate"])
+    if start is None:
+        return list(run.rounds["round"][:number])
+    return [_year(start) + (at + 1) / YEAR_QUARTERS for at in range(number)]
+
+
+def _quarter_name(start: Quarter | None, at: int) -> str:
+    if start is None:
+        return count(at + 1)
+    quarter = start
+    for _ in range(at + 1):
+        quarter = quarter.following
+    return str(quarter)
+
+
+def _moments(group: RunGroup) -> list[dict[str, float]]:
+    """Return the moments of each run that has enough quarters."""
+    return [moments(run.rounds) for run in group.runs if len(run.rounds["interest_rate"]) >= QUARTERS_MIN]
+
+
+def _moment_chart(
+    groups: Sequence[RunGroup], found: Sequence[Sequence[dict[str, float]]], history: Sequence[Figures], source: str
+) -> Chart:
+    """Return means and standard deviations beside those of history; all moments are in the table."""
+    columns = real_columns(history) if history else {}
+    real = moments(columns) if columns and len(columns["interest_rate"]) >= QUARTERS_MIN else {}
+    drawn = _moment_picture(found, real)
+    first = _middle([one["interest_rate_mean"] for one in found[0]])
+    beside = f", and {real['interest_rate_mean']:.2f}% in {source}" if real else ""
+    reading = (
+        f"Means, with a standard deviation to each side. The mean interest rate is {first:.2f}%{beside}. All moments "
+        "are in the table; docs/economy.md explains them."
+    )
+    names = list(found[0][0])
+    rows = [
+        (
+            name.replace("_", " "),
+            _number(real.get(name, math.nan)),
+            *(_spread([one[name] for one in each]) for each in found),
+        )
+        for name in names
+    ]
+    labels = [
+        group.label or (group.first.label if len(group.runs) == 1 else f"{len(group.runs)} seeds") for group in groups
+    ]
+    key = tuple(("●", color_of(place), name) for place, name in enumerate(labels))
+    if real:
+        key = (*key, ("◆", "var(--text)", HISTORY))
+    return Chart(
+        "Moments beside history" if real else "Moments",
+        drawn,
+        reading,
+        Table(("moment", HISTORY, *labels), rows),
+        key=key,
+    )
+
+
+def _moment_picture(found: Sequence[Sequence[dict[str, float]]], real: dict[str, float]) -> Figure:
+    drawn = figure(height=70 + 46 * len(COLUMNS))
+    axes = drawn.subplots()
+    sides = len(found) + bool(real)
+    for row, name in enumerate(COLUMNS):
+        axes.text(
+            0.0,
+            row - 0.44,
+            _INDICATORS[name].rpartition(",")[0],
+            fontsize=SMALL,
+            color=TEXT,
+            va="center",
+            transform=axes.get_yaxis_transform(),
+        )
+        for place, each in enumerate([*found, [real]] if real else found):
+            y = row - 0.12 + 0.5 * (place + 0.5) / sides
+            mean, spread = (_middle([one[f"{name}_{kind}"] for one in each]) for kind in ("mean", "sd"))
+            shade = TEXT if place >= len(found) else color_of(place)
+            axes.plot([mean - spread, mean + spread], [y, y], color=shade, linewidth=1.8)
+            axes.plot([mean], [y], "D" if place >= len(found) else "o", color=shade, markersize=5)
+    axes.set_ylim(len(COLUMNS) - 0.5, -0.7)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    plain_numbers(axes.xaxis)
+    label(axes, "percent", grid="x")
+    return drawn
+
+
+def _middle(values: Sequence[float]) -> float:
+    return float(np.median(values))
+
+
+def _number(value: float) -> str:
+    return NO_VALUE if math.isnan(value) else f"{value:.3f}"
+
+
+def _spread(values: Sequence[float]) -> str:
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return NO_VALUE
+    middle = digits(_middle(known)) if len(known) == 1 else f"{_middle(known):.3f}"
+    return f"{known[0]:.3f}" if len(known) == 1 else f"{middle} ({min(known):.3f} to {max(known):.3f})"

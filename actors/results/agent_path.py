@@ -1,0 +1,155 @@
+"""The path of an agent through a run, as the journal has it, and the agent that a user names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.results.explanation import PathTurn
+from actors.results.plain import plain
+from actors.results.retrace import OpenRun
+from actors.runs.questions import decoded, messages_of
+from prism.agents import DECIDED, STALE, Question, Update
+from prism.domain import Domain
+from prism.events import FeedShown, PostEvent
+from prism.quoting import shown
+
+QUESTION = "question"
+"""The source of a turn that asked."""
+NEAREST = 2
+"""The turns on each side of a tick that a message names."""
+
+_TAGS = (2, 3, 7, 8)
+"""Updates, questions, and what took place on a feed."""
+_pack = msgspec.msgpack.Encoder().encode
+
+
+def name_of(domain: Domain, number: int) -> str:
+    """Return the name of an agent; empty if it has none."""
+    name = getattr(domain.agent(number), "name", "")
+    return name if isinstance(name, str) else ""
+
+
+def number_of(domain: Domain, agent: int | str) -> int:
+    """Return the number of an agent that is named by its number or its name.
+
+    Raises:
+        LookupError: there is no such agent, or several have the name.
+    """
+    if isinstance(agent, int) or agent.isdecimal():
+        number = int(agent)
+        if not 0 <= number < domain.size:
+            raise LookupError(f"there is no agent {number:,}; the run has the agents 0 to {domain.size - 1:,}")
+        return number
+    bearers = [number for number in range(domain.size) if name_of(domain, number) == agent]
+    if len(bearers) == 1:
+        return bearers[0]
+    if not bearers:
+        raise LookupError(
+            f"no agent is called {shown(agent)}; expected a name, or a number from 0 to {domain.size - 1:,}"
+        )
+    few = ", ".join(map(str, bearers[:10])) + (", ..." if len(bearers) > 10 else "")
+    raise LookupError(f"{len(bearers):,} agents are called {shown(agent)}: {few}; name one by its number")
+
+
+def path_of(run: OpenRun, number: int) -> list[PathTurn]:
+    """Return every turn of an agent up to the run's ticks, in order. It reads the whole journal, and blocks."""
+    disk = RealDisk(run.directory.path)
+    _, offset = read_header(disk)
+    turns: list[PathTurn] = []
+    for tick, messages in zip(range(run.ticks), messages_of(disk, offset, 0), strict=False):
+        marks = tuple(bytes([tag]) + _pack(tick) + _pack(number) for tag in _TAGS)
+        for encoded in messages:
+            if encoded.startswith(marks, 1):  # after the byte that says how many fields follow
+                add_message(turns, decoded(encoded))
+    return turns
+
+
+def add_message(turns: list[PathTurn], message: Any) -> None:
+    """Add a message of an agent to its path: a turn, or what took place because of the latest one."""
+    if isinstance(message, Update):
+        turns.append(
+            PathTurn(
+                tick=message.tick,
+                trigger=message.trigger,
+                from_state=message.from_state,
+                to_state=message.to_state,
+                source=str(message.source),
+                reason=message.reason,
+                effect=plain(message.effect),
+            )
+        )
+    elif isinstance(message, Question):
+        turns.append(
+            PathTurn(
+                tick=message.tick,
+                trigger=message.trigger,
+                from_state=message.state,
+                to_state=message.state,
+                source=QUESTION,
+                options=message.options,
+            )
+        )
+    elif turns and turns[-1].tick == message.tick:
+        turns[-1] = msgspec.structs.replace(turns[-1], events=(*turns[-1].events, event_of(message)))
+
+
+def event_of(message: PostEvent | FeedShown) -> dict[str, Any]:
+    """Return what took place as JSON values."""
+    if isinstance(message, FeedShown):
+        return {"kind": "feed", "posts": list(message.posts)}
+    return {"kind": message.kind, "post": message.post, "parent": message.parent, "topics": list(message.topics)}
+
+
+def decisions(turns: Sequence[PathTurn]) -> Iterator[tuple[tuple[int, str], int]]:
+    """Yield the tick and trigger of each question of a path with the tick in which its decision took effect."""
+    asked: dict[str, int] = {}
+    for each in turns:
+        if each.source == QUESTION:
+            asked[each.trigger] = each.tick
+        elif (each.source in DECIDED or each.reason == STALE) and each.trigger in asked:
+            yield (asked.pop(each.trigger), each.trigger), each.tick
+
+
+def nearest(turns: Sequence[PathTurn], tick: int, noun: str = "turn") -> str:
+    """Return the ticks of the turns around a tick, in words."""
+    if not turns:
+        return "it has had no turn at all"
+    ticks = sorted({each.tick for each in turns})
+    near = [each for each in ticks if each < tick][-NEAREST:] + [each for each in ticks if each > tick][:NEAREST]
+    listed = ", ".join(f"{each:,}" for each in near)
+    return (
+        f"its nearest {noun} is in tick {listed}"
+        if len(near) == 1
+        else f"its nearest {noun}s are in the ticks {listed}"
+    )
+
+
+def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
+    """Refuse a tick that the run does not have.
+
+    Raises:
+        RunDirectoryError: naming the ticks that it has.
+    """
+    for tick in ticks:
+        if tick is not None and not 0 <= tick < run.ticks:
+            problem = f"there is no tick {tick:,}; the run has the ticks 0 to {run.ticks - 1:,}"
+            raise RunDirectoryError(f"{run.directory.path}: {problem}")
+
+
+def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
+    """Return the number and the name of an agent of a run.
+
+    Raises:
+        RunDirectoryError: there is no such agent, or several have the name.
+    """
+    try:
+        number = number_of(run.domain, agent)
+    except LookupError as error:
+        raise RunDirectoryError(f"{run.directory.path}: {error.args[0]}") from None
+    return number, name_of(run.domain, number)

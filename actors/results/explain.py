@@ -1,0 +1,150 @@
+"""The explanation of any decision of a run: the path of an agent, and each of its turns with all that led to it.
+
+It costs no call to a model: turns are worked out again, and compared with the journal (`actors.results.retrace`). It
+works while the run is going on, after a kill, and in a fork, up to the last whole tick. `docs/explain.md` shows it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError
+from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
+from actors.results.explained_turn import explained_turns, name_of_question
+from actors.results.explanation import AgentPath, ExplainedTurn, Explanation, PathTurn
+from actors.results.retrace import OnBegin, OpenRun, Trace, open_run, retrace
+from prism.quoting import shown
+
+LATEST = 20
+"""The turns of a path that are shown if no range is asked for."""
+
+
+def explain_path(path: Path, agent: int | str, first: int | None = None, last: int | None = None) -> AgentPath:
+    """Return the path of an agent, as the journal has it: nothing is worked out again.
+
+    Args:
+        path: the run's directory.
+        agent: the agent's number or name.
+        first, last: the first and the last tick; without both, the latest 20 turns.
+
+    Raises:
+        RunDirectoryError: there is no such run, agent or tick.
+        JournalError: the journal cannot be read.
+        ConfigError, InputError: the run's configuration or an input file cannot be used.
+    """
+    run = open_run(path)
+    number, name = chosen_agent(run, agent)
+    refuse_ticks(run, first, last)
+    whole = path_of(run, number)
+    turns = whole[-LATEST:]
+    if first is not None or last is not None:
+        turns = [each for each in whole if (first or 0) <= each.tick <= (run.ticks if last is None else last)]
+    return AgentPath(
+        agent=number,
+        name=name,
+        ticks=run.ticks,
+        turns=tuple(turns),
+        turns_in_all=len(whole),
+        questions_in_all=sum(each.source == QUESTION for each in whole),
+        notes=run.notes,
+    )
+
+
+def explain_agent(path: Path, agent: int | str, first: int, last: int) -> Explanation:
+    """Return an agent's turns in the ticks from `first` to `last`, each with all that led to it.
+
+    It has an event loop of its own, so it is called from a thread without one. It takes as long as a replay from the
+    nearest checkpoint at or before `first`; a run keeps its latest ones.
+
+    Args:
+        path: the run's directory. Nothing of it is changed, and a run that is going on is not disturbed.
+        agent: the agent's number or name.
+
+    Raises:
+        RunDirectoryError: there is no such run, agent or tick.
+        DivergedError: a tick has another result than the journal.
+        JournalError: a file cannot be read.
+        ConfigError, InputError: the run's configuration or an input file cannot be used.
+    """
+    return anyio.run(partial(explain_turns, path, agent, first, last))
+
+
+async def explain_turns(
+    path: Path, agent: int | str, first: int, last: int, on_begin: OnBegin = lambda _: None
+) -> Explanation:
+    """Do the same as `explain_agent` in a task.
+
+    Args:
+        on_begin: called with each simulation that begins.
+    """
+    run = await to_thread.run_sync(open_run, path)
+    number, name = chosen_agent(run, agent)
+    refuse_ticks(run, first, last)
+    whole = await to_thread.run_sync(path_of, run, number)
+    return await _explained(run, (number, name), whole, (first, last), on_begin)
+
+
+async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegin = lambda _: None) -> Explanation:
+    """Return an agent's turns in one tick, and those in which the questions that it asked there were decided.
+
+    Raises:
+        RunDirectoryError: the agent has no turn in the tick. The others are as of `explain_agent`.
+    """
+    run = await to_thread.run_sync(open_run, path)
+    number, name = chosen_agent(run, agent)
+    refuse_ticks(run, tick)
+    whole = await to_thread.run_sync(path_of, run, number)
+    if all(each.tick != tick for each in whole):
+        called = f" ({shown(name)})" if name else ""
+        problem = f"agent {number}{called} has no turn in tick {tick:,}; {nearest(whole, tick)}"
+        raise RunDirectoryError(f"{path}: {problem}")
+    last = max([tick, *(decided for (asked, _), decided in decisions(whole) if asked == tick)])
+    found = await _explained(run, (number, name), whole, (tick, last), on_begin)
+    asked = {each.question.id for each in found.turns if each.tick == tick and each.question is not None}
+    turns = [each for each in found.turns if each.tick == tick or (each.question and each.question.id in asked)]
+    return Explanation(agent=number, name=name, ticks=run.ticks, turns=tuple(turns), notes=run.notes)
+
+
+async def explain_everybody(
+    path: Path, first: int, last: int, on_begin: OnBegin = lambda _: None
+) -> tuple[ExplainedTurn, ...]:
+    """Return the turns of all agents in the ticks from `first` to `last`, in the order in which they were triggered.
+
+    Raises:
+        RunDirectoryError: there is no such run or tick. The others are as of `explain_agent`.
+    """
+    run = await to_thread.run_sync(open_run, path)
+    refuse_ticks(run, first, last)
+    until = min(last + run.config.deliberation_ticks + 1, run.ticks)  # by then the questions of these ticks are decided
+    trace = Trace(None, first, until - 1)
+    await retrace(run, trace, until, on_begin)
+    decided = {
+        name_of_question(each.question): each.trigger.tick
+        for each in trace.turns
+        if each.question is not None and each.trigger.decision is not None
+    }
+    turns = await explained_turns(run, trace.turns, decided)
+    return tuple(each for each in turns if each.tick <= last)
+
+
+async def _explained(
+    run: OpenRun, agent: tuple[int, str], whole: list[PathTurn], span: tuple[int, int], on_begin: OnBegin
+) -> Explanation:
+    """Return the turns of an agent in a range of ticks.
+
+    Args:
+        agent: its number and name; `whole`: its path.
+        span: the first and the last tick.
+    """
+    number, name = agent
+    first, last = span
+    decided = {(number, asked, trigger): tick for (asked, trigger), tick in decisions(whole)}
+    until = max([last, *(tick for (_, asked, _), tick in decided.items() if first <= asked <= last)]) + 1
+    trace = Trace({number}, first, until - 1)
+    await retrace(run, trace, until, on_begin)
+    turns = [each for each in await explained_turns(run, trace.turns, decided) if each.tick <= last]
+    return Explanation(agent=number, name=name, ticks=run.ticks, turns=tuple(turns), notes=run.notes)

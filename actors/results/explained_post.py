@@ -1,0 +1,203 @@
+"""A post's whole tree: who did what, when, and which turn decided on it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.results.agent_path import name_of
+from actors.results.explained_turn import rows_of
+from actors.results.explanation import Cause, ExplainedCascade, ExplainedLike, ExplainedPost
+from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, open_run, retrace
+from actors.runs.questions import decoded, messages_of
+from actors.runtime.simulation import Simulation
+from prism.agents import MOVED, Update
+from prism.events import PostEvent
+
+TURNS_KEPT = 32
+"""The turns of an agent before an engagement among which the one that decided on it is looked for."""
+ROUNDS_BEFORE = 2
+"""The rounds before a cascade in which its original may have been decided on."""
+LIKE = "like"
+_POSTED = 7
+"""The tag of what took place on a feed."""
+
+
+async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None) -> ExplainedCascade:
+    """Return the whole tree of a post, each part of it with the turn that decided on it.
+
+    The agents in the tree are traced from before its original to its last engagement, which takes as long as a replay
+    of these ticks from the nearest checkpoint.
+
+    Args:
+        post: its id, as `summary.json` and the journal have it.
+
+    Raises:
+        RunDirectoryError: there is no such run or post.
+        DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
+    """
+    run = await to_thread.run_sync(open_run, path)
+    events = await to_thread.run_sync(_cascade_of, run, post)
+    first = max(0, events[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
+    watched = _Watched(run, events)
+    trace = Trace({event.agent for event in events}, first, events[-1].tick)
+
+    def commit(simulation: Simulation, tick: int, _: bytes) -> None:
+        watched.add(trace.turns, simulation, tick)
+        trace.turns.clear()
+
+    simulation = await retrace(run, trace, events[-1].tick + 1, on_begin, commit)
+    return watched.cascade(post, simulation)
+
+
+def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
+    """Return the events of a post's tree, in order. It reads the whole journal, and blocks.
+
+    Raises:
+        RunDirectoryError: the run has no such post.
+    """
+    parents = {event.post: event.parent for event in _events(run) if event.kind != LIKE}
+    if post not in parents:
+        raise RunDirectoryError(f"{run.directory.path}: there is no post {post} in the ticks 0 to {run.ticks - 1:,}")
+    root = post
+    while (above := parents[root]) is not None:
+        root = above
+    tree, found = {root}, []
+    for event in _events(run):
+        if event.parent in tree:
+            tree.add(event.post)
+        if event.post in tree:
+            found.append(event)
+    return found
+
+
+def _events(run: OpenRun) -> Iterator[PostEvent]:
+    """Yield what took place on the feed."""
+    disk = RealDisk(run.directory.path)
+    _, offset = read_header(disk)
+    for _, messages in zip(range(run.ticks), messages_of(disk, offset, 0), strict=False):
+        for encoded in messages:
+            if encoded[1] == _POSTED and isinstance(message := decoded(encoded), PostEvent):
+                yield message
+
+
+class _Watched:
+    """The parts of a tree with what is found of them while the ticks are done again."""
+
+    def __init__(self, run: OpenRun, events: list[PostEvent]) -> None:
+        self._run = run
+        self._events = events
+        self._wanted = {(event.tick, event.agent, event.kind, event.post) for event in events}
+        self._made = {event.post: event.tick for event in events if event.kind != LIKE}
+        self._causes: dict[tuple[int, int, str, int], Cause] = {}
+        self._texts: dict[int, str] = {}
+        self._latest: dict[int, deque[TracedTurn]] = {}
+
+    def add(self, turns: list[TracedTurn], simulation: Simulation, tick: int) -> None:
+        """Take over the turns of a tick, and the texts of posts that were made in it."""
+        for each in turns:
+            latest = self._latest.setdefault(each.trigger.agent, deque(maxlen=TURNS_KEPT))
+            latest.append(each)
+            for event in each.events:
+                if isinstance(event, PostEvent):
+                    name = (event.tick, event.agent, event.kind, event.post)
+                    if name in self._wanted:
+                        self._causes[name] = cause_of(event, list(latest), _resting_states(simulation))
+        posts = getattr(getattr(simulation.domain.world, "network", None), "posts", {})
+        for post, made in self._made.items():
+            if made == tick and post in posts:
+                self._texts[post] = posts[post].text
+
+    def cascade(self, post: int, simulation: Simulation) -> ExplainedCascade:
+        """Return the tree."""
+        names = {event.agent: name_of(simulation.domain, event.agent) for event in self._events}
+        likes: dict[int, list[ExplainedLike]] = {}
+        depths: dict[int | None, int] = {None: -1}
+        for event in self._events:
+            if event.kind == LIKE:
+                cause = self._causes.get((event.tick, event.agent, LIKE, event.post))
+                found = ExplainedLike(agent=event.agent, name=names[event.agent], tick=event.tick, cause=cause)
+                likes.setdefault(event.post, []).append(found)
+            else:
+                depths[event.post] = depths[event.parent] + 1
+        posts = [
+            ExplainedPost(
+                post=event.post,
+                kind=event.kind,
+                agent=event.agent,
+                name=names[event.agent],
+                tick=event.tick,
+                parent=event.parent,
+                depth=depths[event.post],
+                text=self._texts.get(event.post, ""),
+                topics=event.topics,
+                likes=tuple(likes.get(event.post, ())),
+                cause=self._causes.get((event.tick, event.agent, event.kind, event.post)),
+            )
+            for event in self._events
+            if event.kind != LIKE
+        ]
+        return ExplainedCascade(
+            post=post,
+            root=posts[0].post,
+            ticks=self._run.ticks,
+            posts=tuple(posts),
+            depth=max(depths.values()),
+            likes=sum(map(len, likes.values())),
+            notes=self._run.notes,
+        )
+
+
+def _resting_states(simulation: Simulation) -> frozenset[str]:
+    """Return the states in which a person is offline or goes on to the next post: nothing is under way in them."""
+    roles = getattr(getattr(simulation.domain, "behaviour", None), "roles", {})
+    return frozenset(str(state) for state, role in roles.items() if role != "attend")
+
+
+def cause_of(event: PostEvent, turns: list[TracedTurn], resting: frozenset[str]) -> Cause:
+    """Return the turn that decided on an event: the latest about its post in which there was something to decide.
+
+    Of an original post it is the turn with which its author left a state in which nothing was under way.
+
+    Args:
+        turns: the author's latest turns; the last one is that in which the event took place.
+        resting: the states in which nothing is under way.
+    """
+    about = event.post if event.kind == LIKE else event.parent
+    for each in reversed(turns):
+        is_decided = len(each.outcomes) > 1 or each.question is not None
+        is_about = about is not None and getattr(each.trigger.context, "id", None) == about
+        begins = about is None and each.state in resting
+        if _moved(each) and ((is_about and is_decided) or begins):
+            return _cause(each)
+    return _cause(turns[-1])
+
+
+def _moved(each: TracedTurn) -> bool:
+    return isinstance(each.answer, Update) and each.answer.source in MOVED
+
+
+def _cause(each: TracedTurn) -> Cause:
+    taken: Any = next((row for row in rows_of(each) if row.is_taken), None)
+    update: Any = each.answer
+    return Cause(
+        agent=each.trigger.agent,
+        tick=each.trigger.tick,
+        trigger=each.trigger.name,
+        state=each.state,
+        to_state=str(update.to_state),
+        source=str(update.source),
+        reason=update.reason,
+        row="" if taken is None else taken.name,
+        guard="" if taken is None else taken.guard,
+        values={} if taken is None else taken.values,
+        asked=None if each.question is None else each.question.tick,
+        options=() if each.question is None else tuple(map(str, each.question.options)),
+    )

@@ -1,0 +1,132 @@
+"""A quarter of an economy: proposals, their reviews and applications, and the reasoning behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError
+from actors.core.frames import HEAD
+from actors.core.messages import Codec
+from actors.persistence.journal import answers_of
+from actors.results.agent_path import name_of
+from actors.results.explained_turn import explained_turns, name_of_question
+from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn
+from actors.results.plain import plain
+from actors.results.retrace import OnBegin, Trace, TracedTurn, open_run, retrace
+from actors.runtime.simulation import Simulation
+from prism.agents import MOVED, Update
+from prism.economy.nation import Applied, Proposed, Reviewed
+from prism.economy.world import EconomyWorld
+from prism.events import Intervened
+
+
+async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _: None) -> ExplainedQuarter:
+    """Return what happened in a quarter of an economy.
+
+    Args:
+        quarter: its number, from 1, as in `rounds.csv`.
+
+    Raises:
+        RunDirectoryError: the run is no economy, or has no such quarter.
+        DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
+    """
+    run = await to_thread.run_sync(open_run, path)
+    if not isinstance(run.domain.world, EconomyWorld):
+        raise RunDirectoryError(f"{path}: is no economy, so it has no quarters; explain an agent or a post of it")
+    if not 1 <= quarter <= run.ticks:
+        raise RunDirectoryError(f"{path}: there is no quarter {quarter:,}; the run has the quarters 1 to {run.ticks:,}")
+    tick, states = quarter - 1, list[dict[str, Any]]()
+    done: list[dict[str, Any]] = []
+
+    def begin(simulation: Simulation) -> None:
+        states.append(_indicators(simulation))
+        on_begin(simulation)
+
+    def commit(simulation: Simulation, now: int, frame: bytes) -> None:
+        if now == tick:
+            done.extend(_interventions(simulation, frame))
+        states.append(_indicators(simulation))
+
+    trace = Trace(None, tick, tick)
+    simulation = await retrace(run, trace, tick + 1, begin, commit)
+    decided = {name_of_question(each.question): tick for each in trace.turns if each.question is not None}
+    turns = await explained_turns(run, trace.turns, decided)
+    return ExplainedQuarter(
+        quarter=quarter,
+        tick=tick,
+        ticks=run.ticks,
+        before=states[-2],
+        after=states[-1],
+        interventions=tuple(done),
+        proposals=tuple(
+            _proposal(simulation, nation, trace.turns, [each for each in turns if each.agent == nation])
+            for nation in range(run.domain.size)
+        ),
+        notes=run.notes,
+    )
+
+
+def outcome_of(action: str, *, is_valid: bool | None, is_applied: bool) -> str:
+    """Return the outcome of a proposal, as the table `indicators` has it: a step that failed leaves it where it was.
+
+    Args:
+        is_valid: as the review says; None if there was none, or if it failed.
+    """
+    if is_applied:
+        return "applied"
+    if is_valid is not None:
+        return "accepted" if is_valid else "rejected"
+    return "proposed" if action else "none"
+
+
+def _indicators(simulation: Simulation) -> dict[str, Any]:
+    found: dict[str, Any] = plain(simulation.domain.world.state.global_state)  # type: ignore[attr-defined]  # checked
+    return found
+
+
+def _interventions(simulation: Simulation, frame: bytes) -> list[dict[str, Any]]:
+    codec = Codec(simulation.domain.context_type, simulation.domain.effect_type)
+    messages = codec.array(answers_of(frame[HEAD.size :]))
+    return [plain(each.content) for each in messages if isinstance(each, Intervened)]
+
+
+def _proposal(
+    simulation: Simulation, nation: int, traced: Sequence[TracedTurn], turns: list[ExplainedTurn]
+) -> ExplainedProposal:
+    """Return the way of one nation through the quarter."""
+    own = [each for each in traced if each.trigger.agent == nation]
+    steps = [
+        (each, each.answer.effect)
+        for each in own
+        if isinstance(each.answer, Update) and each.answer.source in MOVED and each.answer.effect is not None
+    ]
+    action = ""
+    is_valid: bool | None = None
+    before: float | None = None
+    after: float | None = None
+    for each, step in steps:
+        match step:
+            case Proposed():
+                action = step.decision.action
+            case Reviewed():
+                is_valid = step.decision.is_valid
+            case Applied():
+                situation: Any = each.trigger.context
+                before = situation.state.global_state.interest_rate
+                after = step.decision.new_interest_rate
+    outcome = outcome_of(action, is_valid=is_valid, is_applied=after is not None)
+    return ExplainedProposal(
+        agent=nation,
+        name=name_of(simulation.domain, nation),
+        outcome=outcome,
+        action=action,
+        is_valid=is_valid,
+        rate_before=before,
+        rate_after=after,
+        chains=tuple(plain(step.chain) for _, step in steps),
+        turns=tuple(turns),
+    )

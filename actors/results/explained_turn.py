@@ -1,0 +1,220 @@
+"""A traced turn as a record: its rows, its question with what the model read, its answer, and what followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from actors.core.frames import Damage
+from actors.core.messages import LATE, Codec, QuestionName, Retried
+from actors.persistence.disk import RealDisk
+from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_records
+from actors.results.agent_path import QUESTION, event_of, name_of
+from actors.results.explanation import ExplainedAnswer, ExplainedQuestion, ExplainedRow, ExplainedTurn, ModelCalls
+from actors.results.plain import plain
+from actors.results.requests import Requests, requests_of
+from actors.results.retrace import OpenRun, TracedTurn
+from prism.agents import MOVED, Question, Source, Update
+from prism.config import PricesConfig
+from prism.llm.question_id import question_id
+from prism.llm.spending import Ledger, cost_usd
+from prism.statechart import ENABLED, Choice, Guard, RowOutcome
+
+Decisions = Mapping[QuestionName, int]
+"""`{question: the tick in which its decision took effect}`."""
+
+
+async def explained_turns(run: OpenRun, traced: Sequence[TracedTurn], decisions: Decisions) -> list[ExplainedTurn]:
+    """Return traced turns as records.
+
+    Raises:
+        JournalError: the oracle's log cannot be read.
+    """
+    asked: dict[QuestionName, TracedTurn] = {}
+    for each in traced:  # the turn with the decision comes later, and knows more
+        if each.question is not None:
+            asked[name_of_question(each.question)] = each
+    answers = answers_to(run, set(asked))
+    with requests_of(run) as requests:
+        found = {
+            name: await _question(run, each, answers.get(name, []), requests, decisions.get(name))
+            for name, each in asked.items()
+        }
+    return [_turn(each, None if each.question is None else found[name_of_question(each.question)]) for each in traced]
+
+
+def name_of_question(question: Question[Any]) -> QuestionName:
+    """Return the agent, tick and trigger of a question."""
+    return question.agent, question.tick, question.trigger
+
+
+Logged = list[LoggedAnswer | Retried]
+
+
+def answers_to(run: OpenRun, names: set[QuestionName]) -> dict[QuestionName, Logged]:
+    """Return what the oracle's log has of some questions, in its order, up to any damage. Blocks."""
+    disk = RealDisk(run.directory.path)
+    found: dict[QuestionName, Logged] = {}
+    if not names or ANSWERS not in disk.names():
+        return found
+    for record in read_records(disk):
+        if isinstance(record, Damage):
+            break
+        logged = record[0]
+        name = (logged.agent, logged.asked, logged.trigger)
+        if name in names and isinstance(logged, LoggedAnswer | Retried):
+            found.setdefault(name, []).append(logged)
+    return found
+
+
+async def _question(
+    run: OpenRun, traced: TracedTurn, logged: Logged, requests: Requests, decided_in: int | None
+) -> ExplainedQuestion:
+    question, domain = traced.question, traced.domain
+    assert question is not None  # noqa: S101  # the caller checked
+    encoded = Codec(domain.context_type, domain.effect_type).encode(question)
+    answer = _answer(run, traced, question, logged, decided_in)
+    asked: tuple[Any, ...] = ()
+    if run.config.oracle.backend != "choice" and traced.asker is not None:
+        method = "" if answer is None else answer.method
+        asked = await requests.of(domain, traced.asker, question, method)
+    shares = traced.reference.probabilities
+    return ExplainedQuestion(
+        id=question_id(run.header.seed, question.tick, question.agent, encoded),
+        tick=question.tick,
+        agent=question.agent,
+        trigger=question.trigger,
+        state=str(question.state),
+        options=tuple(map(str, question.options)),
+        requests=asked,
+        answer=answer,
+        embedded=None if shares is None else dict(zip(map(str, question.options), map(float, shares), strict=True)),
+        relevance=traced.reference.relevance,
+    )
+
+
+def _answer(
+    run: OpenRun, traced: TracedTurn, question: Question[Any], logged: Logged, decided_in: int | None
+) -> ExplainedAnswer | None:
+    """Return the answer by the oracle's log; of an embedded oracle, which keeps none, by the decision."""
+    named = (b"", question_hash(question))
+    found = next((each for each in logged if isinstance(each, LoggedAnswer) and each.question in named), None)
+    decision = traced.trigger.decision
+    if found is None:
+        if decision is None:
+            return None
+        return ExplainedAnswer(
+            state=decision.state,
+            source=str(decision.source),
+            reason=decision.reason,
+            method="embedded" if run.config.oracle.backend == "choice" else "",
+            content=_content(decision.content),
+            decided_in=traced.trigger.tick,
+        )
+    before = [each for each in logged[: logged.index(found)] if isinstance(each, Retried)]
+    ledger = Ledger(found.spent)
+    for each in before:
+        ledger.add(each.spent)
+    prices: PricesConfig = run.config.llm.prices
+    is_late = decision is not None and decision.reason == LATE
+    return ExplainedAnswer(
+        state=decision.state if decision is not None and is_late else found.state,
+        source=str(Source.TIMEOUT) if is_late else found.source,
+        reason=LATE if is_late else found.reason,
+        method="" if is_late else found.method,
+        content=_content(found.content),
+        latency_s=found.latency_s,
+        attempts=tuple(each.reason for each in before),
+        spent=tuple(
+            ModelCalls(**{name: getattr(spent, name) for name in ModelCalls.__struct_fields__}) for spent in ledger
+        ),
+        cost_usd=cost_usd(ledger, prices),
+        is_shared=not found.spent and not found.reason,
+        decided_in=decided_in,
+    )
+
+
+def _content(text: str) -> Any:
+    """Return the content of an answer as JSON values; as a text if it is none."""
+    if not text:
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _turn(traced: TracedTurn, question: ExplainedQuestion | None) -> ExplainedTurn:
+    trigger, update = traced.trigger, traced.answer
+    asks = ExplainedTurn(
+        tick=trigger.tick,
+        agent=trigger.agent,
+        name=name_of(traced.domain, trigger.agent),
+        profile=plain(getattr(traced.agent, "persona", {})),
+        trigger=trigger.name,
+        context=None if trigger.context is None else _fields(plain(trigger.context)),
+        state=traced.state,
+        ticks_in_state=traced.ticks_in_state,
+        rows=tuple(rows_of(traced)),
+        question=question,
+        is_decision=trigger.decision is not None,
+        to_state=traced.state,
+        source=QUESTION,
+        events=tuple(map(event_of, traced.events)),
+    )
+    if not isinstance(update, Update):
+        return asks
+    return msgspec.structs.replace(
+        asks,
+        to_state=str(update.to_state),
+        source=str(update.source),
+        reason=update.reason,
+        effect=plain(update.effect),
+    )
+
+
+def _fields(context: Any) -> dict[str, Any]:
+    return context if isinstance(context, dict) else {"context": context}
+
+
+def rows_of(traced: TracedTurn) -> list[ExplainedRow]:
+    """Return the rows of the chart for a traced turn, in order."""
+    taken = _taken(traced)
+    return [
+        ExplainedRow(
+            name=each.row.name,
+            target=None if each.row.target is None else str(each.row.target),
+            level=each.row.level,
+            guard=_guard(each),
+            values=plain(values),
+            outcome=each.outcome,
+            error=each.error,
+            is_candidate=each.outcome in ENABLED,
+            is_taken=index == taken,
+        )
+        for index, (each, values) in enumerate(zip(traced.outcomes, traced.values, strict=True))
+    ]
+
+
+def _guard(each: RowOutcome[Any]) -> str:
+    """Return a guard as its author wrote it: an expression, or the name of a function."""
+    guard: Guard | None = each.row.guard
+    if guard is None:
+        return ""
+    if each.row.when is not None:
+        return each.row.when.text
+    return getattr(guard, "__qualname__", None) or type(guard).__qualname__
+
+
+def _taken(traced: TracedTurn) -> int | None:
+    """Return the index of the row that led the agent on; None if none did."""
+    answer = traced.answer
+    if not isinstance(answer, Update) or traced.chosen is None or answer.source not in MOVED:
+        return None
+    chosen = traced.chosen
+    row = chosen.option(answer.to_state) if isinstance(chosen, Choice) else chosen
+    enabled = [(index, each.row) for index, each in enumerate(traced.outcomes) if each.outcome in ENABLED]
+    of_any_target = [index for index, each in enabled if each.target is None]
+    return next((index for index, each in enabled if each == row), next(iter(of_any_target), None))

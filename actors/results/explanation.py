@@ -1,0 +1,465 @@
+"""The records of an explanation: turns, questions and answers, posts, quarters, and what would have been different.
+
+They are plain data: `msgspec.json.encode` gives the form that `docs/explain.md` describes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn of an agent as the journal has it.
+
+    Args:
+        trigger: what happened to the agent.
+        from_state, to_state: the states before and after it; equal if it asked, or stayed.
+        source: what moved it, a `prism.agents.Source`; `question` if it asked the oracle instead.
+        reason: why a decision is a fallback, or why nothing came of it; empty otherwise.
+        options: the states that the oracle was asked to choose from; empty for any other turn.
+        effect: the effect that the turn had on the world, as JSON values; None for none.
+        events: what took place because of it: `{"kind": "like", "post": 12, "parent": null}` each.
+    """
+
+    tick: int
+    trigger: str
+    from_state: str
+    to_state: str
+    source: str
+    reason: str = ""
+    options: tuple[str, ...] = ()
+    effect: Any = None
+    events: tuple[dict[str, Any], ...] = ()
+
+
+class AgentPath(msgspec.Struct, frozen=True, kw_only=True):
+    """The path of an agent through a run.
+
+    Args:
+        agent, name: the agent's number and name; the name is empty if it has none.
+        ticks: the whole ticks of the run so far.
+        turns: the turns that were asked for, in order; `turns_in_all`: how many there are.
+        questions_in_all: how many of all turns asked the oracle.
+        notes: what a reader has to know besides, a sentence each.
+    """
+
+    agent: int
+    name: str
+    ticks: int
+    turns: tuple[PathTurn, ...]
+    turns_in_all: int
+    questions_in_all: int
+    notes: tuple[str, ...] = ()
+
+
+class ExplainedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the chart that might have been taken.
+
+    Args:
+        name: the row's label, or the row in one line.
+        target: the state that it leads to; None if the oracle is to choose among all targets.
+        level: 0 for a row of the state itself, 1 for one of the state around it, and so on.
+        guard: the guard: an expression as its author wrote it, or the name of a function; empty for an else.
+        values: `{field: value}` of the fields that an expression reads.
+        outcome: `true`, `false`, `needs_oracle`, `raised` (which counts as false), `else`, `not_needed` (an else beside
+            an enabled row) or `not_asked` (a row around one that is enabled).
+        error: the error of a guard that raised.
+        is_candidate: whether the row is enabled.
+        is_taken: whether it is the one that led the agent on.
+    """
+
+    name: str
+    target: str | None
+    level: int
+    guard: str
+    values: dict[str, Any]
+    outcome: str
+    error: str = ""
+    is_candidate: bool = False
+    is_taken: bool = False
+
+
+class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply of a model, as the tape has it.
+
+    Args:
+        text: the text of a chat, unchanged; empty for probabilities.
+        probabilities: `{option: probability}`; None for a chat.
+        model: the model that answered.
+        problem: why it is not usable: a reason of a failure, or what was unsound; empty otherwise.
+        prompt_tokens, completion_tokens, cached_tokens, latency_s: what it took.
+    """
+
+    text: str = ""
+    probabilities: dict[str, float] | None = None
+    model: str = ""
+    problem: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    latency_s: float = 0.0
+
+
+class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of a chat, as the server got it."""
+
+    role: str
+    content: str
+
+
+class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to a model, as its server got it.
+
+    Args:
+        kind: `chat`; `letters`, a chat whose answer is the probability of each letter; or `systemone`.
+        messages: of a chat and of letters, in order; each content is byte for byte what the server got.
+        state, instructions: of `systemone`; empty otherwise.
+        options: `{option: its meaning}` of letters and of `systemone`, in their order.
+        schema: the JSON schema of the answer; None for none.
+        reply: what came back; None if no tape has it.
+    """
+
+    kind: str
+    messages: tuple[SentMessage, ...] = ()
+    state: str = ""
+    instructions: str = ""
+    options: dict[str, str | None] = {}
+    schema: dict[str, Any] | None = None
+    reply: ModelReply | None = None
+
+
+class ModelCalls(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls to a model with one outcome.
+
+    Args:
+        outcome: `ok`, a reason of a failure, or `cancelled`.
+        calls: their number; the rest is of all of them together.
+    """
+
+    outcome: str
+    calls: int
+    latency_s: float
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+
+
+class ExplainedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a question.
+
+    Args:
+        state: the option taken.
+        source: `oracle`, `llm`, `fallback` or `timeout`.
+        reason: why it is a fallback; empty otherwise.
+        method: how the oracle found it: `embedded`, `json`, `systemone` or `logprobs`; empty for a fallback.
+        content: what the oracle answered besides the option, as JSON values; None for nothing.
+        latency_s: from the question's arrival at the oracle to this answer; None for the embedded oracle.
+        attempts: the calls that failed before, after which the question was asked again: the reason of each.
+        spent: the calls to a model that it took, by outcome, with those of the attempts before.
+        cost_usd: their cost; None without prices.
+        is_shared: whether it took no call of its own: an identical question was under way, or a tape had the answer.
+        decided_in: the tick in which the decision took effect; None if the journal does not have it yet.
+    """
+
+    state: str
+    source: str
+    reason: str = ""
+    method: str = ""
+    content: Any = None
+    latency_s: float | None = None
+    attempts: tuple[str, ...] = ()
+    spent: tuple[ModelCalls, ...] = ()
+    cost_usd: float | None = None
+    is_shared: bool = False
+    decided_in: int | None = None
+
+
+class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that an agent asked.
+
+    Args:
+        id: its id, as a model's server was told it in `X-Request-Id`.
+        tick, agent, trigger, state: who asked, when, on what and in which state.
+        options: the states to choose from; the first one is the fallback.
+        requests: what the model was asked, in order; empty for an oracle that asks none.
+        answer: what came back; None if there is none yet.
+        embedded: `{option: probability}` by the embedded choice; None if the domain has none.
+        relevance: of what the question is about, from 0 to 1, as the embedded choice sees it; None if there is none.
+    """
+
+    id: str
+    tick: int
+    agent: int
+    trigger: str
+    state: str
+    options: tuple[str, ...]
+    requests: tuple[ModelRequest, ...] = ()
+    answer: ExplainedAnswer | None = None
+    embedded: dict[str, float] | None = None
+    relevance: float | None = None
+
+
+class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn of an agent, worked out again and equal to the journal.
+
+    An agent that asks the oracle takes two turns: one that asks, and one with the decision.
+
+    Args:
+        tick: the turn's tick.
+        agent, name: the agent's number and name.
+        profile: what is known of the agent, as JSON values: interests, personality and attributes of a person.
+        trigger: what happened to it; `context`: the trigger's context by field, such as the post in view.
+        state: the state before; `ticks_in_state`: for how long.
+        rows: the rows of the chart for this state and trigger, in order. With a decision, as of the question's tick.
+        question: the question that the agent asked, or whose decision has come; None if a rule settled the turn.
+        is_decision: whether the turn carries out a decision.
+        to_state: the state after; equal to `state` if it asked, or stayed.
+        source: what moved it, a `prism.agents.Source`; `question` if it asked.
+        reason: why a decision is a fallback, or why nothing came of it.
+        effect: the effect on the world, as JSON values.
+        events: what took place because of it.
+    """
+
+    tick: int
+    agent: int
+    name: str
+    profile: dict[str, Any]
+    trigger: str
+    context: dict[str, Any] | None
+    state: str
+    ticks_in_state: int
+    rows: tuple[ExplainedRow, ...]
+    question: ExplainedQuestion | None
+    is_decision: bool
+    to_state: str
+    source: str
+    reason: str = ""
+    effect: Any = None
+    events: tuple[dict[str, Any], ...] = ()
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """The turns of one agent, explained.
+
+    Args:
+        ticks: the whole ticks of the run so far.
+        turns: in order.
+        notes: what a reader has to know besides, a sentence each.
+    """
+
+    agent: int
+    name: str
+    ticks: int
+    turns: tuple[ExplainedTurn, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn that decided on an engagement or a post. `prism explain RUN --agent A --tick T` explains it in full.
+
+    Args:
+        agent, tick, trigger, state: whose turn it was, when, on what and in which state.
+        to_state: where it led.
+        source: who decided, a `prism.agents.Source`.
+        reason: why a decision is a fallback; empty otherwise.
+        row: the row that was taken; `guard` and `values`: its guard, with the fields that it reads.
+        asked: the tick of the question, if it was a decision; None for a rule.
+        options: the states that were to choose from; empty for a rule.
+    """
+
+    agent: int
+    tick: int
+    trigger: str
+    state: str
+    to_state: str
+    source: str
+    reason: str = ""
+    row: str = ""
+    guard: str = ""
+    values: dict[str, Any] = {}
+    asked: int | None = None
+    options: tuple[str, ...] = ()
+
+
+class ExplainedLike(msgspec.Struct, frozen=True, kw_only=True):
+    """A like of a post."""
+
+    agent: int
+    name: str
+    tick: int
+    cause: Cause | None
+
+
+class ExplainedPost(msgspec.Struct, frozen=True, kw_only=True):
+    """A post of a cascade, and why it was written.
+
+    Args:
+        kind: `publish`, `reply` or `reshare`.
+        agent, name: its author; `tick`: when.
+        parent: the post that it answers or reshares; None for the original.
+        depth: steps from the original.
+        text, topics: what it says; the text is empty if the world does not keep texts.
+        likes: in their order.
+        cause: the turn that decided on it; None for a post that an intervention has published.
+    """
+
+    post: int
+    kind: str
+    agent: int
+    name: str
+    tick: int
+    parent: int | None
+    depth: int
+    text: str
+    topics: tuple[str, ...]
+    likes: tuple[ExplainedLike, ...]
+    cause: Cause | None
+
+
+class ExplainedCascade(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole tree of a post, up to the last whole tick of the run.
+
+    Args:
+        post: the post that was asked for; `root`: the original of its tree.
+        ticks: the whole ticks of the run so far.
+        posts: in the order in which they were made, the original first.
+        depth: of the tree; `likes`: of all its posts.
+        notes: what a reader has to know besides, a sentence each.
+    """
+
+    post: int
+    root: int
+    ticks: int
+    posts: tuple[ExplainedPost, ...]
+    depth: int
+    likes: int
+    notes: tuple[str, ...] = ()
+
+
+class ExplainedProposal(msgspec.Struct, frozen=True, kw_only=True):
+    """The way of one nation through a quarter.
+
+    Args:
+        agent, name: the nation's number and name.
+        outcome: `applied`; `accepted`, `rejected` or `proposed` if it came no further; `none` without a proposal.
+        action: the proposal in words; empty for none.
+        is_valid: what the validator said; None if it was not asked.
+        rate_before, rate_after: the interest rate that the engine was told and the one that it set, in percent; None
+            if the proposal was not applied.
+        chains: the reasoning of the agent, the validator and the engine, in this order, as far as they were asked:
+            the records of the journal with `component`, `prompt`, `response`, `reasoning`, `model` and `confidence`.
+        turns: the nation's turns, explained.
+    """
+
+    agent: int
+    name: str
+    outcome: str
+    action: str
+    is_valid: bool | None
+    rate_before: float | None
+    rate_after: float | None
+    chains: tuple[dict[str, Any], ...]
+    turns: tuple[ExplainedTurn, ...]
+
+
+class ExplainedQuarter(msgspec.Struct, frozen=True, kw_only=True):
+    """A quarter of an economy.
+
+    Args:
+        quarter: its number, from 1; `tick`: its tick, from 0.
+        ticks: the quarters of the run so far.
+        before, after: the indicators before the first proposal and after the last effect.
+        interventions: what was done to the economy from outside in this quarter.
+        proposals: of each nation, in the order in which they were applied.
+        notes: what a reader has to know besides, a sentence each.
+    """
+
+    quarter: int
+    tick: int
+    ticks: int
+    before: dict[str, Any]
+    after: dict[str, Any]
+    interventions: tuple[dict[str, Any], ...]
+    proposals: tuple[ExplainedProposal, ...]
+    notes: tuple[str, ...] = ()
+
+
+class TickDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """The distance of two futures in one tick.
+
+    Args:
+        agents: the agents whose records in the journal differ in any byte, such as in a post that they have in view.
+        acting: those of them that did something else: another trigger, another state, another effect.
+    """
+
+    tick: int
+    agents: int
+    acting: int
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """A number in both futures: as it was, and as it would have been."""
+
+    name: str
+    was: float
+    would_be: float
+
+
+class AgentDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that did something else.
+
+    Args:
+        first: the first tick in which it did; `ticks`: the number of such ticks.
+    """
+
+    agent: int
+    name: str
+    first: int
+    ticks: int
+
+
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
+    """The differences that another answer to one question would have made.
+
+    Args:
+        agent, name: who asked; `asked`: in which tick; `trigger`, `state`: on what, and in which state.
+        decided_in: the tick in which the decision takes effect, the first one that can differ.
+        options: of the question; `was`: the option taken; `would_be`: the other one.
+        until: the ticks are compared up to this one, which is not among them.
+        path_was, path_would_be: the agent's own turns in these ticks.
+        ticks: how far the futures are apart in each tick.
+        events: `{what took place on the feed: how often}`, in these ticks; both numbers, also where they are equal.
+        states: the agents in each state at the end, where it differs.
+        totals: the numbers of the world at the end, where they differ: those of `summary.json` that are plain numbers.
+        agents: the agents that did something else, those first that did so in most ticks.
+        posts: the posts with the largest difference of engagements; `name` is the post's id.
+        recorded, taped, computed, asked_now: the questions of the other future by who answered: the same question in
+            the log; the same prompt on the tape; the embedded choice; the model, with `--ask`.
+        notes: what a reader has to know besides, a sentence each.
+    """
+
+    agent: int
+    name: str
+    asked: int
+    trigger: str
+    state: str
+    decided_in: int
+    options: tuple[str, ...]
+    was: str
+    would_be: str
+    until: int
+    path_was: tuple[PathTurn, ...]
+    path_would_be: tuple[PathTurn, ...]
+    ticks: tuple[TickDifference, ...]
+    events: tuple[Counted, ...]
+    states: tuple[Counted, ...]
+    totals: tuple[Counted, ...]
+    agents: tuple[AgentDifference, ...]
+    posts: tuple[Counted, ...]
+    recorded: int
+    taped: int
+    computed: int
+    asked_now: int
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,170 @@
+"""The export of runs: their tables, written into a new directory, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.results.new_directory import new_directory
+from actors.results.parquet_files import ParquetFiles
+from actors.results.people import attribute_columns
+from actors.results.recorded_run import RecordedRun, shown_path
+from actors.results.rounds_table import RoundsTable, columns_of
+from actors.results.rows import Tables
+from actors.results.run_tables import RunTables
+from actors.results.schema import TABLES
+from actors.results.table_files import DATABASE, CsvFiles, SqliteFile, TableFiles
+from actors.runs.manifest import OWN_PACKAGE
+from prism.expectations import guess
+
+FORMATS: Final = ("parquet", "csv", "sqlite")
+_WRITTEN: Final = frozenset({DATABASE, *(f"{name}.{suffix}" for name in TABLES for suffix in ("csv", "parquet"))})
+"""The files that an export may write."""
+
+
+class Exported(NamedTuple):
+    """The outcome of an export.
+
+    Args:
+        path: the directory.
+        rows: `{table: rows}`.
+        left_out: `{table: the reason}` of the tables that were wanted and that no run has.
+        bytes: of all files.
+        notes: what the tables of a run lack, a sentence each, with the run's name.
+    """
+
+    path: Path
+    rows: dict[str, int]
+    left_out: dict[str, str]
+    bytes: int
+    notes: list[str]
+
+
+class Progress(NamedTuple):
+    """The progress of an export: bytes of journals read, of all that there are."""
+
+    done: int
+    whole: int
+
+
+def chosen_tables(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the tables that are named, in their usual order; all of them for no names.
+
+    Raises:
+        LookupError: there is no such table.
+    """
+    for name in names:
+        if name not in TABLES:
+            raise LookupError(f"{name}: there is no such table; {guess(name, TABLES)}")
+    return tuple(name for name in TABLES if not names or name in names)
+
+
+def export(  # one for each option of the command
+    paths: Sequence[Path],
+    form: str,
+    out: Path,
+    names: Sequence[str] = (),
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    *,
+    replaces: bool = False,
+) -> Exported:
+    """Write tables of some runs into a directory.
+
+    Args:
+        paths: directories of runs, which may be going on.
+        form: one of `FORMATS`.
+        out: the directory; its parent exists.
+        names: the tables; none for all.
+        on_progress: called now and then.
+        replaces: replace an export that is there.
+
+    Raises:
+        RunDirectoryError: a run cannot be read, or the directory is not to be written.
+        JournalError: a journal is damaged, or the disk is full.
+        ConfigError: a configuration cannot be read, or an input file of a run is not there any more.
+        LookupError: there is no such table.
+    """
+    wanted = chosen_tables(names)
+    runs = [RecordedRun(path, name) for path, name in zip(paths, _names(paths), strict=True)]
+    _refuse_inside(paths, out)
+    with new_directory(out, _WRITTEN if replaces else None) as draft:
+        files = _files(form, draft)
+        try:
+            rows = _write(runs, wanted, files, draft, on_progress)
+            files.close(_facts(runs))
+        finally:
+            files.discard()
+        size = sum(path.stat().st_size for path in draft.iterdir())
+    left_out = {name: TABLES[name].absent for name in wanted if name not in rows}
+    notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
+    return Exported(out, rows, left_out, size, notes)
+
+
+def _refuse_inside(paths: Sequence[Path], out: Path) -> None:
+    """Refuse to write among the files of a run."""
+    inside = next((path for path in paths if path.resolve() in out.resolve().parents), None)
+    if inside is not None:
+        raise RunDirectoryError(f"{out}: is inside the run {inside}")
+
+
+def _write(
+    runs: Sequence[RecordedRun],
+    wanted: Iterable[str],
+    files: TableFiles,
+    draft: Path,
+    on_progress: Callable[[Progress], None],
+) -> dict[str, int]:
+    """Write the tables, and return `{table: rows}`."""
+    attributes = attribute_columns(run.config for run in runs if run.domain == "social")
+    rounds = [RoundsTable(run) for run in runs]
+    shapes = {name: TABLES[name] for name in wanted}
+    if "agents" in shapes:
+        shapes["agents"] = shapes["agents"].with_columns(attributes.values())
+    if "rounds" in shapes:
+        shapes["rounds"] = shapes["rounds"].with_columns(columns_of(rounds))
+    tables = Tables(shapes, files)
+    done, whole = 0, sum(run.bytes for run in runs)
+    for run, of_rounds in zip(runs, rounds, strict=True):
+        on_read = partial(_tell, on_progress, done, whole)
+        RunTables(run, tables, draft, attributes, of_rounds).write(on_read)
+        done += run.bytes
+    tables.flush()
+    return tables.counts()
+
+
+def _tell(on_progress: Callable[[Progress], None], before: int, whole: int, read: int) -> None:
+    on_progress(Progress(before + read, whole))
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Return the name of each run: that of its directory, or the path if another has the same name.
+
+    Raises:
+        RunDirectoryError: a run is named twice.
+    """
+    resolved = [path.resolve() for path in paths]
+    for place, path in enumerate(resolved):
+        if path in resolved[:place]:
+            raise RunDirectoryError(f"{paths[place]}: is named twice")
+    names = [shown_path(Path(path.name)) for path in resolved]
+    return [name if names.count(name) == 1 else shown_path(path) for name, path in zip(names, paths, strict=True)]
+
+
+def _files(form: str, directory: Path) -> TableFiles:
+    if form == "csv":
+        return CsvFiles(directory)
+    if form == "sqlite":
+        return SqliteFile(directory)
+    return ParquetFiles(directory)
+
+
+def _facts(runs: Sequence[RecordedRun]) -> dict[str, str]:
+    """Return the runs that the files are made of, and the version that made them."""
+    told = [{"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in runs]
+    return {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}

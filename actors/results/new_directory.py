@@ -1,0 +1,55 @@
+"""A directory that is written whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+
+from actors.core.errors import RunDirectoryError, run_directory_error
+
+
+@contextmanager
+def new_directory(out: Path, replaces: Container[str] | None = None) -> Iterator[Path]:
+    """Yield an empty directory beside `out`, which is put in its place at the end of the block, or else removed.
+
+    Args:
+        out: a path in an existing directory.
+        replaces: the names of files that a directory may hold which is replaced; None replaces nothing.
+
+    Raises:
+        RunDirectoryError: there is something already, or the place may not be written.
+        DiskFailedError: the disk is full or broken.
+    """
+    _refuse_unless_free(out, replaces)
+    draft: Path | None = None
+    try:
+        draft = Path(mkdtemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent))
+        yield draft
+        draft.chmod(0o755)
+        if out.exists():
+            old = Path(mkdtemp(prefix=f".{out.name}.", suffix=".old", dir=out.parent))
+            out.replace(old)
+            draft.replace(out)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            draft.replace(out)
+        draft = None
+    except OSError as error:
+        raise run_directory_error(error, f"{out}: cannot be written") from None
+    finally:
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _refuse_unless_free(out: Path, replaces: Container[str] | None) -> None:
+    if not out.exists() and not out.is_symlink():
+        if not out.parent.is_dir():
+            raise RunDirectoryError(f"{out.parent}: no such directory")
+        return
+    if replaces is None:
+        raise RunDirectoryError(f"{out}: exists already; --force replaces an export")
+    if out.is_symlink() or not out.is_dir() or any(path.name not in replaces for path in out.iterdir()):
+        raise RunDirectoryError(f"{out}: holds other files than those of an export, so it is not replaced")

@@ -1,0 +1,164 @@
+"""The content of recorded runs, as a scorecard needs it: cascades, posts and hours, or the columns of an economy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.core.errors import JournalError, RunDirectoryError
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, read_header
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.questions import decoded, messages_of
+from actors.runs.resume import read_resolved
+from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
+from prism.config import Config
+from prism.economy.moments import COLUMNS, QUARTERS_MIN
+from prism.events import PostEvent
+from prism.scorecard import Feed, trees_of
+from prism.social.post import author_of
+
+SECONDS_A_MINUTE = 60.0
+SOCIAL, ECONOMY = "social", "economy"
+COMPARED = tuple(name for name in Config.__struct_fields__ if name not in ("run", "metrics"))
+"""The sections in which runs that are judged together are equal."""
+
+
+def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
+    """Return `{run: its configuration}` of runs that are judged together.
+
+    Raises:
+        RunDirectoryError: one is no run, has not ended or is of a domain of one's own; or they differ in more than
+            their seeds, or two have the same.
+        ConfigError: a configuration cannot be read.
+    """
+    configs = {path: _observed_config(path) for path in paths}
+    first, seeds = paths[0], dict[int, Path]()
+    for path in paths:
+        config = configs[path]
+        different = [name for name in COMPARED if _settings(config, name) != _settings(configs[first], name)]
+        if different:
+            raise RunDirectoryError(
+                f"{path}: expected runs of one configuration with different seeds; "
+                f"{different[0]} is not that of {first}"
+            )
+        same = seeds.setdefault(config.simulation.seed, path)
+        if same is not path:
+            raise RunDirectoryError(f"{path}: has the seed of {same}: the same run twice tells no more than once")
+    return configs
+
+
+def _observed_config(path: Path) -> Config:
+    directory = RunDirectory(path)
+    directory.manifest()
+    config = read_resolved(path / CONFIG)
+    if config.simulation.domain not in (SOCIAL, ECONOMY):
+        domain = config.simulation.domain
+        raise RunDirectoryError(f"{path}: has the domain {domain}; only social runs and economies have stylised facts")
+    if directory.summary() is None:
+        raise RunDirectoryError(f"{path}: has not ended; `prism resume {path}` goes on with it")
+    return config
+
+
+def _settings(config: Config, section: str) -> Any:
+    """Return a section, without the seed."""
+    settings = msgspec.to_builtins(getattr(config, section))
+    if section == "simulation":
+        del settings["seed"]
+    return settings
+
+
+def observed_feed(path: Path, config: Config) -> Feed:
+    """Return what happened in a social run, from its journal: it reads all of it.
+
+    Originals of the last `feed.horizon_rounds` are left out, because their cascades may still grow; of a short run,
+    those of its second half.
+
+    Raises:
+        JournalError: the journal is damaged, or of a version that did not record posts.
+    """
+    disk = RealDisk(path)
+    header, offset = read_header(disk)
+    posts: list[tuple[int, int, int | None]] = []
+    by_person, ticks, length, moved = [0] * header.agents, [], 0, False
+    for length, messages in enumerate(messages_of(disk, offset, 0), start=1):  # noqa: B007  # counts the ticks
+        for message in map(decoded, messages):
+            moved = True
+            if not isinstance(message, PostEvent):
+                continue
+            ticks.append(message.tick)
+            if message.kind != "like":
+                posts.append((message.post, message.tick, message.parent))
+                by_person[author_of(message.post)] += 1
+    summary = RunDirectory(path).summary() or {}
+    if length != summary.get("ticks"):
+        problem = f"{length:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
+        raise JournalError(f"{path / JOURNAL}: is damaged: {problem}; `prism verify {path}` says where")
+    if moved and not posts and summary.get("posts"):
+        raise JournalError(f"{path / JOURNAL}: is of a version of PRISM that did not record posts; run it again")
+    return feed_of(posts, by_person, ticks, length, _engagement_per_post_seen(summary), config)
+
+
+def feed_of(  # what a journal says, and what it was run with
+    posts: Sequence[tuple[int, int, int | None]],
+    by_person: Sequence[int],
+    ticks: Sequence[int],
+    length: int,
+    engagement_per_post_seen: float | None,
+    config: Config,
+) -> Feed:
+    """Return what happened in a social run; its youngest originals are left out, as in `observed_feed`.
+
+    Args:
+        posts: `(id, tick, id of the parent or None)` of each, in the order in which they were made.
+        by_person: posts that each person made.
+        ticks: the tick of every post and like.
+        length: ticks of the run.
+        engagement_per_post_seen: as in `Feed`.
+    """
+    rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
+    last = length - min(rounds, length // 2)
+    trees = trees_of(posts, config.simulation.tick_seconds / SECONDS_A_MINUTE)
+    made = {post: tick for post, tick, _ in posts}
+    done = tuple(tree for root, tree in trees.items() if made[root] < last)
+    return Feed(
+        trees=done,
+        posts_by_person=tuple(by_person),
+        ticks=tuple(ticks),
+        epoch=config.simulation.epoch,
+        tick_seconds=config.simulation.tick_seconds,
+        length=length,
+        engagement_per_post_seen=engagement_per_post_seen,
+        left_out=len(trees) - len(done),
+    )
+
+
+def _engagement_per_post_seen(summary: Mapping[str, Any]) -> float | None:
+    """Return the ratio in a summary; None if it has none, or nobody has seen a post."""
+    behaviour = summary.get("behaviour")
+    if not summary.get("posts_seen") or not isinstance(behaviour, dict):
+        return None
+    ratio = behaviour.get("engagement_per_post_seen")
+    return ratio if isinstance(ratio, float) else None
+
+
+def observed_economy(path: Path) -> RoundsTable:
+    """Return the columns of an economy.
+
+    Raises:
+        JournalError: `rounds.csv` cannot be read, is not an economy's, or there is none.
+        RunDirectoryError: the run has too few quarters.
+    """
+    rounds = read_rounds(path / ROUNDS)
+    if not rounds:
+        raise JournalError(f"{path / ROUNDS}: there is none; `prism resume` writes it again")
+    missing = [name for name in COLUMNS if name not in rounds]
+    if missing:
+        raise JournalError(f"{path / ROUNDS}: expected the columns of an economy, missing: {', '.join(missing)}")
+    quarters = len(next(iter(rounds.values())))
+    if quarters < QUARTERS_MIN:
+        raise RunDirectoryError(f"{path}: expected an economy of at least {QUARTERS_MIN} quarters, got {quarters}")
+    return rounds

@@ -1,0 +1,273 @@
+"""The posts, engagements and feeds of a run as tables.
+
+The journal names each post and its parent; its cascade, its topics and its text follow from what came before. Rows of
+posts are written once all likes are counted. Until then they wait in a file, so that memory holds a few numbers a post.
+"""
+
+from __future__ import annotations
+
+import pickle
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Final
+
+import msgspec
+
+from actors.results.recorded_run import RecordedRun, RecordedTick
+from actors.results.rows import Rows, Tables
+from actors.results.schema import Value
+from actors.runs.directory import RunDirectory
+from prism.agents import Update
+from prism.events import FeedShown, Intervened, PostEvent
+from prism.social.post import NUMBER_BITS, PostKind
+from prism.social.texts import write_post
+from prism.statechart import Behaviour
+
+_KINDS: Final = {"publish": PostKind.ORIGINAL, "reply": PostKind.REPLY, "reshare": PostKind.RESHARE}
+_SPOOL_ROWS: Final = 4096
+
+
+class Drafts:
+    """The texts that a model has written for posts that are not yet made.
+
+    Args:
+        behaviour: the people's chart.
+    """
+
+    def __init__(self, behaviour: Behaviour[Any]) -> None:
+        self._effects = behaviour.effects
+        self._resting = {state.value for state in behaviour.roles}
+        self._drafts: dict[int, str] = {}
+        self.said: dict[int, str] = {}
+        """`{agent: the text}` of the posts that the updates so far have made in this tick."""
+
+    def take(self, updates: Sequence[Update[Any]]) -> None:
+        """Take over the drafts of a tick's updates, and give out those whose post is made in it."""
+        self.said.clear()
+        if not self._drafts and not any(update.effect.__class__ is list for update in updates):
+            return
+        for update in updates:
+            self._move(update)
+
+    def _move(self, update: Update[Any]) -> None:
+        agent = update.agent
+        if update.effect is not None:
+            self._drafts.pop(agent, None)
+            if isinstance(update.effect, list):
+                self._drafts[agent] = update.effect[1]
+        done = self._effects.get(update.trigger)
+        if done is not None and (update.from_state, update.to_state) in done and agent in self._drafts:
+            self.said[agent] = self._drafts.pop(agent)
+        if update.to_state in self._resting:
+            self._drafts.pop(agent, None)
+
+
+class PostIndex:
+    """The place of each post among those of the run, from its id, in a few bytes a post."""
+
+    def __init__(self) -> None:
+        self._by_author: defaultdict[int, array[int]] = defaultdict(lambda: array("q"))
+        self._others: dict[int, int] = {}
+        self.size = 0
+
+    def add(self, post: int) -> int:
+        """Return the place of a new post."""
+        author, number = post >> NUMBER_BITS, post & ((1 << NUMBER_BITS) - 1)
+        places = self._by_author[author]
+        if number == len(places):
+            places.append(self.size)
+        else:  # ids of a domain of one's own
+            self._others[post] = self.size
+        self.size += 1
+        return self.size - 1
+
+    def get(self, post: int) -> int | None:
+        """Return the place of a post; None for one that was never made."""
+        places = self._by_author.get(post >> NUMBER_BITS)
+        number = post & ((1 << NUMBER_BITS) - 1)
+        if places is not None and number < len(places):
+            return places[number]
+        return self._others.get(post)
+
+
+class Spool:
+    """Rows that wait in a file without a name for the end of the run.
+
+    Args:
+        directory: where there is room.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._file = TemporaryFile(dir=directory)  # noqa: SIM115  # closed by `close`
+        self._waiting: list[tuple[Value, ...]] = []
+
+    def add(self, row: tuple[Value, ...]) -> None:
+        """Append a row."""
+        self._waiting.append(row)
+        if len(self._waiting) >= _SPOOL_ROWS:
+            self._write()
+
+    def rows(self) -> Iterator[tuple[Value, ...]]:
+        """Yield all rows, and end the file."""
+        self._write()
+        self._file.seek(0)
+        with self._file:
+            while True:
+                try:
+                    yield from pickle.load(self._file)  # noqa: S301  # this process wrote it, and nobody else can
+                except EOFError:
+                    return
+
+    def close(self) -> None:
+        """Discard the rows."""
+        self._file.close()
+
+    def _write(self) -> None:
+        pickle.dump(self._waiting, self._file, protocol=5)
+        self._waiting.clear()
+
+
+class PostTables:
+    """The rows of `posts` and `engagements`, and the posts and likes of each agent.
+
+    Args:
+        behaviour: the people's chart, for texts that a model has written; None where none are.
+        directory: a directory for rows that wait.
+    """
+
+    def __init__(self, run: RecordedRun, tables: Tables, behaviour: Behaviour[Any] | None, directory: Path) -> None:
+        self.made: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in (*_KINDS, "like")}
+        """`{kind: {agent: how many}}`."""
+        self._run = run
+        self._posts = tables.if_wanted("posts")
+        self._engagements = tables.if_wanted("engagements")
+        self._drafts = None if behaviour is None else Drafts(behaviour)
+        self._spool = None if self._posts is None else Spool(directory)
+        self._index = PostIndex()
+        self._roots, self._depths, self._authors, self._ids = array("q"), array("q"), array("q"), array("q")
+        self._counts = {kind: array("q") for kind in ("like", "reply", "reshare")}
+        self._topics: list[tuple[str, ...]] = []
+        """The topics of each original."""
+        self._topic_places = array("q")
+
+    def take(self, tick: RecordedTick) -> None:
+        """Add the rows of a tick."""
+        if self._drafts is not None:
+            self._drafts.take(tick.moved)
+        outside: str | None = None
+        for message in tick.others:
+            if isinstance(message, PostEvent):
+                self._event(tick, message, outside)
+            published = message.content.get("publish") if isinstance(message, Intervened) else None
+            outside = None if published is None else str(published.get("text") or "")
+
+    def finish(self) -> None:
+        """Write the posts, with all that came of them."""
+        if self._run.domain == "social" and not self._index.size and self._has_posts():
+            self._run.notes.append("is of a version that did not record posts, so there are none in the tables")
+        if self._posts is None or self._spool is None:
+            return
+        counts = zip(*self._counts.values(), strict=True)
+        for row, (likes, replies, reshares) in zip(self._spool.rows(), counts, strict=True):
+            self._posts.add(*row, likes, replies, reshares)
+
+    def _has_posts(self) -> bool:
+        """Return whether the summary knows of posts."""
+        return bool((RunDirectory(self._run.path).summary() or {}).get("posts"))
+
+    def close(self) -> None:
+        """Discard what waits."""
+        if self._spool is not None:
+            self._spool.close()
+
+    def _event(self, tick: RecordedTick, event: PostEvent, outside: str | None) -> None:
+        self.made[event.kind][event.agent] += 1
+        if event.kind == "like":
+            self._engagement(tick, event, event.post, None)
+            return
+        parent = None if event.parent is None else self._index.get(event.parent)
+        place = self._index.add(event.post)
+        self._ids.append(event.post)
+        self._authors.append(event.agent)
+        self._roots.append(place if parent is None else self._roots[parent])
+        self._depths.append(0 if parent is None else self._depths[parent] + 1)
+        for counts in self._counts.values():
+            counts.append(0)
+        self._topic_places.append(len(self._topics) if parent is None else self._topic_places[parent])
+        if parent is None:
+            self._topics.append(event.topics)
+        if event.parent is not None:
+            self._engagement(tick, event, event.parent, event.post)
+        if self._spool is not None:
+            self._spool.add(self._row(tick, event, place, outside))
+
+    def _engagement(self, tick: RecordedTick, event: PostEvent, post: int, created: int | None) -> None:
+        place = self._index.get(post)
+        if place is not None:
+            self._counts[event.kind][place] += 1
+        if self._engagements is not None:
+            author = None if place is None else self._authors[place]
+            root = None if place is None else self._ids[self._roots[place]]
+            self._engagements.add(
+                self._run.name, tick.tick, tick.time, event.agent, event.kind, post, author, root, created
+            )
+
+    def _row(self, tick: RecordedTick, event: PostEvent, place: int, outside: str | None) -> tuple[Value, ...]:
+        topics = self._topics[self._topic_places[place]]
+        kind = _KINDS[event.kind]
+        text, by = self._text(event, kind, topics, outside)
+        return (
+            self._run.name,
+            event.post,
+            tick.tick,
+            tick.time,
+            event.agent,
+            kind.value,
+            event.parent,
+            self._ids[self._roots[place]],
+            self._depths[place],
+            msgspec.json.encode(topics).decode(),
+            text,
+            by,
+        )
+
+    def _text(
+        self, event: PostEvent, kind: PostKind, topics: tuple[str, ...], outside: str | None
+    ) -> tuple[str | None, str | None]:
+        """Return the text of a new post, and who wrote it."""
+        if self._run.domain != "social":
+            return None, None
+        if outside:
+            return outside, "intervention"
+        written = None if self._drafts is None else self._drafts.said.pop(event.agent, None)
+        if written:
+            return written, "llm"
+        topic = topics[0] if topics else "this"
+        return write_post(kind, topic, self._run.header.seed, event.agent, event.tick), "template"
+
+
+class Feeds:
+    """The rows of `feeds`."""
+
+    def __init__(self, name: str, rows: Rows) -> None:
+        self._name = name
+        self._rows = rows
+
+    def take(self, tick: RecordedTick) -> None:
+        """Add the rows of a tick."""
+        for shown in tick.others:
+            if isinstance(shown, FeedShown) and shown.posts:
+                count = len(shown.posts)
+                self._rows.extend(
+                    (
+                        [self._name] * count,
+                        [tick.tick] * count,
+                        [tick.time] * count,
+                        [shown.agent] * count,
+                        range(1, count + 1),
+                        shown.posts,
+                    )
+                )

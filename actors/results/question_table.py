@@ -1,0 +1,159 @@
+"""The questions of a run as a table: what was asked, joined with the answer in the oracle's log and with what followed.
+
+Decisions take effect ticks after their questions, so rows wait until all questions before them have theirs.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from actors.core.messages import Decided
+from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, RecordedAnswers
+from actors.results.recorded_run import RecordedRun, RecordedTick
+from actors.results.rows import Rows
+from actors.results.schema import Value
+from prism.agents import DECIDED, STALE, Question, Update
+from prism.llm.question_id import question_id
+from prism.llm.spending import USEFUL, cost_usd
+
+Probabilities = Callable[[Question[Any]], str | None]
+"""The probabilities of a question's options as JSON; None where they are not known."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class _Asked:
+    """A question, and the update that its decision has led to."""
+
+    __slots__ = ("effect", "question", "tick")
+
+    def __init__(self, question: Question[Any], tick: RecordedTick) -> None:
+        self.question = question
+        self.tick = tick.time
+        self.effect: Update[Any] | None = None
+
+
+class Questions:
+    """The rows of `questions`.
+
+    Args:
+        probabilities: those of the embedded oracle.
+    """
+
+    def __init__(self, run: RecordedRun, rows: Rows, probabilities: Probabilities) -> None:
+        self._run = run
+        self._rows = rows
+        self._probabilities = probabilities
+        self._waiting: deque[_Asked] = deque()
+        self._open: dict[tuple[int, str], _Asked] = {}
+        self._answers: RecordedAnswers | None = None
+        self._lost = 0
+        """Answers of a model that took effect, and that the log does not have."""
+
+    def take(self, tick: RecordedTick) -> None:
+        """Take over the questions and decisions of a tick, and add the rows that are complete."""
+        if not tick.questions and not self._open:
+            return
+        decided = [update for update in tick.updates if update.source != "rule"]
+        if decided and tick.questions:
+            askers = {question.agent for question in tick.questions}
+            if any(update.agent in askers for update in decided):  # which of the two came first counts
+                self._take_in_order(tick)
+                return
+        for question in tick.questions:
+            self._ask(question, tick)
+        for update in decided:
+            self._decide(update)
+        self._add_complete()
+
+    def _take_in_order(self, tick: RecordedTick) -> None:
+        for message in tick.messages:
+            if isinstance(message, Question):
+                self._ask(message, tick)
+            elif isinstance(message, Update):
+                self._decide(message)
+        self._add_complete()
+
+    def _ask(self, question: Question[Any], tick: RecordedTick) -> None:
+        asked = self._open[question.agent, question.trigger] = _Asked(question, tick)
+        self._waiting.append(asked)
+
+    def _add_complete(self) -> None:
+        while self._waiting and self._waiting[0].effect is not None:
+            self._add(self._waiting.popleft())
+
+    def finish(self) -> None:
+        """Add the questions that are still open."""
+        while self._waiting:
+            self._add(self._waiting.popleft())
+        if self._lost:
+            lost = "1 answer" if self._lost == 1 else f"{self._lost:,} answers"
+            self._run.notes.append(f"{ANSWERS} lacks {lost}, whose latency and cost are not known")
+
+    def _decide(self, update: Update[Any]) -> None:
+        if update.source in DECIDED or update.reason == STALE:
+            asked = self._open.pop((update.agent, update.trigger), None)
+            if asked is not None:
+                asked.effect = update
+
+    def _add(self, asked: _Asked) -> None:
+        question, effect = asked.question, asked.effect
+        answer = self._answer(question)
+        self._lost += answer is None and effect is not None and effect.source == "llm"
+        encoded = _encode(question)
+        self._rows.add(
+            self._run.name,
+            question_id(self._run.header.seed, question.tick, question.agent, encoded),
+            question.tick,
+            asked.tick,
+            question.agent,
+            question.trigger,
+            question.state,
+            msgspec.json.encode(question.options).decode(),
+            _post_in(question.context) if self._run.domain == "social" else None,
+            *_outcome(effect, answer),
+            self._probabilities(question),
+            *self._cost(answer),
+        )
+
+    def _answer(self, question: Question[Any]) -> Decided | None:
+        if self._answers is None:
+            disk = self._run.disk
+            end = disk.size(ANSWERS) if ANSWERS in disk.names() else 0
+            self._answers = RecordedAnswers(disk, FIRST_ANSWER, end)
+        return self._answers.take(question)
+
+    def _cost(self, answer: Decided | None) -> Iterator[Value]:
+        """Yield what the answer said, how long it took and what it cost."""
+        if answer is None:
+            yield from [None] * 8
+            return
+        spent = answer.spent
+        yield answer.content or None
+        yield answer.latency_s
+        yield sum(each.calls for each in spent)
+        yield sum(each.calls for each in spent if each.outcome != USEFUL)
+        yield sum(each.prompt_tokens for each in spent)
+        yield sum(each.cached_tokens for each in spent)
+        yield sum(each.completion_tokens for each in spent)
+        yield cost_usd(spent, self._run.config.llm.prices)
+
+
+def _outcome(effect: Update[Any] | None, answer: Decided | None) -> tuple[Value, ...]:
+    """Return answer, source, reason, method and the tick of the decision."""
+    method = (answer.method or None) if answer is not None else None
+    if effect is None:
+        return (None, None, None, method, None)
+    if effect.source in DECIDED:
+        return (effect.to_state, effect.source, effect.reason or None, method, effect.tick)
+    source = None if answer is None else answer.source
+    return (None, source, effect.reason, method, effect.tick)
+
+
+def _post_in(context: Any) -> int | None:
+    """Return the post in view, which a context of a person begins with."""
+    return context[0] if isinstance(context, list) and context and isinstance(context[0], int) else None

@@ -1,0 +1,68 @@
+"""Real figures that runs are compared with: cascades, hours of the day, or quarters of an economy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from actors.factory.input_files import fitting_memory, read_input
+from actors.results.observed import ECONOMY, SOCIAL
+from prism.economy.moments import QUARTERS_MIN
+from prism.economy.series import COLUMNS as QUARTER_COLUMNS
+from prism.economy.series import YEAR_QUARTERS, Figures, parse_series
+from prism.errors import InputError
+from prism.scorecard import Tree, parse_cascades
+from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
+from prism.social.hours import COLUMNS as HOUR_COLUMNS
+from prism.social.hours import parse_accounts
+
+KINDS = (
+    f"cascades ({','.join(CASCADE_COLUMNS)}), hours ({HOUR_COLUMNS[0]} to {HOUR_COLUMNS[-1]}) "
+    f"or quarters ({','.join(QUARTER_COLUMNS)})"
+)
+
+
+class Real(NamedTuple):
+    """The real figures of the files."""
+
+    cascades: tuple[Tree, ...] = ()
+    hours: tuple[tuple[float, ...], ...] = ()
+    quarters: tuple[Figures, ...] = ()
+    source: str = ""
+
+
+def read_real(files: Sequence[str], domain: str) -> Real:
+    """Return the real figures of files, whose columns say what they hold; nothing without a file.
+
+    Args:
+        domain: that of the runs.
+
+    Raises:
+        InputError: a file cannot be read, or is of no use for this domain.
+    """
+    real = Real()
+    for file in files:
+        with fitting_memory(file):
+            source = read_input(file)
+            columns = columns_in(source.data, source.name)
+            if set(CASCADE_COLUMNS) <= {*columns}:
+                kind, real = SOCIAL, real._replace(cascades=parse_cascades(source.data, source.name))
+            elif set(HOUR_COLUMNS) <= {*columns}:
+                kind, real = SOCIAL, real._replace(hours=parse_accounts(source.data, source.name))
+            elif set(QUARTER_COLUMNS) <= {*columns}:
+                quarters = parse_series(source.data, source.name)
+                _check_length(quarters, source.name)
+                kind, real = ECONOMY, real._replace(quarters=quarters, source=Path(source.name).name)
+            else:
+                raise InputError(source.name, f"expected the columns of {KINDS}, got {','.join(columns[:6])}", line=1)
+        if kind != domain:
+            raise InputError(source.name, f"has figures for {kind} runs, and these are {domain} runs")
+    return real
+
+
+def _check_length(quarters: Sequence[Figures], source: str) -> None:
+    """Refuse a series that is too short for moments, which begin when it has a year behind it."""
+    least = YEAR_QUARTERS + QUARTERS_MIN
+    if len(quarters) < least:
+        raise InputError(source, f"expected at least {least} quarters, got {len(quarters)}")

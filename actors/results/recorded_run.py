@@ -1,0 +1,142 @@
+"""A recorded run as its tables need it: its settings, and its ticks, read once up to the last whole one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from actors.core.errors import DamagedError, JournalError
+from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, digest_of
+from actors.core.messages import Message
+from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
+from actors.persistence.disk import RealDisk
+from actors.persistence.framed_files import reading
+from actors.persistence.journal import JOURNAL, read_header, read_ticks
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.resume import read_resolved
+from prism.agents import MOVED, Question, Update
+from prism.clock import SimulatedClock
+
+_payload: msgspec.msgpack.Decoder[tuple[int, list[Message]]] = msgspec.msgpack.Decoder(tuple[int, list[Message]])
+_MICROSECONDS = 1_000_000
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as a text that every format can hold: a name may have bytes that are no UTF-8."""
+    return os.fsencode(path).decode(errors="replace")
+
+
+class RecordedTick(NamedTuple):
+    """A tick of a run.
+
+    Args:
+        time: simulated time at its beginning, in microseconds since 1970.
+        messages: all that happened, in order.
+        updates: the updates among the messages; `moved`: those that moved their agents, nearly always all of them.
+        questions: the questions.
+        others: the rest: interventions, effects that took place, and feeds.
+    """
+
+    tick: int
+    time: int
+    messages: Sequence[Message]
+    updates: Sequence[Update[Any]]
+    moved: Sequence[Update[Any]]
+    questions: Sequence[Question[Any]]
+    others: Sequence[Message]
+
+
+class RecordedRun:
+    """A run in a directory, which may be going on: what is written after this moment is not read.
+
+    Args:
+        path: its directory.
+        name: the name by which its rows are known.
+
+    Raises:
+        RunDirectoryError: it is no run.
+        JournalError: its journal cannot be read.
+        ConfigError: its configuration cannot be read.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        self.name = name
+        self.manifest = RunDirectory(path).manifest()
+        self.config = read_resolved(path / CONFIG)
+        self.disk = RealDisk(path)
+        self.header, self._start = read_header(self.disk)
+        with reading(JOURNAL):
+            self.bytes = self.disk.size(JOURNAL)
+        self.length = 0
+        """Whole ticks read so far."""
+        self.digest = digest_of(ORIGIN)
+        self.notes: list[str] = []
+        """Sentences on what its tables lack."""
+        simulation = self.config.simulation
+        self._clock = SimulatedClock(simulation.epoch, simulation.tick_seconds)
+
+    @property
+    def domain(self) -> str:
+        """The name of its domain."""
+        return self.config.simulation.domain
+
+    @property
+    def shared_ticks(self) -> int:
+        """The ticks that it has in common with the run that it was forked from; 0 without one."""
+        return max((fork.tick for fork in self.manifest.forks), default=0)
+
+    def time_at(self, tick: int) -> int:
+        """Return the simulated time at the beginning of a tick, in microseconds since 1970."""
+        moment = self._clock.at(tick)
+        return int(moment.timestamp()) * _MICROSECONDS + moment.microsecond
+
+    def ticks(self, on_read: Callable[[int], None] = lambda _: None) -> Iterator[RecordedTick]:
+        """Yield the whole ticks, once; what follows the last of them, as a crash leaves it, is not read.
+
+        Args:
+            on_read: called after each tick with the bytes read so far.
+
+        Raises:
+            DamagedError: the journal is damaged in a place that no crash explains.
+            JournalError: it cannot be read.
+        """
+        for frame in read_ticks(self.disk, self._start):
+            if isinstance(frame, Damage):
+                self._refuse_unless_torn(frame)
+                return
+            if frame.end > self.bytes:
+                return
+            tick = self._tick(frame.tick, frame.payload)
+            self.length, self.digest = frame.tick + 1, digest_of(frame.link)
+            yield tick
+            on_read(frame.end)
+
+    def _tick(self, tick: int, payload: bytes) -> RecordedTick:
+        try:
+            messages = _payload.decode(payload)[1]
+        except DECODE_ERRORS as error:
+            raise JournalError(f"{self.path / JOURNAL}: tick {tick} cannot be read: {error}") from None
+        updates: list[Update[Any]] = [each for each in messages if each.__class__ is Update]
+        moved = [update for update in updates if update.source in MOVED]
+        if len(updates) == len(messages):
+            return RecordedTick(tick, self.time_at(tick), messages, updates, moved, [], [])
+        rest = [each for each in messages if each.__class__ is not Update]
+        questions = [each for each in rest if isinstance(each, Question)]
+        others = [each for each in rest if not isinstance(each, Question)]
+        return RecordedTick(tick, self.time_at(tick), messages, updates, moved, questions, others)
+
+    def _refuse_unless_torn(self, damage: Damage) -> None:
+        """Raise an error unless the damage is at the end of the journal, as a crash leaves it."""
+        for name in checkpoint_names(self.disk):
+            try:
+                durable = read_checkpoint(self.disk, name).position.journal_bytes
+            except (FileNotFoundError, JournalError):
+                continue
+            if damage.offset < durable <= self.bytes:
+                remedy = f"`prism verify {self.path}` says more; nothing was written"
+                raise DamagedError(str(self.path / JOURNAL), damage.offset, damage.problem, remedy)

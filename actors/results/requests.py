@@ -1,0 +1,286 @@
+"""The requests to a model behind a question, worked out again: byte for byte what its server got, and its replies.
+
+The oracle of the run is asked once more, with a model in place of the real one that notes what it is asked and answers
+from the tape. Without a tape it notes the request and ends the question there: nothing is sent anywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from actors.factory.oracle_backends import tape_path
+from actors.results.explanation import ModelReply, ModelRequest, SentMessage
+from actors.results.retrace import OpenRun
+from actors.runs.directory import TAPE
+from prism.agents import Question, StatefulAgent
+from prism.domain import Domain
+from prism.llm import LLMFailureException, Tape, TapedModel
+from prism.llm.capabilities import Capabilities, messages_of, way_of
+from prism.llm.letters import METHOD as LETTERS
+from prism.llm.letters import lettered_chat
+from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Undecided
+from prism.llm.tape import TapeError, TapeMissError
+
+SYSTEMONE = "systemone"
+
+
+class _EndError(Exception):
+    """The end of a question whose reply is not on any tape."""
+
+
+class Requests:
+    """The requests that a run's questions led to.
+
+    Args:
+        way: how the server was asked; None if that is not known, and messages are as the oracle wrote them.
+        usual: how options were chosen among, by `Health.note`: `systemone`, `logprobs` or `json`.
+        tapes: the tapes of the run and of those that it branched off, its own first.
+    """
+
+    def __init__(self, way: Capabilities | None, usual: str, tapes: Sequence[Tape]) -> None:
+        self._way = way
+        self._usual = usual
+        self._tapes = [TapedModel(None, tape, "replay") for tape in tapes]
+        self._found: list[ModelRequest] = []
+        self._method = ""
+
+    @property
+    def model(self) -> TapedModel | _Untaped:
+        """The model to make the oracle with."""
+        return _Taped(self, self._tapes) if self._tapes else _Untaped(self)
+
+    @property
+    def has_tapes(self) -> bool:
+        """True if there is a tape to answer from."""
+        return bool(self._tapes)
+
+    async def of(
+        self, domain: Domain, asker: StatefulAgent[Any], question: Question[Any], method: str
+    ) -> tuple[ModelRequest, ...]:
+        """Return the requests of a question, in order.
+
+        Args:
+            asker: the agent that asked, as the oracle saw it.
+            method: how the answer was found, by the oracle's log; empty if that is not known.
+        """
+        self._found, self._method = [], method or self._usual
+        options = [type(asker.state)(option) for option in question.options]
+        oracle = domain.oracle(self.model)
+        with (
+            _decisions_unlogged,
+            suppress(Exception),
+        ):  # a failure on the tape, an unreadable text, or the end of what is known
+            await oracle.checked_answer(asker, asker.state, question.trigger, options, question.context)
+        return tuple(self._found)
+
+    async def chat(self, request: ChatRequest) -> Completion:
+        """Note a chat, and return its reply on a tape."""
+        messages = self._sent(request)
+        noted = ModelRequest(kind="chat", messages=messages, schema=request.schema)
+        self._found.append(noted)
+        for tape in self._tapes:
+            try:
+                said = await tape.complete(request)
+            except TapeMissError:
+                continue
+            except LLMFailureException as error:
+                self._replied(_failed(error))
+                raise
+            self._replied(_of_completion(said))
+            return said
+        raise _EndError
+
+    async def choice(self, request: ChoiceRequest) -> Distribution | Undecided | None:
+        """Note a choice, unless it was not put to the server as one, and return its reply on a tape."""
+        for tape in self._tapes:
+            try:
+                found = await tape.choose(request)
+            except TapeMissError:
+                continue
+            except LLMFailureException as error:
+                self._note_choice(request, self._usual)
+                self._replied(_failed(error))
+                raise
+            if found is not None:
+                self._note_choice(request, found.method if isinstance(found, Distribution) else LETTERS)
+                self._replied(_of_choice(found))
+            return found
+        if self._method not in (SYSTEMONE, LETTERS):
+            return None
+        self._note_choice(request, self._method)
+        raise _EndError
+
+    def _note_choice(self, request: ChoiceRequest, method: str) -> None:
+        if method == LETTERS:
+            chat = lettered_chat(request, seed=0, max_tokens=1)
+            noted = ModelRequest(kind="letters", messages=self._sent(chat), options=request.options)
+        else:
+            noted = ModelRequest(
+                kind=SYSTEMONE, state=request.state, instructions=request.instructions, options=request.options
+            )
+        self._found.append(noted)
+
+    def _replied(self, reply: ModelReply) -> None:
+        self._found[-1] = msgspec.structs.replace(self._found[-1], reply=reply)
+
+    def _sent(self, request: ChatRequest) -> tuple[SentMessage, ...]:
+        """Return the messages of a chat as its server got them."""
+        if self._way is None:
+            return tuple(SentMessage(role=each.role, content=each.content) for each in request.messages)
+        sent = messages_of(request.messages, request.schema, self._way)
+        return tuple(SentMessage(role=each["role"], content=each["content"]) for each in sent)
+
+
+class _Taped(TapedModel):
+    """A taped model that notes what it is asked. It is one, so an oracle takes its answers as those of a replay."""
+
+    def __init__(self, requests: Requests, tapes: Sequence[TapedModel]) -> None:
+        self.mode = "replay"
+        self.model = None
+        self._requests = requests
+        self._first = tapes[0]
+
+    @property
+    def identity(self) -> Identity:
+        return self._first.identity
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        return await self._requests.chat(request)
+
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
+        return await self._requests.choice(request)
+
+
+class _Untaped:
+    """A model that notes what it is asked, and answers nothing."""
+
+    name = "none"
+    identity = Identity(backend="none", model="", dialect="", options={})
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        return await self._requests.chat(request)
+
+    async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
+        return await self._requests.choice(request)
+
+    async def check(self) -> Health:
+        raise _EndError
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def requests_of(run: OpenRun) -> Iterator[Requests]:
+    """Provide the requests of a run, and close its tapes in the end.
+
+    The notes of tapes that cannot be read are lost: then no reply is known, as without a tape.
+    """
+    usual = next((method for method in (SYSTEMONE, LETTERS) if f"({method})" in run.manifest.oracle), "json")
+    with ExitStack() as stack:
+        tapes = [tape for path in _tapes_of(run) if (tape := _opened(path, stack)) is not None]
+        yield Requests(way_of(run.manifest.capabilities), usual, tapes)
+
+
+class _Mute:
+    """A logger that is silent while anybody is within a `with` of it, in whatever thread.
+
+    Args:
+        name: of the logger.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+        self._lock = Lock()
+        self._within = 0
+        self._level = logging.NOTSET
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._within:
+                self._level = self._logger.level
+                self._logger.setLevel(logging.CRITICAL)
+            self._within += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._within -= 1
+            if not self._within:
+                self._logger.setLevel(self._level)
+
+
+_decisions_unlogged = _Mute("prism")
+"""Decisions are logged when they are made, and not once more when their questions are worked out again."""
+
+
+def _tapes_of(run: OpenRun) -> list[Path]:
+    """Return the tapes that there are, of the run and of the runs that it branched off."""
+    if run.config.oracle.backend == "choice":
+        return []
+    paths = [tape_path(run.config, run.directory.path), run.directory.path / TAPE]
+    paths += [Path(fork.parent) / TAPE for fork in reversed(run.manifest.forks)]
+    return [path for path in dict.fromkeys(paths) if path.is_file()]
+
+
+def _opened(path: Path, stack: ExitStack) -> Tape | None:
+    """Return a tape with something on it, opened so that nothing of it changes; None if it cannot be read."""
+    try:
+        tape = stack.enter_context(closing(Tape(path, "look")))
+        return tape if tape.header() is not None else None
+    except TapeError:
+        log = path.with_name(f"{path.name}-wal")
+        if not log.is_file():
+            return None
+    copy = Path(stack.enter_context(TemporaryDirectory(prefix="prism-tape-"))) / path.name
+    try:  # the index of its log is missing, which SQLite would have to write
+        copyfile(log, copy.with_name(log.name))
+        copyfile(path, copy)
+        tape = stack.enter_context(closing(Tape(copy, "replay")))
+        return tape if tape.header() is not None else None
+    except (OSError, TapeError):
+        return None
+
+
+def _of_completion(said: Completion) -> ModelReply:
+    return ModelReply(
+        text=said.text,
+        model=said.model,
+        prompt_tokens=said.prompt_tokens,
+        completion_tokens=said.completion_tokens,
+        cached_tokens=said.cached_tokens,
+        latency_s=said.latency_s,
+    )
+
+
+def _of_choice(found: Distribution | Undecided) -> ModelReply:
+    reply = ModelReply(
+        prompt_tokens=found.prompt_tokens,
+        completion_tokens=found.completion_tokens,
+        cached_tokens=found.cached_tokens,
+        latency_s=found.latency_s,
+    )
+    if isinstance(found, Undecided):
+        return msgspec.structs.replace(reply, problem=found.reason)
+    return msgspec.structs.replace(reply, probabilities=found.probabilities, model=found.model)
+
+
+def _failed(error: LLMFailureException) -> ModelReply:
+    return ModelReply(
+        problem=f"{error.reason}: {error.detail}" if error.detail else error.reason,
+        prompt_tokens=error.usage.prompt_tokens,
+        completion_tokens=error.usage.completion_tokens,
+        cached_tokens=error.usage.cached_tokens,
+        latency_s=error.latency_s,
+    )

@@ -1,0 +1,372 @@
+"""Recorded ticks, done again from the nearest checkpoint, with the turns of some agents traced on the way.
+
+Every tick that is done again is compared with the journal, and every traced turn is worked out a second time by itself
+and compared with what the journal has. So what is traced is what happened, or there is an error. Nothing is written.
+
+A turn is seen where the engine sends its trigger, because nothing of the agent has changed then. A run without a trace
+has plain mailboxes and pays nothing for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from anyio import to_thread
+
+from actors.core.errors import DivergedError, ForeignCheckpointError, RunDirectoryError
+from actors.core.frames import HEAD
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec, Message
+from actors.factory.domains import build_domain
+from actors.persistence.checkpoint import Checkpoint
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import Header, answers_of
+from actors.persistence.oracle_log import RecordedAnswers
+from actors.persistence.recorded_ticks import RecordedTicks
+from actors.persistence.recovery import Recovered, recover
+from actors.runs.compatibility import refuse_unless_compatible
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.manifest import Manifest
+from actors.runs.replay import Replay, other_code, parts_of, run_parts
+from actors.runs.resume import read_resolved
+from actors.runtime.simulation import Simulation
+from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
+from prism.config import Config
+from prism.divergence import NO_REFERENCE
+from prism.domain import Domain, reference_of
+from prism.events import FeedShown, PostEvent
+from prism.expressions import readers_of
+from prism.statechart import Choice, Oracle, RowOutcome, Transition
+
+_messages = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+OnBegin = Callable[[Simulation], None]
+OnCommit = Callable[[Simulation, int, bytes], None]
+
+
+class OpenRun(NamedTuple):
+    """A run as it is on the disk now, up to its last whole tick. Nothing of it is held or changed.
+
+    Args:
+        manifest: the one on disk; `now`: the one that this code would write.
+        ticks: its whole ticks.
+        config: its settings from its last fork on; `domain`: built from them.
+        notes: the damage that was found, a sentence each.
+    """
+
+    directory: RunDirectory
+    header: Header
+    manifest: Manifest
+    now: Manifest
+    ticks: int
+    config: Config
+    domain: Domain
+    notes: tuple[str, ...]
+
+
+def open_run(path: Path) -> OpenRun:
+    """Read what an explanation needs of a run. Blocks.
+
+    Raises:
+        RunDirectoryError: it is no run, or has no whole tick.
+        ResumeRefusedError: settings or input files are not what the run was made of.
+        JournalError: its journal cannot be read.
+        ConfigError: its configuration cannot be used.
+    """
+    directory = RunDirectory(path)
+    manifest = directory.manifest()
+    recovered = recovered_run(path, 0)
+    if not recovered.recorded.ticks:
+        raise RunDirectoryError(f"{path}: has no whole tick yet, so there is nothing to explain")
+    config = read_resolved(path / CONFIG)
+    built = build_domain(config)
+    now = refuse_unless_compatible(path, recovered.header, manifest, config, built, accept_settings=True)
+    notes = tuple(note for note in recovered.notes if ": cut at byte" in note)
+    ticks = recovered.recorded.ticks
+    return OpenRun(directory, recovered.header, manifest, now, ticks, config, built.domain, notes)
+
+
+def recovered_run(path: Path, before: int) -> Recovered:
+    """Return the run up to any damage, from the latest checkpoint of this tick or an earlier one."""
+    return recover(RealDisk(path), repair=False, before=before, cut_damage=True)
+
+
+class TracedTurn:
+    """A turn as it was traced: the agent before it, what the chart said, and what came of it.
+
+    Args:
+        trigger: as the agent received it.
+        agent: as it was right before the turn. With a decision its tick is that of the question.
+        asker: the agent as the oracle may see it, if the turn asks or carries out a decision.
+        chosen: what the chart selects.
+        question: the question that the turn asks, or whose decision it carries out; None for neither.
+        answer: what the agent sends back; in the end, what the journal has.
+    """
+
+    def __init__(  # what is known of one turn
+        self,
+        trigger: Trigger[Any],
+        domain: Domain,
+        agent: StatefulAgent[Any],
+        outcomes: tuple[RowOutcome[Any], ...],
+        chosen: Transition[Any] | Choice[Any] | None,
+        question: Question[Any] | None,
+    ) -> None:
+        self.trigger = trigger
+        self.domain = domain
+        self.agent = agent
+        self.state = str(agent.state)
+        self.ticks_in_state = trigger.tick - agent.entered
+        self.outcomes = outcomes
+        self.chosen = chosen
+        self.question = question
+        self.asker = None if question is None else domain.asker(question)
+        self.reference = NO_REFERENCE if question is None else reference_of(domain)(question)
+        self.values = [_values_of(each.row.guard, agent, trigger.context) for each in outcomes]
+        self.answer: Update[Any] | Question[Any] | None = None
+        self.expected: bytes | None = None
+        self.events: list[PostEvent | FeedShown] = []
+
+
+class Trace:
+    """The turns of some agents in a range of ticks.
+
+    Args:
+        agents: the numbers of the agents; None for all.
+        first: the first tick; `last`: the last one.
+    """
+
+    def __init__(self, agents: Collection[int] | None, first: int, last: int) -> None:
+        self.agents = agents
+        self.first = first
+        self.last = last
+        self.turns: list[TracedTurn] = []
+        self._tick: list[TracedTurn] = []
+
+    def attach(self, simulation: Simulation) -> None:
+        """Trace a simulation that is about to run: the mailboxes of its traced agents tell of each trigger."""
+        domain, mailboxes = simulation.domain, simulation.mailboxes
+        codec = Codec(domain.context_type, domain.effect_type)
+        ask = simulation.config.statechart.oracle_enabled
+
+        def note(encoded: bytes) -> None:
+            trigger = codec.trigger(encoded)
+            if self.first <= trigger.tick <= self.last:
+                traced = _traced(domain, trigger, ask=ask)
+                traced.expected = _turned(codec, domain, trigger, ask=ask)
+                self._tick.append(traced)
+
+        for number in range(domain.size) if self.agents is None else self.agents:
+            plain = mailboxes[number]
+            mailboxes[number] = _TracedMailbox(plain.name, plain.capacity, note)
+
+    def committed(self, domain: Domain, frame: bytes) -> None:
+        """Compare the tick's traced turns with its frame, and keep them.
+
+        Raises:
+            DivergedError: a turn by itself comes out otherwise than in the run.
+        """
+        if not self._tick:
+            return
+        waiting = {(each.trigger.agent, number): each for number, each in _numbered(self._tick)}
+        seen: dict[int, int] = {}
+        latest: dict[int, TracedTurn] = {}
+        codec = Codec(domain.context_type, domain.effect_type)
+        payload = answers_of(frame[HEAD.size :])
+        for raw, message in zip(_messages(payload), codec.array(payload), strict=True):
+            agent = getattr(message, "agent", -1)
+            if isinstance(message, PostEvent | FeedShown):
+                if agent in latest:
+                    latest[agent].events.append(message)
+                continue
+            number = seen.get(agent, 0)
+            seen[agent] = number + 1
+            found = waiting.get((agent, number))
+            if found is not None:
+                _settle(found, bytes(raw), message)
+                latest[agent] = found
+        self.turns += self._tick
+        self._tick = []
+
+
+def _numbered(turns: Sequence[TracedTurn]) -> list[tuple[int, TracedTurn]]:
+    """Return each turn of a tick with the number of turns of its agent before it."""
+    counts: dict[int, int] = {}
+    found = []
+    for each in turns:
+        agent = each.trigger.agent
+        found.append((counts.get(agent, 0), each))
+        counts[agent] = counts.get(agent, 0) + 1
+    return found
+
+
+def _settle(traced: TracedTurn, encoded: bytes, message: Message) -> None:
+    """Take over what the journal has of a turn."""
+    trigger = traced.trigger
+    is_failure = isinstance(message, Update) and message.source in (Source.CRASH, Source.QUARANTINE)
+    if not is_failure and traced.expected != encoded:
+        problem = f"agent {trigger.agent}: its turn on {trigger.name!r} comes out otherwise by itself than in the run"
+        raise DivergedError(trigger.tick, f"{problem}: something besides its state and its trigger decides it")
+    if isinstance(message, Update | Question):
+        traced.answer = message
+
+
+def _traced(domain: Domain, trigger: Trigger[Any], *, ask: bool) -> TracedTurn:
+    """Return what can be said of a turn before it is taken."""
+    chart, name, context = domain.chart, trigger.name, trigger.context
+    agent = domain.agent(trigger.agent)
+    since = trigger.tick if trigger.decision is None else trigger.decision.asked
+    if since < agent.entered:  # a decision for a state that the agent has left since
+        return TracedTurn(trigger, domain, agent, (), None, None)
+    agent.tick = since
+    chosen = chart.select(agent, name, context)
+    question: Question[Any] | None = None
+    if isinstance(chosen, Choice):
+        asks = ask and (len(chosen.options) > 1 or name in agent.open_triggers)
+        if asks or trigger.decision is not None:
+            question = Question(since, trigger.agent, name, chosen.source, chosen.targets, context)
+    return TracedTurn(trigger, domain, agent, chart.outcomes(agent, name, context), chosen, question)
+
+
+def _turned(codec: Codec, domain: Domain, trigger: Trigger[Any], *, ask: bool) -> bytes | None:
+    """Return the answer of the turn by itself; None if the agent's code raises."""
+    try:
+        return codec.encode(turn(domain.chart, domain.agent(trigger.agent), trigger, ask=ask))
+    except Exception:  # noqa: BLE001  # the supervisor has recorded the crash: it is the journal's answer
+        return None
+
+
+def _values_of(guard: object, agent: StatefulAgent[Any], context: Any) -> dict[str, Any]:
+    found = {}
+    for name, read in readers_of(guard).items():
+        try:
+            found[name] = read(agent, context)
+        except Exception as error:  # noqa: BLE001  # the guard's outcome says that it raised
+            found[name] = f"{type(error).__name__}: {error}"
+    return found
+
+
+class _TracedMailbox(Mailbox[bytes]):
+    """A mailbox that tells of each message before it is put in."""
+
+    __slots__ = ("_note",)
+
+    def __init__(self, name: str, capacity: int, note: Callable[[bytes], None]) -> None:
+        super().__init__(name, capacity)
+        self._note = note
+
+    def put(self, message: bytes) -> bool:
+        self._note(message)
+        return super().put(message)
+
+
+class _TracedReplay(Replay):
+    """A replay that passes each tick on once it has been compared."""
+
+    def __init__(
+        self, recorded: RecordedTicks, answers: RecordedAnswers, on_tick: Callable[[int, bytes], None]
+    ) -> None:
+        super().__init__(recorded, answers)
+        self._on_tick = on_tick
+
+    async def commit(self, tick: int, frame: bytes) -> None:
+        await super().commit(tick, frame)
+        self._on_tick(tick, frame)
+
+
+async def retrace(
+    run: OpenRun,
+    trace: Trace,
+    until: int,
+    on_begin: OnBegin = lambda _: None,
+    on_commit: OnCommit = lambda *_: None,
+) -> Simulation:
+    """Do the ticks up to `until` again, from the nearest checkpoint before the trace, and return the simulation.
+
+    Args:
+        run: the run, whose domain is used up by this: another trace needs the run opened anew.
+        until: the ticks that are done in the end; more than `trace.first`, and at most those of the run.
+        on_begin: called with the simulation of each part before it runs.
+        on_commit: called with the simulation, the tick and its frame after each tick, before the next one begins.
+
+    Raises:
+        DivergedError: a tick has another result.
+        JournalError: a file cannot be read.
+    """
+    recovered = await to_thread.run_sync(recovered_run, run.directory.path, trace.first)
+    try:
+        try:
+            return await _retrace(run, trace, until, recovered, on_begin, on_commit)
+        except ForeignCheckpointError:
+            recovered = await to_thread.run_sync(recovered_run, run.directory.path, 0)
+            run = run._replace(domain=build_domain(run.config).domain)
+            return await _retrace(run, trace, until, recovered, on_begin, on_commit)
+    except DivergedError as error:
+        causes = other_code(run.manifest, run.now, error.tick)
+        raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
+
+
+async def _retrace(
+    run: OpenRun, trace: Trace, until: int, recovered: Recovered, on_begin: OnBegin, on_commit: OnCommit
+) -> Simulation:
+    running: list[Simulation] = []
+
+    def begin(simulation: Simulation) -> None:
+        running.append(simulation)
+        trace.attach(simulation)
+        on_begin(simulation)
+
+    def commit(tick: int, frame: bytes) -> None:
+        trace.committed(running[-1].domain, frame)
+        on_commit(running[-1], tick, frame)
+
+    record = _TracedReplay(recovered.recorded, recorded_answers(run, recovered), commit)
+    return await do_again(run, recovered, until, record, begin)
+
+
+def recorded_answers(run: OpenRun, recovered: Recovered) -> RecordedAnswers:
+    """Return the recorded answers that ticks from a checkpoint on need."""
+    recorded = recovered.recorded
+    return RecordedAnswers(RealDisk(run.directory.path), recorded.answers_from, recorded.answers_end)
+
+
+async def do_again(  # noqa: PLR0913  # each thing that it needs once
+    run: OpenRun,
+    recovered: Recovered,
+    until: int,
+    record: Replay,
+    on_begin: OnBegin,
+    own_oracle: Oracle[Any] | None = None,
+    *,
+    capped: bool = True,
+) -> Simulation:
+    """Do the ticks from a checkpoint up to `until` again, and return the simulation.
+
+    Args:
+        own_oracle: the oracle for questions without a recorded answer; by default there should be none.
+        capped: whether its calls count for the spend caps of the run.
+
+    Raises:
+        RunDirectoryError: there is no tick between the two.
+    """
+    start = recovered.checkpoint
+    parts = [part for part in parts_of(run.directory, run.config, until) if part.until > _tick_of(start)]
+    config = run.config if capped else _uncapped(run.config)
+    if not capped:
+        configs = (config if part.config is run.config else _uncapped(part.config) for part in parts)
+        parts = [part._replace(config=each) for part, each in zip(parts, configs, strict=True)]
+    simulation = await run_parts(parts, config, run.domain, record, on_begin, start=start, own_oracle=own_oracle)
+    if simulation is None:
+        raise RunDirectoryError(f"{run.directory.path}: has no tick to explain")
+    return simulation
+
+
+def _uncapped(config: Config) -> Config:
+    caps = dict.fromkeys(("max_calls", "max_tokens", "max_usd", "max_fallback_share"))
+    return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, **caps))
+
+
+def _tick_of(checkpoint: Checkpoint | None) -> int:
+    return 0 if checkpoint is None else checkpoint.position.tick

@@ -1,0 +1,210 @@
+"""Files of tables that Python alone can write: CSV, and one SQLite database. Parquet is in `parquet_files`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Protocol, TextIO
+
+from actors.core.errors import DiskFailedError
+from actors.results.schema import Batch, Kind, Table, Value
+
+DATABASE: Final = "tables.sqlite"
+FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'"
+"""The characters that begin a formula in some spreadsheet, and the apostrophe that is put in front of them.
+
+Source: OWASP, "CSV injection".
+"""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TEXTS: Final = frozenset({Kind.NAME, Kind.TEXT, Kind.JSON})
+_SQL_TYPES: Final[Mapping[Kind, str]] = {
+    Kind.INTEGER: "INTEGER",
+    Kind.NUMBER: "REAL",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.TIME: "TIMESTAMP",
+    Kind.NAME: "TEXT",
+    Kind.TEXT: "TEXT",
+    Kind.JSON: "TEXT",
+}
+
+
+class TableFiles(Protocol):
+    """The files of some tables, in a directory that holds nothing else."""
+
+    def begin(self, table: Table) -> None:
+        """Create a table without rows."""
+
+    def write(self, table: Table, batch: Batch) -> None:
+        """Append rows to a table that has begun."""
+
+    def close(self, facts: Mapping[str, str]) -> None:
+        """Complete all files.
+
+        Args:
+            facts: what the files say of themselves, by name, if their format has a place for it.
+        """
+
+    def discard(self) -> None:
+        """Close all files, complete or not: they are about to be removed. It raises nothing."""
+
+
+class CsvFiles:
+    """A CSV file for each table, as RFC 4180 has them, in UTF-8, with a line feed at the end of a line.
+
+    Texts stand in quotes, and so begin with a quote; nothing at all stands where there is no value.
+
+    Args:
+        directory: an existing directory.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._files: dict[str, TextIO] = {}
+
+    def begin(self, table: Table) -> None:
+        """Create the file of a table, with the names of its columns."""
+        path = self._directory / f"{table.name}.csv"
+        file = self._files[table.name] = path.open("w", encoding="utf-8", newline="")
+        file.write(",".join(csv_text(column.name) for column in table.columns) + "\n")
+
+    def write(self, table: Table, batch: Batch) -> None:
+        """Append rows."""
+        cells = [map(_CELLS[column.kind], values) for column, values in zip(table.columns, batch, strict=True)]
+        self._files[table.name].writelines(f"{line}\n" for line in map(",".join, zip(*cells, strict=True)))
+
+    def close(self, facts: Mapping[str, str]) -> None:  # noqa: ARG002  # CSV has no place for them
+        """Complete the files."""
+        while self._files:
+            self._files.popitem()[1].close()
+
+    def discard(self) -> None:
+        """Close the files."""
+        while self._files:
+            with suppress(OSError):  # of a full disk, which has no room for what is still in memory
+                self._files.popitem()[1].close()
+
+
+def csv_text(text: str) -> str:
+    """Return a text as a cell of CSV: no spreadsheet takes it for a formula, and `text_in_csv` gives it back.
+
+    An apostrophe is put in front of what begins like a formula, and in front of an apostrophe, and stands for an empty
+    text: an empty cell is no value.
+    """
+    if not text or text[0] in FORMULA_STARTS:
+        text = "'" + text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def text_in_csv(cell: str) -> str | None:
+    """Return the text that a cell stands for, once a reader of CSV has taken off its quotes; None for no value."""
+    return cell.removeprefix("'") if cell else None
+
+
+@lru_cache(maxsize=4096)
+def iso_time(microseconds: int) -> str:
+    """Return simulated time as ISO 8601 in UTC, such as `2026-01-01 00:24:00.000000+00:00`.
+
+    Every value has the same length, so texts sort as times do.
+    """
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(" ", "microseconds")
+
+
+_cached_text = lru_cache(maxsize=4096)(csv_text)
+
+
+def _cell(convert: Callable[[Any], str]) -> Callable[[Value], str]:
+    return lambda value: "" if value is None else convert(value)
+
+
+_CELLS: Final[Mapping[Kind, Callable[[Value], str]]] = {
+    Kind.INTEGER: _cell(str),
+    Kind.NUMBER: _cell(repr),
+    Kind.BOOLEAN: _cell(lambda value: "true" if value else "false"),
+    Kind.TIME: _cell(iso_time),
+    Kind.NAME: _cell(_cached_text),
+    Kind.TEXT: _cell(csv_text),
+    Kind.JSON: _cell(csv_text),
+}
+
+
+class SqliteFile:
+    """One SQLite database with all tables, and indexes on their keys.
+
+    Args:
+        directory: an existing directory.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / DATABASE
+        self._tables: list[Table] = []
+        with self._writing():
+            # The whole directory is discarded if anything fails, so no journal is needed, and no sync.
+            self._database = sqlite3.connect(self.path, isolation_level=None)
+            for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+                self._database.execute(f"PRAGMA {pragma}")
+            self._database.execute("BEGIN")
+
+    def begin(self, table: Table) -> None:
+        """Create a table."""
+        columns = ", ".join(f"{_quoted(column.name)} {_SQL_TYPES[column.kind]}" for column in table.columns)
+        with self._writing():
+            self._database.execute(f"CREATE TABLE {_quoted(table.name)} ({columns})")
+        self._tables.append(table)
+
+    def write(self, table: Table, batch: Batch) -> None:
+        """Append rows."""
+        values = [
+            [None if value is None else iso_time(int(value)) for value in values]
+            if column.kind is Kind.TIME
+            else values
+            for column, values in zip(table.columns, batch, strict=True)
+        ]
+        places = ",".join("?" * len(values))
+        with self._writing():
+            rows = zip(*values, strict=True)
+            self._database.executemany(f"INSERT INTO {_quoted(table.name)} VALUES ({places})", rows)  # noqa: S608  # quoted
+
+    def close(self, facts: Mapping[str, str]) -> None:  # noqa: ARG002  # the table of runs has them
+        """Add the indexes, and complete the file."""
+        with self._writing():
+            for table in self._tables:
+                for columns in _indexes(table):
+                    self._index(table, columns)
+            if self._database.in_transaction:
+                self._database.execute("COMMIT")
+        self._database.close()
+
+    def _index(self, table: Table, columns: tuple[str, ...]) -> None:
+        """Add an index. None is unique: a domain of one's own may give two posts the same number."""
+        name, listed = "_".join((table.name, *columns)), ", ".join(map(_quoted, columns))
+        self._database.execute(f"CREATE INDEX {_quoted(name)} ON {_quoted(table.name)} ({listed})")
+
+    def discard(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise DiskFailedError(f"{self.path}: cannot be written: {error}") from None
+
+
+def _indexes(table: Table) -> Iterator[tuple[str, ...]]:
+    """Yield the columns of each index of a table: what names a row, and what joins with other tables."""
+    if table.primary:
+        yield table.primary
+    for column in table.columns:
+        if column.key and column.name != "run" and ("run", column.name) != table.primary:
+            yield ("run", column.name)
+
+
+def _quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,346 @@
+"""Another future of a run: one answer is replaced, and the ticks after it are done again in memory.
+
+Up to the tick in which the answer takes effect every tick is compared with the journal. From then on it is another
+future: its questions that are the same in every byte keep their recorded answers, others are answered from the tape if
+it has the same prompt, and otherwise by the embedded choice. No model is asked unless that is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from anyio import to_thread
+
+from actors.core.errors import DivergedError, ForeignCheckpointError, RunDirectoryError
+from actors.core.messages import Decided, QuestionName
+from actors.factory.domains import build_domain
+from actors.factory.oracle_backends import open_oracle
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.persistence.oracle_log import RecordedAnswers
+from actors.persistence.recorded_ticks import RecordedTicks
+from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
+from actors.results.differences import Differences
+from actors.results.explained_turn import answers_to
+from actors.results.explanation import PathTurn, WhatIf
+from actors.results.requests import requests_of
+from actors.results.retrace import (
+    OnBegin,
+    OpenRun,
+    Trace,
+    do_again,
+    open_run,
+    recorded_answers,
+    recovered_run,
+    retrace,
+)
+from actors.runs.questions import messages_of
+from actors.runs.replay import Replay, other_code
+from actors.runtime.simulation import Simulation
+from prism.agents import Question, Source
+from prism.economy.nation import decided_otherwise
+from prism.statechart import Answer, Oracle
+
+_messages = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_QUESTION_TAG = 3
+
+
+class Asked(NamedTuple):
+    """A question whose answer is to be replaced.
+
+    Args:
+        turn: the turn that asked it; `decided_in`: the tick in which its decision took effect.
+        was: the option that was taken.
+        is_logged: whether the oracle's log has its answer; the embedded oracle keeps none.
+        source: whose the answer was; `content`: its content; both only if it is logged.
+    """
+
+    turn: PathTurn
+    decided_in: int
+    was: str
+    is_logged: bool
+    source: str = ""
+    content: str = ""
+
+
+async def what_if(  # noqa: PLR0913  # one for each option of the command
+    path: Path,
+    agent: int | str,
+    tick: int,
+    answer: str,
+    ticks: int | None = None,
+    on_begin: OnBegin = lambda _: None,
+    *,
+    ask: bool = False,
+) -> WhatIf:
+    """Return what would have been different with another answer to an agent's question. Nothing is written.
+
+    Args:
+        tick: the tick of the question, or that in which its decision took effect.
+        answer: one of the question's options.
+        ticks: the ticks to compare, from the one in which the decision takes effect; by default a round.
+        ask: ask the run's model where no recorded answer is to the same question. That costs what it costs.
+
+    Raises:
+        RunDirectoryError: there is no such run, agent, tick or question, or the answer is none of its options.
+        DivergedError: a tick before the answer's effect has another result than the journal.
+        OracleUnavailableError: the model is to be asked, and cannot be used.
+        JournalError, ConfigError, InputError: as of `explain_agent`.
+    """
+    run = await to_thread.run_sync(open_run, path)
+    number, name = chosen_agent(run, agent)
+    refuse_ticks(run, tick)
+    whole = await to_thread.run_sync(path_of, run, number)
+    asked = _asked(run, whole, (number, tick), answer)
+    until, notes = _until(run, asked, ticks)
+    if answer == asked.was:
+        notes.append(f"{answer} is the answer that was given")
+    found = Differences(number, asked.decided_in)
+    was = await _as_it_was(run, asked, until, found, on_begin)
+    would = await _otherwise(path, number, asked, answer, until, found, on_begin, ask=ask)
+    facts: dict[str, Any] = {"agent": number, "name": name, **_facts(asked, would)}
+    return found.record((was, would.simulation), **facts, would_be=answer, until=until, notes=tuple(notes))
+
+
+def _until(run: OpenRun, asked: Asked, ticks: int | None) -> tuple[int, list[str]]:
+    """Return the end of the ticks that are compared, and what a reader has to know of the run."""
+    wanted = asked.decided_in + (run.config.simulation.ticks_per_round if ticks is None else ticks)
+    until, notes = min(wanted, run.ticks), list(run.notes)
+    if until < wanted:
+        notes.append(f"the run has {run.ticks:,} ticks so far, so {until - asked.decided_in:,} are compared")
+    return until, notes
+
+
+def _facts(asked: Asked, would: _Otherwise) -> dict[str, Any]:
+    """Return the fields of a `WhatIf` about the question and about those that follow in the other future."""
+    turn, oracle = asked.turn, would.oracle
+    return {
+        "asked": turn.tick,
+        "trigger": turn.trigger,
+        "state": turn.from_state,
+        "decided_in": asked.decided_in,
+        "options": turn.options,
+        "was": asked.was,
+        "recorded": would.recorded,
+        "taped": oracle.taped,
+        "computed": oracle.computed,
+        "asked_now": oracle.asked_now,
+    }
+
+
+def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: str) -> Asked:
+    """Return the question that an agent asked in a tick, or that was decided in it, and that has this option. Blocks.
+
+    Args:
+        place: the agent and the tick.
+
+    Raises:
+        RunDirectoryError: there is none, or its decision has not taken effect yet.
+    """
+    path, (number, tick) = run.directory.path, place
+    decided = dict(decisions(whole))
+    questions = [each for each in whole if each.source == QUESTION]
+    here = [each for each in questions if tick in (each.tick, decided.get((each.tick, each.trigger)))]
+    if not here:
+        near = nearest(questions, tick, "question") if questions else "it has never asked one"
+        raise RunDirectoryError(f"{path}: agent {number} has no question in tick {tick:,}; {near}")
+    turn = next((each for each in here if answer in each.options), None)
+    if turn is None:
+        options = "; or: ".join(", ".join(each.options) for each in here)
+        raise RunDirectoryError(f"{path}: {answer!r} is no option of the question in tick {tick:,}; it has: {options}")
+    at = decided.get((turn.tick, turn.trigger))
+    if at is None:
+        raise RunDirectoryError(f"{path}: the question of tick {turn.tick:,} has no decision in the journal yet")
+    moves = [each for each in whole if (each.tick, each.trigger) == (at, turn.trigger) and each.source != QUESTION]
+    name = (number, turn.tick, turn.trigger)
+    logged = [each for each in answers_to(run, {name}).get(name, []) if isinstance(each, Decided)]
+    if logged:
+        return Asked(turn, at, logged[0].state, is_logged=True, source=logged[0].source, content=logged[0].content)
+    return Asked(turn, at, moves[0].to_state, is_logged=False)
+
+
+async def _as_it_was(run: OpenRun, asked: Asked, until: int, found: Differences, on_begin: OnBegin) -> Simulation:
+    """Do the recorded ticks again, and keep those that are compared."""
+
+    def commit(_: Simulation, tick: int, frame: bytes) -> None:
+        found.add_was(tick, frame)
+
+    return await retrace(run, Trace((), asked.turn.tick, asked.turn.tick), until, on_begin, commit)
+
+
+class _Otherwise(NamedTuple):
+    """The other future at its end.
+
+    Args:
+        recorded: its questions with a recorded answer.
+    """
+
+    simulation: Simulation
+    oracle: _Substitute
+    recorded: int
+
+
+async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each once
+    path: Path, number: int, asked: Asked, answer: str, until: int, found: Differences, on_begin: OnBegin, *, ask: bool
+) -> _Otherwise:
+    """Do the ticks again with another answer."""
+    run = await to_thread.run_sync(open_run, path)
+    recovered = await to_thread.run_sync(recovered_run, path, asked.turn.tick)
+    same = await to_thread.run_sync(_questions, run, asked.decided_in, until)
+    name = (number, asked.turn.tick, asked.turn.trigger)
+    replaced = None
+    if asked.is_logged:
+        content = asked.content if answer == asked.was else decided_otherwise(asked.content, answer)
+        source = asked.source if asked.source in (Source.LLM, Source.ORACLE) else str(Source.LLM)
+        replaced = Decided(asked.turn.tick, number, asked.turn.trigger, answer, source, content=content)
+    async with AsyncExitStack() as stack:
+        oracle = await _substitute(run, asked.decided_in, stack, ask=ask)
+        oracle.replaces = {name: answer} if replaced is None else {}
+        while True:
+            answers = recorded_answers(run, recovered)
+            record = _Departing(recovered.recorded, answers, (name, replaced), asked.decided_in, same, found.add_would)
+            try:
+                simulation = await do_again(run, recovered, until, record, on_begin, oracle, capped=ask)
+            except ForeignCheckpointError:
+                recovered = await to_thread.run_sync(recovered_run, path, 0)
+                run = run._replace(domain=build_domain(run.config).domain)
+                continue
+            except DivergedError as error:
+                causes = other_code(run.manifest, run.now, error.tick)
+                raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
+            return _Otherwise(simulation, oracle, record.recorded)
+
+
+def _questions(run: OpenRun, first: int, until: int) -> dict[QuestionName, bytes]:
+    """Return `{question: the hash of its bytes}` of the recorded questions of some ticks. Blocks."""
+    disk = RealDisk(run.directory.path)
+    _, offset = read_header(disk)
+    found: dict[QuestionName, bytes] = {}
+    for _, messages in zip(range(until - first), messages_of(disk, offset, first), strict=False):
+        for encoded in messages:
+            if encoded[1] == _QUESTION_TAG:
+                _, tick, agent, trigger, *_ = msgspec.msgpack.decode(encoded)
+                found[agent, tick, trigger] = sha256(encoded).digest()
+    return found
+
+
+class _Departing(Replay):
+    """A replay that leaves the journal at a tick, with another answer to one question.
+
+    Args:
+        replaced: the question, and its other answer; None if an oracle is to give it.
+        departs: the tick from which nothing is compared.
+        same: the recorded questions from then on.
+        on_tick: called with each tick from then on and its frame.
+    """
+
+    def __init__(  # as above
+        self,
+        recorded: RecordedTicks,
+        answers: RecordedAnswers,
+        replaced: tuple[QuestionName, Decided | None],
+        departs: int,
+        same: dict[QuestionName, bytes],
+        on_tick: Callable[[int, bytes], None],
+    ) -> None:
+        super().__init__(recorded, answers)
+        self._name, self._replacement = replaced
+        self._departs = departs
+        self._same = same
+        self._on_tick = on_tick
+        self.recorded = 0
+        """The questions after the departure that have kept their recorded answers."""
+
+    def late_agents(self, tick: int) -> frozenset[int] | None:
+        """Return those of the journal, and after the departure none: every answer is waited for."""
+        return super().late_agents(tick) if tick < self._departs else frozenset()
+
+    def recorded_answer(self, question: Question[Any]) -> Decided | None:
+        """Return the recorded answer to a question that is the same in every byte; None to any other."""
+        name = (question.agent, question.tick, question.trigger)
+        if name == self._name:
+            return self._replacement
+        if question.tick < self._departs:
+            return super().recorded_answer(question)
+        if self._same.get(name) != sha256(msgspec.msgpack.encode(question)).digest():
+            return None
+        found = super().recorded_answer(question)
+        self.recorded += found is not None
+        return found
+
+    async def commit(self, tick: int, frame: bytes) -> None:
+        """Compare the tick with its record, and after the departure pass it on."""
+        if tick < self._departs:
+            await super().commit(tick, frame)
+        else:
+            self._on_tick(tick, frame)
+
+
+async def _substitute(run: OpenRun, departs: int, stack: AsyncExitStack, *, ask: bool) -> _Substitute:
+    """Return the oracle of the other future."""
+    domain = build_domain(run.config).domain
+    if run.config.oracle.backend == "choice":
+        return _Substitute(departs, domain.oracle(), None, None)
+    requests = stack.enter_context(requests_of(run))
+    taped = domain.oracle(requests.model) if requests.has_tapes else None
+    asked = None
+    if ask:
+        untaped = msgspec.structs.replace(run.config.oracle, tape="off")
+        config = msgspec.structs.replace(run.config, oracle=untaped)
+        asked = (await stack.enter_async_context(open_oracle(config, domain, None))).oracle
+    return _Substitute(departs, domain.oracle(), taped, asked)
+
+
+class _Substitute(Oracle[Any]):
+    """An oracle for questions that were never asked: the tape, then the model if it may be asked, or a computed one.
+
+    Args:
+        departs: the tick from which answers are counted.
+        computed: the embedded oracle of the domain.
+        taped: an oracle that answers from the tape alone; None without a tape.
+        asked: the oracle that asks the model; None if it is not to be asked.
+    """
+
+    def __init__(
+        self, departs: int, computed: Oracle[Any], taped: Oracle[Any] | None, asked: Oracle[Any] | None
+    ) -> None:
+        self.source = computed.source if asked is None else asked.source
+        self.waits = asked is not None
+        self._departs = departs
+        self.falls_back = computed.falls_back
+        self._computed = computed
+        self._taped = taped
+        self._asked = asked
+        self.replaces: Mapping[QuestionName, str] = {}
+        """The options that are taken whatever the computed answer is."""
+        self.taped = self.computed = self.asked_now = 0
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        """Return the chosen option."""
+        return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
+
+    async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:
+        """Return the chosen option with its content. It raises as the oracle that is asked."""
+        other = self.replaces.get((agent.agent_id, agent.tick, trigger))
+        if other is not None:
+            usual = await self._computed.checked_answer(agent, current_state, trigger, options, context)
+            content = usual.content if usual.state == other else decided_otherwise(usual.content, other)
+            return Answer(type(options[0])(other), content)
+        if self._taped is not None:
+            try:
+                found = await self._taped.checked_answer(agent, current_state, trigger, options, context)
+            except Exception:  # noqa: BLE001  # the tape has no usable answer to this prompt
+                found = None
+            if found is not None:
+                self.taped += agent.tick >= self._departs
+                return found
+        if self._asked is not None:
+            self.asked_now += agent.tick >= self._departs
+            return await self._asked.checked_answer(agent, current_state, trigger, options, context)
+        self.computed += agent.tick >= self._departs
+        return await self._computed.checked_answer(agent, current_state, trigger, options, context)

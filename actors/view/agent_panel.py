@@ -1,0 +1,252 @@
+"""An agent at a tick: its state, the way to it, its questions, its last feed, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from actors.core.frames import Damage
+from actors.persistence.disk import RealDisk
+from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, read_answers
+from actors.runs.questions import decoded
+from actors.view.record import Record, decode_frame
+from actors.view.viewed_run import ViewedRun
+from prism.agents import Question, Update
+from prism.config import Config
+from prism.events import FeedShown, PostEvent
+from prism.llm.question_id import question_id
+from prism.social.population import Population
+from prism.social.post import PostView
+
+STRETCH_BYTES = 24 << 20
+"""Bytes of the journal that are searched, from the tick back."""
+MOVES_MAX, QUESTIONS_MAX, POSTS_MAX = 60, 12, 30
+"""The latest of each that are shown."""
+FOLLOWED_SHOWN = 12
+
+_raw = msgspec.msgpack.Decoder(tuple[int, list[msgspec.Raw]]).decode
+VIEW_FIELDS = PostView.__struct_fields__
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that moved the agent, or did not."""
+
+    tick: int
+    trigger: str
+    before: str
+    after: str
+    source: str
+    effect: Any = None
+    reason: str = ""
+
+
+class Put(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that was put to the oracle.
+
+    Args:
+        context: what the agent saw, by name where the names are known.
+        answer: what came back, if a log has it: by field.
+        taken: the state that the agent went to; empty as long as there is no answer.
+    """
+
+    tick: int
+    id: str
+    trigger: str
+    state: str
+    options: tuple[str, ...]
+    context: Any = None
+    answer: dict[str, Any] | None = None
+    taken: str = ""
+    decided_tick: int | None = None
+    source: str = ""
+    reason: str = ""
+
+
+class AgentPanel(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is shown of an agent.
+
+    Args:
+        since: the first tick that was searched; what came before it is left out.
+        moves, questions, posts: the latest of each; `moves_in_all` and the like: how many there are since then.
+        feed: the posts of the latest feed that was recorded; None without one.
+        person: name and value of what is known of the person; `follows`: some of the people it follows.
+    """
+
+    agent: int
+    tick: int
+    since: int
+    state: str
+    name: str = ""
+    moves: list[Move]
+    moves_in_all: int
+    questions: list[Put]
+    questions_in_all: int
+    feed: list[int] | None = None
+    feed_tick: int | None = None
+    posts: list[PostEvent]
+    posts_in_all: int
+    person: list[tuple[str, Any]]
+    follows: list[int]
+    follows_count: int = 0
+    followers_count: int = 0
+
+
+def panel_of(run: ViewedRun, record: Record, agent: int, tick: int) -> AgentPanel:
+    """Return the panel of an agent at the end of a tick.
+
+    Raises:
+        JournalError: the journal cannot be read.
+        ValueError: there is no such agent or tick.
+    """
+    if not 0 <= agent < record.agents:
+        raise ValueError(f"expected an agent from 0 to {record.agents - 1}, got {agent}")
+    state = record.states[int(record.states_at(tick)[agent])] if record.states else ""
+    since = record.start_before(max(tick, 0), STRETCH_BYTES)
+    moves, questions, posts, feed = list[Move](), list[Put](), list[PostEvent](), None
+    for encoded, at in _messages(record, agent, since, tick):
+        message = decoded(encoded)
+        if isinstance(message, Update):
+            moves.append(_move(message, at))
+            _settle(questions, message, at)
+        elif isinstance(message, Question):
+            questions.append(_put(message, question_id(record.header.seed, at, agent, encoded)))
+        elif isinstance(message, PostEvent):
+            posts.append(message)
+        elif isinstance(message, FeedShown):
+            feed = message
+    config = None if run.opened is None else run.opened.config
+    population = None if run.opened is None else run.opened.network.population
+    return AgentPanel(
+        agent=agent,
+        tick=tick,
+        since=since,
+        state=state,
+        name=_name(config, population, agent),
+        moves=moves[-MOVES_MAX:],
+        moves_in_all=len(moves),
+        questions=_with_answers(run, agent, questions[-QUESTIONS_MAX:]),
+        questions_in_all=len(questions),
+        feed=None if feed is None else list(feed.posts),
+        feed_tick=None if feed is None else feed.tick,
+        posts=posts[-POSTS_MAX:],
+        posts_in_all=len(posts),
+        person=_person(config, population, agent),
+        follows=[] if population is None else population.graph.following(agent)[:FOLLOWED_SHOWN].tolist(),
+        follows_count=0 if population is None else len(population.graph.following(agent)),
+        followers_count=0 if population is None else len(population.graph.followers(agent)),
+    )
+
+
+def _messages(record: Record, agent: int, first: int, last: int) -> Iterator[tuple[bytes, int]]:
+    """Yield the messages of one agent, as they were encoded, with their ticks."""
+    for frame in record.frames(first, last):
+        found = [place for place, message in enumerate(decode_frame(frame)) if getattr(message, "agent", None) == agent]
+        if found:
+            _, encoded = _raw(frame.payload)
+            for place in found:
+                yield bytes(encoded[place]), frame.tick
+
+
+def _move(update: Update[Any], tick: int) -> Move:
+    return Move(
+        tick=tick,
+        trigger=update.trigger,
+        before=update.from_state,
+        after=update.to_state,
+        source=update.source,
+        effect=update.effect,
+        reason=update.reason,
+    )
+
+
+def _put(question: Question[Any], name: str) -> Put:
+    context = question.context
+    if isinstance(context, list) and len(context) == len(VIEW_FIELDS):
+        context = dict(zip(VIEW_FIELDS, context, strict=True))
+    return Put(
+        tick=question.tick,
+        id=name,
+        trigger=question.trigger,
+        state=question.state,
+        options=question.options,
+        context=context,
+    )
+
+
+def _settle(questions: list[Put], update: Update[Any], tick: int) -> None:
+    """Note what a question led to: the first decided update on its trigger."""
+    if update.source not in ("oracle", "llm", "fallback", "timeout"):
+        return
+    for place, put in enumerate(questions):
+        if not put.taken and put.trigger == update.trigger:
+            questions[place] = msgspec.structs.replace(
+                put, taken=update.to_state, decided_tick=tick, source=update.source, reason=update.reason
+            )
+            return
+
+
+def _with_answers(run: ViewedRun, agent: int, questions: list[Put]) -> list[Put]:
+    """Return the questions with what the oracle's log has of their answers."""
+    disk = RealDisk(run.path)
+    if not questions or ANSWERS not in disk.names():
+        return questions
+    asked = {put.tick for put in questions}
+    answers: dict[tuple[int, str], LoggedAnswer] = {}
+    for found in read_answers(disk):
+        if isinstance(found, Damage):
+            break
+        if found[0].agent == agent and found[0].asked in asked:
+            answers[found[0].asked, found[0].trigger] = found[0]
+    return [
+        put
+        if (answer := answers.get((put.tick, put.trigger))) is None
+        else msgspec.structs.replace(put, answer=_shown(answer))
+        for put in questions
+    ]
+
+
+def _shown(answer: LoggedAnswer) -> dict[str, Any]:
+    return {
+        "state": answer.state,
+        "source": answer.source,
+        "reason": answer.reason,
+        "method": answer.method,
+        "latency_s": answer.latency_s,
+        "content": answer.content,
+        "calls": [
+            {
+                "outcome": spent.outcome,
+                "calls": spent.calls,
+                "read": spent.prompt_tokens,
+                "written": spent.completion_tokens,
+            }
+            for spent in answer.spent
+        ],
+    }
+
+
+def _name(config: Config | None, population: Population | None, agent: int) -> str:
+    if population is not None:
+        return population.name(agent)
+    if config is not None and config.simulation.domain == "economy" and agent < len(config.economy.nations):
+        return config.economy.nations[agent]
+    return ""
+
+
+def _person(config: Config | None, population: Population | None, agent: int) -> list[tuple[str, Any]]:
+    """Return what is known of a person or a nation, by name."""
+    if population is None:
+        if config is not None and config.simulation.domain == "economy":
+            return [("economic strength (units of account)", config.economy.strengths[agent])]
+        return []
+    persona = population.personas[agent]
+    return [
+        ("interests", ", ".join(persona.interests)),
+        ("personality", persona.personality),
+        ("chance of a session in a round", persona.activity),
+        ("ignores a post up to the relevance", persona.low_threshold),
+        ("acts on a post from the relevance", persona.high_threshold),
+        *persona.attributes.items(),
+    ]

@@ -1,0 +1,395 @@
+"""The pages and the numbers of `prism view`, each at its address. Every answer is read from files, and none writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from actors.core.errors import ActorError
+from actors.experiments.cells import CELLS
+from actors.experiments.record import is_experiment
+from actors.factory.domains import is_own
+from actors.pages.theme import theme_css
+from actors.view.agent_panel import panel_of
+from actors.view.comparison import compare
+from actors.view.council import council_at, economy_of
+from actors.view.explainer import Explained, Explainer
+from actors.view.oracle_course import OracleCourse
+from actors.view.record import COUNTED, Record
+from actors.view.run_list import Look, RunLine, RunLister, shown
+from actors.view.viewed_experiment import ViewedExperiment
+from actors.view.viewed_run import Opened, ViewedRun
+from prism.drawing.outline import Outline, inner_states
+from prism.errors import PrismError
+from prism.palette import SOURCES, state_styles
+
+STATIC = files("actors.view") / "static"
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+OPEN_MAX = 8
+"""Runs that are kept in memory; the one that was looked at longest ago is closed first."""
+CASCADES_LISTED = 20
+
+
+class ProblemError(Exception):
+    """A request that cannot be answered.
+
+    Args:
+        status: of HTTP.
+        problem: in words.
+    """
+
+    def __init__(self, status: int, problem: str) -> None:
+        super().__init__(problem)
+        self.status = status
+
+
+class Style(NamedTuple):
+    """The looks of a state, with its name and its number in the arrays of states."""
+
+    name: str
+    number: int
+    color: str
+    mark: str
+    text: str
+    description: str = ""
+
+
+class RunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers at the head of a run's page.
+
+    Args:
+        read_ticks: whole ticks that have been read; `read_share`: the share of the journal.
+        problem: why the run, or the rest of it, cannot be shown; empty if it can.
+        live: the metrics of a run under way; None without any.
+    """
+
+    line: RunLine
+    read_ticks: int
+    read_share: float
+    is_reading: bool
+    problem: str
+    digest: str
+    states: list[Style]
+    arrows: list[tuple[str, str]]
+    sources: dict[str, str]
+    config: dict[str, Any]
+    version: str
+    record_version: str
+    live: dict[str, Any] | None
+
+
+class Site:
+    """All that is served of one directory.
+
+    Args:
+        root: a directory of runs, of one run, or of an experiment.
+        look: reads the metrics of a run under way.
+        explain: the beginning of the command that works out a turn; without it none is worked out.
+    """
+
+    def __init__(self, root: Path, look: Look = lambda _: None, explain: Sequence[str] = ()) -> None:
+        self.explainer = Explainer(explain)
+        self._experiment = ViewedExperiment(root) if is_experiment(root) else None
+        self._lister = RunLister(root if self._experiment is None else root / CELLS)
+        self._look = look
+        self._lock = Lock()
+        self._open: dict[str, ViewedRun] = {}
+        self._oracles: dict[str, tuple[Opened, OracleCourse]] = {}
+
+    def app(self) -> Starlette:
+        """Return the application, without its guard."""
+        runs = "/api/runs/{name}"
+        numbers: dict[str, Callable[[Request], Any]] = {
+            "/api/runs": self.runs,
+            "/api/compare": self.comparison,
+            "/api/experiment": self.experiment,
+            "/api/experiment/charts": self.charts,
+            runs: self.run,
+            f"{runs}/course": self.course,
+            f"{runs}/network": self.network,
+            f"{runs}/cascades": self.cascades,
+            f"{runs}/cascade": self.cascade,
+            f"{runs}/agent": self.agent,
+            f"{runs}/explanation": self.explanation,
+            f"{runs}/oracle": self.oracle,
+            f"{runs}/economy": self.economy,
+            f"{runs}/council": self.council,
+        }
+        binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
+        return Starlette(
+            routes=[
+                Route("/", partial(_file, "index.html")),
+                Route("/static/theme.css", _theme),
+                Route("/static/{name}", _static),
+                *(Route(path, partial(_answer, work)) for path, work in numbers.items()),
+                *(Route(path, partial(_bytes, work)) for path, work in binary.items()),
+            ]
+        )
+
+    def runs(self, _: Request) -> Any:
+        """Return the list of runs."""
+        return self._lister.lines()
+
+    def experiment(self, _: Request) -> Any:
+        """Return the experiment of the directory with its cells; None if it is none."""
+        return None if self._experiment is None else self._experiment.now()
+
+    def charts(self, _: Request) -> Any:
+        """Return the charts of the experiment."""
+        if self._experiment is None:
+            raise ProblemError(404, "there is no experiment here")
+        return self._experiment.charts()
+
+    def run(self, request: Request) -> RunPage:
+        """Return the page of a run, and begin to read what has been appended."""
+        run = self._run(request)
+        run.follow()
+        line, record = self._lister.line(run.path), run.record
+        problem = run.problem
+        if record is not None and record.damage is not None and not problem:
+            problem = _damage_words(record, is_running=line.is_running)
+        return RunPage(
+            line=line,
+            read_ticks=0 if record is None else record.ticks,
+            read_share=1.0 if record is None else record.read_bytes / max(record.all_bytes, 1),
+            is_reading=run.is_reading,
+            problem=problem,
+            digest="" if record is None else record.digest,
+            states=_styles(run),
+            arrows=[] if run.chart is None else _arrows(run.chart),
+            sources=dict(SOURCES),
+            config={} if record is None else record.header.config,
+            version=version("prism-sim"),
+            record_version="" if record is None else record.header.prism,
+            live=self._look(run.path) if line.is_running else None,
+        )
+
+    def course(self, request: Request) -> Any:
+        """Return the states over time."""
+        return {"counted_names": COUNTED, **self._record(request).course()._asdict()}
+
+    def states(self, request: Request) -> bytes:
+        """Return the state of each person that is drawn, or of everybody without a network, at the end of a tick."""
+        run, record = self._run(request), self._record(request)
+        states = record.states_at(_number(request, "tick"))
+        drawn = None if run.opened is None else run.opened.network.drawn
+        return (states if drawn is None else states[drawn.people]).tobytes()
+
+    def network(self, request: Request) -> Any:
+        """Return how far the network is, and begin to work it out."""
+        _, opened = self._opened(request)
+        opened.network.begin()
+        return opened.network.now
+
+    def places(self, request: Request) -> bytes:
+        """Return the network's numbers."""
+        drawn = self._opened(request)[1].network.drawn
+        if drawn is None:
+            raise ProblemError(404, "the network is not there yet")
+        return drawn.packed()
+
+    def cascades(self, request: Request) -> Any:
+        """Return the largest cascades."""
+        posts = self._record(request).posts
+        largest = posts.largest(CASCADES_LISTED)
+        return {
+            "posts": len(posts),
+            "left_out": posts.left_out,
+            "largest": [
+                {"post": post, "author": post >> 24, "size": size, "tick": tick} for post, size, tick in largest
+            ],
+        }
+
+    def cascade(self, request: Request) -> Any:
+        """Return one cascade, post by post."""
+        post = _number(request, "post")
+        try:
+            tree = self._record(request).posts.tree(post)
+        except LookupError:
+            raise ProblemError(404, f"there is no original with the number {post}") from None
+        return [{**one._asdict(), "author": one.post >> 24} for one in tree]
+
+    def agent(self, request: Request) -> Any:
+        """Return the panel of an agent."""
+        return panel_of(self._run(request), self._record(request), _number(request, "agent"), _number(request, "tick"))
+
+    def explanation(self, request: Request) -> Explained:
+        """Return an agent's turns in a tick, with all that led to them, once they have been worked out again."""
+        run, opened = self._opened(request)
+        if is_own(opened.config):
+            problem = f"no code of a run is executed here: ask `prism explain {run.path}`"
+            return Explained(state="failed", problem=problem)
+        agent, tick = _number(request, "agent"), _number(request, "tick")
+        if agent < 0 or tick < 0:
+            raise ProblemError(422, "expected an agent and a tick of 0 or more")
+        return self.explainer.get(run.path, agent, tick)
+
+    def oracle(self, request: Request) -> Any:
+        """Return the oracle's counts, latencies and cost."""
+        run, opened = self._opened(request)
+        with self._lock:
+            of, course = self._oracles.get(run.name, (None, None))
+            if course is None or of is not opened:  # another run may have taken the place of the one before
+                course = OracleCourse(run.path, opened.config.llm.prices)
+                self._oracles[run.name] = opened, course
+        return course.now()
+
+    def economy(self, request: Request) -> Any:
+        """Return the indicators of an economy."""
+        run, opened = self._opened(request)
+        economy = opened.config.economy
+        return economy_of(run.path, economy.nations, economy.strengths)
+
+    def council(self, request: Request) -> Any:
+        """Return the council of nations in one quarter."""
+        _, opened = self._opened(request)
+        return council_at(self._record(request), opened.config.economy.nations, _number(request, "tick"))
+
+    def comparison(self, request: Request) -> Any:
+        """Return the comparison of two runs."""
+        left, right = (self._of_name(request.query_params.get(side, "")) for side in ("left", "right"))
+        for run in (left, right):
+            run.follow()
+        if left.record is None or right.record is None:
+            raise ProblemError(422, left.problem or right.problem or "a run cannot be read")
+        return compare(left.record, right.record)
+
+    def _run(self, request: Request) -> ViewedRun:
+        return self._of_name(request.path_params["name"])
+
+    def _of_name(self, name: str) -> ViewedRun:
+        with self._lock:
+            if name in self._open:
+                self._open[name] = self._open.pop(name)  # it is the last that will be closed
+                return self._open[name]
+            path = self._lister.paths().get(name)
+            if path is None:
+                raise ProblemError(404, f"there is no run {name} here")
+            run = self._open[name] = ViewedRun(path)
+            while len(self._open) > OPEN_MAX:
+                closed = next(iter(self._open))
+                self._open.pop(closed).close()
+                self._oracles.pop(closed, None)
+            return run
+
+    def _opened(self, request: Request) -> tuple[ViewedRun, Opened]:
+        run = self._run(request)
+        if run.opened is None:
+            run.follow()
+        if run.opened is None:
+            raise ProblemError(422, run.problem)
+        return run, run.opened
+
+    def _record(self, request: Request) -> Record:
+        run, _ = self._opened(request)
+        if run.record is None:
+            run.follow()
+        if run.record is None:
+            raise ProblemError(422, run.problem)
+        return run.record
+
+
+def _damage_words(record: Record, *, is_running: bool) -> str:
+    """Return the damage in words; empty while a process is about to write the rest of the frame."""
+    damage = record.damage
+    if damage is None or (damage.is_end and is_running):
+        return ""
+    if damage.is_end:
+        return (
+            f"the journal ends within tick {record.ticks:,}: the run was killed there, and goes on with `prism resume`"
+        )
+    return f"the journal is damaged at byte {damage.offset:,}, in tick {record.ticks:,}: {damage.problem}"
+
+
+def _styles(run: ViewedRun) -> list[Style]:
+    """Return the looks of a run's states, in the order of their names, which is that of a stack."""
+    if run.record is None or not run.record.states:
+        return []
+    numbers = {name: number for number, name in enumerate(run.record.states)}
+    notes = (
+        {} if run.chart is None else {path[-1].name: path[-1].description or "" for path in run.chart.definition.walk()}
+    )
+    return [
+        Style(name, numbers[name], *style, notes.get(name, "")) for name, style in state_styles(sorted(numbers)).items()
+    ]
+
+
+def _arrows(chart: Outline) -> list[tuple[str, str]]:
+    """Return between which inner states the chart has arrows."""
+    definition = chart.definition
+    leaves = inner_states(definition)
+    entered = {path[-1].name: path[-1].entered for path in definition.walk()}
+    pairs = {
+        (source, entered.get(arrow.target, arrow.target))
+        for arrow in chart.arrows
+        if arrow.target
+        for source in leaves[arrow.source]
+    }
+    return sorted(pair for pair in pairs if pair[0] != pair[1])
+
+
+def _number(request: Request, name: str) -> int:
+    text = request.query_params.get(name, "")
+    try:
+        return int(text)
+    except ValueError:
+        raise ProblemError(422, f"{name}: expected a whole number, got {text!r}") from None
+
+
+def _answer(work: Callable[[Request], Any], request: Request) -> Response:
+    return _attempt(lambda: Response(_json(work(request)), media_type="application/json"))
+
+
+def _bytes(work: Callable[[Request], bytes], request: Request) -> Response:
+    return _attempt(lambda: Response(work(request), media_type="application/octet-stream"))
+
+
+def _attempt(work: Callable[[], Response]) -> Response:
+    try:
+        return work()
+    except ProblemError as error:
+        return _problem(error.status, error)
+    except (PrismError, ActorError, ValueError, LookupError, OSError, MemoryError) as error:
+        return _problem(422, error)
+
+
+def _problem(status: int, error: Exception) -> Response:
+    return Response(_json({"problem": shown(str(error))}), status, media_type="application/json")
+
+
+def _json(value: Any) -> bytes:
+    """Return JSON. An infinite number becomes null, and a type that msgspec does not know becomes text."""
+    return msgspec.json.encode(value, enc_hook=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _theme(_: Request) -> Response:
+    return Response(theme_css(), media_type="text/css")
+
+
+def _static(request: Request) -> Response:
+    return _file(request.path_params["name"], request)
+
+
+def _file(name: str, _: Request) -> Response:
+    """Return one of our own files: only names that are listed, so that no path leads out of the directory."""
+    listed = {entry.name: entry for entry in STATIC.iterdir()}
+    if name not in listed or Path(name).suffix not in KINDS:
+        return Response(json.dumps({"problem": f"there is no {name} here"}), 404, media_type="application/json")
+    return Response(listed[name].read_bytes(), media_type=KINDS[Path(name).suffix])

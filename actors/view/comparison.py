@@ -1,0 +1,107 @@
+"""Two runs side by side: the settings in which they differ, and the first tick that is not the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.persistence.journal import answers_of
+from actors.runs.questions import decoded
+from actors.view.record import Record
+from prism.agents import Question, Update
+from prism.events import FeedShown, PostEvent
+
+_raw = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting in which runs differ, as text; empty if a run does not have it."""
+
+    key: str
+    values: list[str]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs beside each other.
+
+    Args:
+        settings: those in which they differ.
+        compared: ticks that both have.
+        first: the first tick that differs; None if all that both have are the same.
+        place: how many messages of that tick are the same before the first that differs.
+        left, right: that message of each, in words; empty if the tick ends before it.
+    """
+
+    settings: list[Difference]
+    compared: int
+    first: int | None = None
+    place: int = 0
+    left: str = ""
+    right: str = ""
+
+
+def settings_of(config: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return the settings of a journal's header, flat: `{dotted name: value as text}`."""
+    flat: dict[str, str] = {}
+    for key, value in config.items():
+        if isinstance(value, dict):
+            flat |= settings_of(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return flat
+
+
+def differing(configs: list[dict[str, Any]]) -> list[Difference]:
+    """Return the settings in which runs are not all the same, by name."""
+    flat = [settings_of(config) for config in configs]
+    keys = sorted({key for settings in flat for key in settings})
+    rows = [(key, [settings.get(key, "") for settings in flat]) for key in keys]
+    return [Difference(key=key, values=values) for key, values in rows if len(set(values)) > 1]
+
+
+def compare(left: Record, right: Record) -> Comparison:
+    """Return the comparison of two runs, as far as both go. It reads both journals up to the first difference.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    settings = differing([left.header.config, right.header.config])
+    both = min(left.ticks, right.ticks)
+    pairs = zip(left.links(), right.links(), strict=False)
+    first = next((tick for tick, (one, other) in enumerate(pairs) if tick < both and one != other), None)
+    if first is None:
+        return Comparison(settings=settings, compared=both)
+    ours, theirs = _messages(left, first), _messages(right, first)
+    same = next((place for place, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
+    place = min(len(ours), len(theirs)) if same is None else same
+    return Comparison(
+        settings=settings,
+        compared=both,
+        first=first,
+        place=place,
+        left=_words(ours[place]) if place < len(ours) else "",
+        right=_words(theirs[place]) if place < len(theirs) else "",
+    )
+
+
+def _messages(record: Record, tick: int) -> list[bytes]:
+    return [bytes(message) for frame in record.frames(tick, tick) for message in _raw(answers_of(frame.payload))]
+
+
+def _words(encoded: bytes) -> str:
+    """Return a message of a journal in a line."""
+    message = decoded(encoded)
+    if isinstance(message, Update):
+        effect = f", effect {msgspec.json.encode(message.effect).decode()[:200]}" if message.effect is not None else ""
+        return (
+            f"agent {message.agent} on {message.trigger}: from {message.from_state} to {message.to_state} "
+            f"by {message.source}{effect}"
+        )
+    if isinstance(message, Question):
+        return f"agent {message.agent} on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
+    if isinstance(message, PostEvent):
+        return f"agent {message.agent}: {message.kind}, post {message.post}"
+    if isinstance(message, FeedShown):
+        return f"agent {message.agent}: is shown {len(message.posts)} posts"
+    return f"intervention {message.number}: {message.kind}"

@@ -1,0 +1,170 @@
+"""An economy as the page shows it: its indicators by quarter, and the council of nations in one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.persistence.journal import answers_of
+from actors.runs.questions import decoded
+from actors.runs.rounds_csv import ROUNDS, read_rounds
+from actors.view.record import Record
+from prism.agents import Question, Update
+
+INDICATORS = (
+    ("interest_rate", "Interest rate", "% a year"),
+    ("inflation", "Inflation", "% a year"),
+    ("gdp_growth", "Growth of GDP", "% a year"),
+    ("unemployment", "Unemployment", "% of the labour force"),
+    ("total_economic_value", "Total economic value", "units of account"),
+)
+"""`(column, name, unit)` of what is shown."""
+
+_raw = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+
+
+class Indicator(msgspec.Struct, frozen=True, kw_only=True):
+    """An indicator at the end of each round."""
+
+    key: str
+    name: str
+    unit: str
+    values: list[float]
+
+
+class Economy(msgspec.Struct, frozen=True, kw_only=True):
+    """The indicators of a run.
+
+    Args:
+        ticks: the last tick of each round.
+        nations: the names; `strengths`: of each.
+    """
+
+    ticks: list[int]
+    indicators: list[Indicator]
+    nations: tuple[str, ...]
+    strengths: tuple[float, ...]
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer about a nation's proposal.
+
+    Args:
+        kind: `proposed`, `reviewed` or `applied`.
+        text: what was proposed, judged or done; `reasoning`: why.
+        confidence: from 0 to 1; None if it was not given.
+        prompt: the question as a model read it; empty if no model was asked.
+    """
+
+    kind: str
+    text: str
+    reasoning: str
+    confidence: float | None
+    prompt: str
+    source: str
+    model: str
+    reason: str = ""
+
+
+class Seat(msgspec.Struct, frozen=True, kw_only=True):
+    """A nation in the council: how far its proposal came, and each stage of it."""
+
+    agent: int
+    name: str
+    state: str
+    stages: list[Stage]
+
+
+class Council(msgspec.Struct, frozen=True, kw_only=True):
+    """The council in one quarter.
+
+    Args:
+        before: the indicators that the nations saw, by name.
+    """
+
+    tick: int
+    before: dict[str, float]
+    seats: list[Seat]
+
+
+def economy_of(path: Path, nations: tuple[str, ...], strengths: tuple[float, ...]) -> Economy:
+    """Return the indicators of the rounds that have ended.
+
+    Raises:
+        JournalError: `rounds.csv` is not what PRISM wrote.
+    """
+    rounds = read_rounds(path / ROUNDS)
+    return Economy(
+        ticks=[int(tick) - 1 for tick in rounds.get("tick", [])],
+        indicators=[
+            Indicator(key=key, name=name, unit=unit, values=rounds[key])
+            for key, name, unit in INDICATORS
+            if key in rounds
+        ],
+        nations=nations,
+        strengths=strengths,
+    )
+
+
+def council_at(record: Record, nations: tuple[str, ...], tick: int) -> Council:
+    """Return the council in a tick.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    before: dict[str, float] = {}
+    stages: dict[int, list[Stage]] = {}
+    states: dict[int, str] = {}
+    for frame in record.frames(tick, tick):
+        for encoded in _raw(answers_of(frame.payload)):
+            message = decoded(bytes(encoded))
+            if isinstance(message, Question) and not before:
+                before = _indicators(message.context)
+            elif isinstance(message, Update):
+                states[message.agent] = message.to_state
+                stages.setdefault(message.agent, []).append(_stage(message))
+    seats = [
+        Seat(agent=agent, name=name, state=states.get(agent, ""), stages=stages.get(agent, []))
+        for agent, name in enumerate(nations)
+    ]
+    return Council(tick=tick, before=before, seats=seats)
+
+
+def _indicators(context: Any) -> dict[str, float]:
+    state = context.get("state") if isinstance(context, dict) else None
+    found = state.get("global_state") if isinstance(state, dict) else None
+    return {key: float(found[key]) for key, _, _ in INDICATORS if key in found} if isinstance(found, dict) else {}
+
+
+def _stage(update: Update[Any]) -> Stage:
+    effect = update.effect if isinstance(update.effect, dict) else {}
+    decision, chain = _part(effect, "decision"), _part(effect, "chain")
+    confidence = decision.get("confidence")
+    return Stage(
+        kind=str(effect.get("type", update.trigger)),
+        text=_text(decision),
+        reasoning=str(decision.get("reasoning", "")),
+        confidence=float(confidence) if isinstance(confidence, int | float) else None,
+        prompt=str(chain.get("prompt", "")),
+        source=update.source,
+        model=str(chain.get("model", "")),
+        reason=update.reason,
+    )
+
+
+def _part(effect: dict[str, Any], name: str) -> dict[str, Any]:
+    part = effect.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _text(decision: dict[str, Any]) -> str:
+    """Return what was decided, in a line."""
+    if "action" in decision:
+        return str(decision["action"])
+    if "is_valid" in decision:
+        return "valid" if decision["is_valid"] else "not valid"
+    if "new_interest_rate" in decision:
+        return f"the interest rate becomes {decision['new_interest_rate']:.2f}%"
+    return ""

@@ -1,0 +1,147 @@
+"""The network of a run's people, drawn in the background: places, followers and some of the ties."""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.factory.input_files import load_population
+from actors.view.layout import layout
+from prism.config import Config
+from prism.errors import PrismError
+from prism.social.graph import FollowGraph
+from prism.social.population import Population
+
+DRAWN_MAX = 100_000
+"""People that are drawn; of more, every so manieth."""
+BUILT_MAX = 1_000_000
+"""People of a population that is built here at all: it takes the memory that it takes in a run."""
+TIES_MAX = 40_000
+"""Ties that are drawn; of more, every so manieth."""
+LAID_OUT = 0.3
+"""The share of the work that is done before places are worked out."""
+
+
+class NetworkNow(msgspec.Struct, frozen=True, kw_only=True):
+    """The network as far as it is there.
+
+    Args:
+        share: the share of the work that is done, from 0 to 1.
+        step: what is being done, in words.
+        problem: why there is no network; empty if there is one, or will be.
+        people, ties: of the run, a friendship being one tie; `people_drawn`, `ties_drawn`: those that the picture has.
+    """
+
+    share: float = 0.0
+    step: str = "not begun"
+    problem: str = ""
+    people: int = 0
+    people_drawn: int = 0
+    ties: int = 0
+    ties_drawn: int = 0
+
+
+class Drawn(NamedTuple):
+    """The picture's numbers.
+
+    Args:
+        people: the number of each person drawn, ascending; `places`: theirs, between -1 and 1; `followers`: theirs.
+        ties: pairs of rows of `people`.
+    """
+
+    people: NDArray[np.int32]
+    places: NDArray[np.float32]
+    followers: NDArray[np.float32]
+    ties: NDArray[np.int32]
+
+    def packed(self) -> bytes:
+        """Return the numbers one after the other, little-endian: two counts, people, places, followers, ties."""
+        counts = np.array([len(self.people), len(self.ties)], dtype="<i4")
+        parts = (counts, self.people.astype("<i4"), self.places.astype("<f4"), self.followers.astype("<f4"))
+        return b"".join(part.tobytes() for part in (*parts, self.ties.astype("<i4")))
+
+
+class NetworkDrawing:
+    """The drawing of one run's network, made once, in a thread of its own.
+
+    Args:
+        config: the run's configuration.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._thread: Thread | None = None
+        self.now = NetworkNow()
+        self.drawn: Drawn | None = None
+        self.population: Population | None = None
+        """The people, once they are made; None before."""
+
+    def begin(self) -> None:
+        """Begin to draw, unless it has begun."""
+        if self._thread is None:
+            self._thread = Thread(target=self._run, name="network", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._draw()
+        except (PrismError, ValueError, LookupError, MemoryError, OSError) as error:
+            self.now = NetworkNow(problem=str(error) or "this process may use no more memory")
+
+    def _draw(self) -> None:
+        config = self._config
+        if config.simulation.domain != "social":
+            self.now = NetworkNow(problem=f"the domain {config.simulation.domain} has no network of people")
+            return
+        if config.population.size > BUILT_MAX:
+            problem = (
+                f"{config.population.size:,} people are more than the {BUILT_MAX:,} whose ties are worked out here"
+            )
+            self.now = NetworkNow(problem=problem)
+            return
+        population, _ = load_population(config.population, config.simulation.seed, self._say)
+        self.population = population
+        self._say("choosing whom to draw", LAID_OUT)
+        people, tails, heads, ties = drawn_ties(population.graph)
+        step = f"placing {len(people):,} people"
+        places = layout(len(people), tails, heads, lambda done: self._say(step, LAID_OUT + (1 - LAID_OUT) * done))
+        shown = np.unique(np.linspace(0, len(tails) - 1, min(TIES_MAX, len(tails))).astype(np.int64))
+        self.drawn = Drawn(
+            people,
+            places.astype(np.float32),
+            population.graph.follower_counts()[people].astype(np.float32),
+            np.stack([tails[shown], heads[shown]], axis=1),
+        )
+        self.now = NetworkNow(
+            share=1.0,
+            step="",
+            people=population.size,
+            people_drawn=len(people),
+            ties=ties,
+            ties_drawn=len(shown),
+        )
+
+    def _say(self, step: str, share: float = 0.05) -> None:
+        self.now = NetworkNow(share=share, step=step)
+
+
+def drawn_ties(graph: FollowGraph) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]:
+    """Return the people that are drawn, both ends of the ties among them by row, and the ties of all people.
+
+    Two people who follow each other have one tie.
+    """
+    size = graph.size
+    rows = [graph.following(person) for person in range(size)]
+    tails = np.repeat(np.arange(size, dtype=np.int64), [len(row) for row in rows])
+    heads = np.concatenate(rows).astype(np.int64) if rows else tails
+    pairs = np.unique(np.minimum(tails, heads) * size + np.maximum(tails, heads))
+    people = np.unique(np.linspace(0, size - 1, min(DRAWN_MAX, size)).astype(np.int64))
+    row_of = np.full(size, -1, dtype=np.int32)
+    row_of[people] = np.arange(len(people))
+    first, second = row_of[pairs // size], row_of[pairs % size]
+    both = (first >= 0) & (second >= 0)
+    return people.astype(np.int32), first[both], second[both], len(pairs)

@@ -1,0 +1,146 @@
+"""The oracle's part in a run: what it answered, how long that took and what it cost, from its log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+
+from actors.core.frames import Damage
+from actors.core.messages import Retried, Shadowed
+from actors.persistence.disk import RealDisk
+from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, read_records
+from prism.config import PricesConfig
+from prism.llm.spending import Ledger, cost_usd
+
+BINS = 64
+"""Bins of the latencies over time; they get wider as a run grows."""
+EDGES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+"""Upper bounds of the bins of latencies, in seconds; the last bin has none."""
+
+
+class Latencies(msgspec.Struct, kw_only=True):
+    """The latencies of answers to questions of some ticks.
+
+    Args:
+        first: the first of these ticks.
+        slowest_s: the longest.
+    """
+
+    first: int
+    count: int = 0
+    total_s: float = 0.0
+    slowest_s: float = 0.0
+
+
+class OracleNow(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts of a log.
+
+    Args:
+        by_source, by_method, by_reason: answers; the reasons are those of fallbacks.
+        calls: calls to a model by outcome.
+        cost_usd: None without prices.
+        histogram: answers by latency, one for each of `EDGES_S` and one for the longer ones.
+        bin_ticks: the ticks of each entry of `over_time`.
+    """
+
+    answers: int
+    retries: int
+    by_source: dict[str, int]
+    by_method: dict[str, int]
+    by_reason: dict[str, int]
+    calls: dict[str, int]
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    edges_s: tuple[float, ...]
+    histogram: list[int]
+    bin_ticks: int
+    over_time: list[Latencies]
+
+
+class OracleCourse:
+    """The oracle's log, read on as it grows.
+
+    Args:
+        path: the run's directory.
+        prices: of the model.
+    """
+
+    def __init__(self, path: Path, prices: PricesConfig) -> None:
+        self._disk, self._prices, self._lock = RealDisk(path), prices, Lock()
+        self._end = FIRST_ANSWER
+        self._answers = self._retries = 0
+        self._sources, self._methods, self._reasons = Counter[str](), Counter[str](), Counter[str]()
+        self._ledger = Ledger()
+        self._histogram = [0] * (len(EDGES_S) + 1)
+        self._bin_ticks = 1
+        self._bins: dict[int, Latencies] = {}
+
+    def now(self) -> OracleNow:
+        """Return the counts, with what has been appended since.
+
+        Raises:
+            JournalError: the log cannot be read.
+        """
+        with self._lock:
+            self._read_on()
+            spent = self._ledger.total
+            return OracleNow(
+                answers=self._answers,
+                retries=self._retries,
+                by_source=dict(self._sources),
+                by_method=dict(self._methods),
+                by_reason=dict(self._reasons),
+                calls={one.outcome: one.calls for one in spent},
+                prompt_tokens=sum(one.prompt_tokens for one in spent),
+                completion_tokens=sum(one.completion_tokens for one in spent),
+                cost_usd=cost_usd(spent, self._prices),
+                edges_s=EDGES_S,
+                histogram=list(self._histogram),
+                bin_ticks=self._bin_ticks,
+                over_time=[self._bins[first] for first in sorted(self._bins)],
+            )
+
+    def _read_on(self) -> None:
+        if ANSWERS not in self._disk.names() or self._disk.size(ANSWERS) <= self._end:
+            return
+        for found in read_records(self._disk, self._end):
+            if isinstance(found, Damage):
+                return
+            record, self._end = found
+            if isinstance(record, Shadowed):
+                continue
+            self._ledger.add(record.spent)
+            if isinstance(record, Retried):
+                self._retries += 1
+                continue
+            self._answers += 1
+            self._sources[record.source] += 1
+            if record.method:
+                self._methods[record.method] += 1
+            if record.reason:
+                self._reasons[record.reason] += 1
+            self._note_latency(record.asked, record.latency_s)
+
+    def _note_latency(self, asked: int, latency_s: float) -> None:
+        self._histogram[next((place for place, edge in enumerate(EDGES_S) if latency_s <= edge), len(EDGES_S))] += 1
+        while asked // self._bin_ticks >= BINS:
+            self._widen()
+        first = asked // self._bin_ticks * self._bin_ticks
+        _add(self._bins.setdefault(first, Latencies(first=first)), 1, latency_s, latency_s)
+
+    def _widen(self) -> None:
+        self._bin_ticks *= 2
+        before, self._bins = self._bins, {}
+        for old in before.values():
+            first = old.first // self._bin_ticks * self._bin_ticks
+            _add(self._bins.setdefault(first, Latencies(first=first)), old.count, old.total_s, old.slowest_s)
+
+
+def _add(latencies: Latencies, count: int, total_s: float, slowest_s: float) -> None:
+    latencies.count += count
+    latencies.total_s += total_s
+    latencies.slowest_s = max(latencies.slowest_s, slowest_s)

@@ -1,0 +1,333 @@
+"""A run's journal, read as far as it goes and read on as it grows: states over time, and the states of any tick.
+
+Memory is bounded whatever the journal's length: the course keeps a bounded number of ticks, and so do the key frames,
+from which the states of a tick are worked out. Nothing is written, and no lock is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.core.errors import DamagedError, JournalError
+from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, digest_of
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.view.posts import Posts
+
+States = NDArray[np.uint8]
+"""The number of each agent's state, in the order of agents."""
+
+SAMPLES_MAX = 2_048
+"""Ticks of the course: more than a screen has columns."""
+KEY_FRAMES_MAX = 128
+KEY_FRAMES_BYTES = 32 << 20
+"""Bytes of all key frames, a byte for each agent in each."""
+SPACING_BYTES = 1 << 20
+"""Bytes of the journal between two key frames, at first."""
+STATES_MAX = 255
+
+COUNTED = ("questions", "oracle", "llm", "fallback", "timeout", "publish", "reply", "reshare", "like")
+"""The counts of a course beside its states, each from the beginning of the run."""
+
+
+class Moved(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
+    """The part of an update that is needed here; what follows in the array is skipped."""
+
+    tick: int
+    agent: int
+    trigger: str
+    from_state: str
+    to_state: str
+    source: str
+
+
+class Asked(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3):
+    """The part of a question that is needed here."""
+
+    tick: int
+    agent: int
+
+
+class Made(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=7):
+    """An effect that took place on a feed."""
+
+    tick: int
+    agent: int
+    kind: str
+    post: int
+    parent: int | None = None
+
+
+class Intervention(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
+    """The part of an intervention that is needed here."""
+
+    tick: int
+    number: int
+    kind: str
+
+
+class Shown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
+    """The part of a feed that is needed here."""
+
+    tick: int
+    agent: int
+
+
+_decode = msgspec.msgpack.Decoder(tuple[int, list[Moved | Asked | Made | Intervention | Shown]]).decode
+
+
+class Course(NamedTuple):
+    """The course of a run.
+
+    Args:
+        ticks: the ticks after whose end the counts hold, ascending.
+        states: for each of them the number of agents in each state; `counted`: the counts of `COUNTED` so far.
+        interventions: `(tick, kind)` of what was done from outside, at most `SAMPLES_MAX`.
+    """
+
+    ticks: list[int]
+    states: list[list[int]]
+    counted: list[list[int]]
+    interventions: list[tuple[int, str]]
+
+
+class _KeyFrame(NamedTuple):
+    tick: int  # whole ticks before it
+    offset: int
+    link: bytes
+    states: States
+
+
+class Record:
+    """The record of one run.
+
+    Args:
+        path: the run's directory.
+        states: the chart's states, the first one that in which everybody begins; empty if the chart is not known here:
+            then the states are those that the journal names.
+
+    Raises:
+        JournalError: there is no journal, or it has another format.
+        DamagedError: its header cannot be read.
+    """
+
+    def __init__(self, path: Path, states: Sequence[str] = ()) -> None:
+        self._disk = RealDisk(path)
+        self.header, self._first = read_header(self._disk)
+        self.agents = self.header.agents
+        self.states = list(states)
+        self._numbers = {name: number for number, name in enumerate(self.states)}
+        self.posts = Posts()
+        self.damage: Damage | None = None
+        """The reason for which reading has stopped before the end of the file; None if it has not."""
+        self._lock = Lock()
+        self._at = _KeyFrame(0, self._first, ORIGIN, np.zeros(self.agents, dtype=np.uint8))
+        self._by_state = [self.agents, *[0] * (len(self.states) - 1)] if self.states else []
+        self._counted = dict.fromkeys(COUNTED, 0)
+        self._stride = 1
+        self._course = Course([], [], [], [])
+        self._spacing = SPACING_BYTES
+        self._key_frames = [self._copied()]
+        self._cursor = self._copied()
+
+    @property
+    def ticks(self) -> int:
+        """The whole ticks that have been read."""
+        return self._at.tick
+
+    @property
+    def digest(self) -> str:
+        """The digest after these ticks."""
+        return digest_of(self._at.link)
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes of the journal that have been read."""
+        return self._at.offset
+
+    @property
+    def all_bytes(self) -> int:
+        """The bytes of the journal now."""
+        return self._disk.size(JOURNAL)
+
+    def is_behind(self) -> bool:
+        """Return whether there is more to read: not after damage, unless the file ends in it, and has grown."""
+        if self.damage is not None and not self.damage.is_end:
+            return False
+        return self.all_bytes > (self._at.offset if self.damage is None else self._damaged_size)
+
+    def read_on(self, ticks: int) -> bool:
+        """Read up to so many ticks more, and return whether there may be more after them.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        with self._lock:
+            self.damage, size, count = None, self.all_bytes, 0
+            for frame in islice(self._frames(self._at), ticks):
+                if isinstance(frame, Damage):
+                    self.damage, self._damaged_size = frame, size
+                    return False
+                self._add(frame)
+                count += 1
+            return count == ticks
+
+    def course(self) -> Course:
+        """Return the course so far; its last entry is the last tick that was read."""
+        with self._lock:
+            ticks, states = list(self._course.ticks), list(self._course.states)
+            counted, interventions = list(self._course.counted), list(self._course.interventions)
+            if self._at.tick and (not ticks or ticks[-1] != self._at.tick - 1):
+                ticks.append(self._at.tick - 1)
+                states.append(list(self._by_state))
+                counted.append(list(self._counted.values()))
+            return Course(ticks, [self._padded(row) for row in states], counted, interventions)
+
+    def _padded(self, row: list[int]) -> list[int]:
+        """Return a row with all states: before a first update tells a name, everybody is in the first of them."""
+        known = row or [self.agents]
+        return [*known, *[0] * (len(self.states) - len(known))][: len(self.states)]
+
+    def states_at(self, tick: int) -> States:
+        """Return the states at the end of a tick.
+
+        Args:
+            tick: from -1, before the first tick, to the last that was read.
+
+        Raises:
+            ValueError: there is no such tick.
+            JournalError: the journal cannot be read.
+        """
+        with self._lock:
+            if not -1 <= tick < self._at.tick:
+                raise ValueError(f"expected a tick from -1 to {self._at.tick - 1}, got {tick}")
+            before = [key for key in [*self._key_frames, self._cursor] if key.tick <= tick + 1]
+            start = max(before, key=lambda key: key.tick)
+            states = start.states.copy()
+        at = start
+        for frame in islice(self._frames(start), tick + 1 - start.tick):
+            if isinstance(frame, Damage):
+                raise JournalError(f"{JOURNAL}: has changed while it was read: {frame.problem}")
+            for message in decode_frame(frame):
+                if type(message) is Moved:
+                    states[message.agent] = self._numbers[message.to_state]
+            at = _KeyFrame(frame.tick + 1, frame.end, frame.link, states)
+        with self._lock:
+            self._cursor = at._replace(states=states)
+        return states.copy()
+
+    def frames(self, first: int, last: int) -> Iterator[TickFrame]:
+        """Yield the frames of the ticks from `first` to `last`, as far as there are any.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        with self._lock:
+            start = max((key for key in self._key_frames if key.tick <= max(first, 0)), key=lambda key: key.tick)
+        for frame in self._frames(start):
+            if isinstance(frame, Damage) or frame.tick > last:
+                return
+            if frame.tick >= first:
+                yield frame
+
+    def start_before(self, tick: int, bytes_max: int) -> int:
+        """Return the first tick of a stretch that ends with `tick`, and has about so many bytes at most."""
+        with self._lock:
+            keys = [key for key in self._key_frames if key.tick <= tick]
+            end = max(key.offset for key in keys)
+            return min(key.tick for key in keys if end - key.offset <= bytes_max)
+
+    def links(self) -> Iterator[bytes]:
+        """Yield the link of each whole tick, from the first on."""
+        for frame in self._frames(self._key_frames[0]):
+            if isinstance(frame, Damage):
+                return
+            yield frame.link
+
+    def _frames(self, start: _KeyFrame) -> Iterator[TickFrame | Damage]:
+        return read_ticks(self._disk, start.offset, tick=start.tick, link=start.link)
+
+    def _copied(self) -> _KeyFrame:
+        return self._at._replace(states=self._at.states.copy())
+
+    def _add(self, frame: TickFrame) -> None:
+        states, messages = self._at.states, decode_frame(frame)
+        for message in messages:  # before anything of the tick is counted
+            if type(message) is Moved and not 0 <= message.agent < self.agents:
+                problem = f"tick {frame.tick} names agent {message.agent} of {self.agents}"
+                raise DamagedError(JOURNAL, frame.start, problem)
+        for message in messages:
+            if type(message) is Moved:
+                self._move(states, message)
+            elif type(message) is Asked:
+                self._counted["questions"] += 1
+            elif type(message) is Made:
+                self._counted[message.kind] = self._counted.get(message.kind, 0) + 1
+                self.posts.add(message.tick, message.kind, message.post, message.parent)
+            elif type(message) is Intervention and len(self._course.interventions) < SAMPLES_MAX:
+                self._course.interventions.append((message.tick, message.kind))
+        self._at = _KeyFrame(frame.tick + 1, frame.end, frame.link, states)
+        self._keep()
+
+    def _move(self, states: States, moved: Moved) -> None:
+        number = self._numbers.get(moved.to_state)
+        if number is None:
+            number = self._new_state(moved)
+        before = states[moved.agent]
+        if number != before:
+            self._by_state[before] -= 1
+            self._by_state[number] += 1
+            states[moved.agent] = number
+        if moved.source in self._counted:
+            self._counted[moved.source] += 1
+
+    def _new_state(self, moved: Moved) -> int:
+        """Return the number of a state that the chart, which is not known here, has beside those seen so far."""
+        if not self.states:  # everybody begins in the state that the first update leaves
+            self.states.append(moved.from_state)
+            self._numbers[moved.from_state] = 0
+            self._by_state = [self.agents]
+        if moved.to_state not in self._numbers:
+            if len(self.states) == STATES_MAX:
+                raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
+            self._numbers[moved.to_state] = len(self.states)
+            self.states.append(moved.to_state)
+            self._by_state.append(0)
+        return self._numbers[moved.to_state]
+
+    def _keep(self) -> None:
+        """Keep the tick that has just been read, in the course and as a key frame, if it is its turn."""
+        tick, course = self._at.tick - 1, self._course
+        if (tick + 1) % self._stride == 0:
+            course.ticks.append(tick)
+            course.states.append(list(self._by_state))
+            course.counted.append([self._counted[name] for name in COUNTED])
+            if len(course.ticks) == SAMPLES_MAX:
+                self._stride *= 2
+                halves = (course.ticks[1::2], course.states[1::2], course.counted[1::2])
+                self._course = Course(*halves, course.interventions)
+        if self._at.offset - self._key_frames[-1].offset >= self._spacing:
+            self._key_frames.append(self._copied())
+            if len(self._key_frames) > max(8, min(KEY_FRAMES_MAX, KEY_FRAMES_BYTES // max(self.agents, 1))):
+                self._key_frames = self._key_frames[::2]
+                self._spacing *= 2
+
+
+def decode_frame(frame: TickFrame) -> list[Moved | Asked | Made | Intervention | Shown]:
+    """Return what is needed of the messages of a tick, in their order.
+
+    Raises:
+        DamagedError: the frame holds no tick.
+    """
+    try:
+        return _decode(frame.payload)[1]
+    except DECODE_ERRORS as error:
+        raise DamagedError(JOURNAL, frame.start, f"tick {frame.tick} cannot be read: {error}") from None

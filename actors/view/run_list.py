@@ -1,0 +1,193 @@
+"""The list of runs as the page shows it: how far each is, and the settings in which they differ."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from actors.core.errors import ActorError
+from actors.experiments.cells import CELLS
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, read_header
+from actors.runs.directory import MANIFEST
+from actors.runs.listing import ListedRun, list_run, run_paths
+from actors.runs.lock import LOCK, reader_sees_holder
+from actors.runs.phase_file import PHASE
+from actors.view.comparison import Difference, differing
+
+WATCHED = (MANIFEST, JOURNAL, LOCK, PHASE, "summary.json")
+"""Files of a run: as long as none of them changes, neither does its line in the list."""
+RUNS_MAX = 500
+"""Runs that are listed."""
+SETTINGS_MAX = 24
+"""Settings that are listed, of those in which runs differ."""
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in the list.
+
+    Args:
+        state: its phase while a process works on it, else its status; `is_running`: whether one does.
+        note: what stopped it, or why it waits; empty if there is nothing to say.
+        since_s: seconds for which the phase has lasted; None without one.
+    """
+
+    name: str
+    state: str
+    is_running: bool
+    ticks: int
+    length: int
+    agents: int
+    digest: str
+    note: str
+    since_s: float | None
+    domain: str
+
+
+class RunList(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs in a directory.
+
+    Args:
+        differences: the settings in which they are not all the same, with a value for each run.
+        left_out: runs, and settings, that are not listed because there are too many.
+    """
+
+    root: str
+    runs: list[RunLine]
+    differences: list[Difference]
+    runs_left_out: int = 0
+    settings_left_out: int = 0
+
+
+def shown(text: str) -> str:
+    """Return a text that JSON can hold: a byte of a file's name that is no UTF-8 is named by its number."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def name_of(path: Path) -> str:
+    """Return the name of a run: that of its directory, or of the link to it, so that no two have the same."""
+    return shown(path.resolve().name if path.name in ("", "..") else path.name)
+
+
+class RunLister:
+    """Lists the runs of a directory; a run is looked at again only if its files have changed.
+
+    Args:
+        root: a directory of runs, or of one run.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._lock = Lock()
+        self._known: dict[Path, tuple[tuple[tuple[int, int], ...], ListedRun, dict[str, Any]]] = {}
+
+    def paths(self) -> dict[str, Path]:
+        """Return `{name: directory}` of the runs; none of an experiment that has not begun a cell."""
+        if self.root.name == CELLS and not self.root.exists():
+            return {}
+        return {name_of(path): path for path in run_paths(self.root)}
+
+    def lines(self) -> RunList:
+        """Return the list.
+
+        Raises:
+            OSError: the directory cannot be read.
+        """
+        found = self.paths()
+        listed = dict(list(found.items())[:RUNS_MAX])
+        with self._lock:
+            looked = [self._look(path) for path in listed.values()]
+        differences = _differences([config for _, config in looked])
+        return RunList(
+            root=shown(str(self.root)),
+            runs=[_line(name, run, config) for name, (run, config) in zip(listed, looked, strict=True)],
+            differences=differences[:SETTINGS_MAX],
+            runs_left_out=len(found) - len(listed),
+            settings_left_out=max(0, len(differences) - SETTINGS_MAX),
+        )
+
+    def line(self, path: Path) -> RunLine:
+        """Return the line of one run."""
+        with self._lock:
+            run, config = self._look(path)
+        return _line(name_of(path), run, config)
+
+    def _look(self, path: Path) -> tuple[ListedRun, dict[str, Any]]:
+        """Return a run, and the settings in its journal; none if they cannot be read."""
+        now = tuple(_mark(path / name) for name in WATCHED)
+        known = self._known.get(path)
+        if known is None or known[0] != now:
+            run = list_run(path, holder=reader_sees_holder)
+            known = (now, run, _settings(path))
+            self._known[path] = known
+        return known[1], known[2]
+
+
+def _differences(configs: list[dict[str, Any]]) -> list[Difference]:
+    """Return the settings in which runs of one domain differ, with a value for each run; empty for those of others."""
+    places: dict[str, list[int]] = {}
+    for place, config in enumerate(configs):
+        places.setdefault(_domain(config), []).append(place)
+    values: dict[str, list[str]] = {}
+    for domain, of_domain in places.items():
+        for one in differing([_of_domain(configs[place], domain) for place in of_domain]):
+            row = values.setdefault(one.key, [""] * len(configs))
+            for place, value in zip(of_domain, one.values, strict=True):
+                row[place] = value
+    return [Difference(key=key, values=values[key]) for key in sorted(values)]
+
+
+def _of_domain(config: dict[str, Any], domain: str) -> dict[str, Any]:
+    """Return the sections that a domain reads."""
+    others = {"economy": ("population", "feed", "statechart"), "social": ("economy",)}.get(domain, ())
+    return {name: section for name, section in config.items() if name not in others}
+
+
+def _domain(config: dict[str, Any]) -> str:
+    simulation = config.get("simulation")
+    return str(simulation.get("domain", "")) if isinstance(simulation, dict) else ""
+
+
+def _mark(path: Path) -> tuple[int, int]:
+    """Return what changes with a file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        return read_header(RealDisk(path))[0].config
+    except (ActorError, OSError):
+        return {}
+
+
+def _line(name: str, run: ListedRun, config: dict[str, Any]) -> RunLine:
+    phase, is_running = run.phase, run.holder is not None
+    state = ("starting" if phase is None else phase.phase.value) if is_running else run.status.value
+    note = (phase.reason if phase is not None else "") or run.stopped_by
+    if run.parent is not None:
+        note = f"{note}; " * bool(note) + f"{'repair' if run.is_repair else 'fork'} of {run.parent}"
+    return RunLine(
+        name=name,
+        state=state,
+        is_running=is_running,
+        ticks=run.ticks,
+        length=run.length,
+        agents=run.agents,
+        digest=run.digest,
+        note=shown(note),
+        since_s=None if phase is None else max(0.0, time.time() - phase.since),
+        domain=_domain(config),
+    )
+
+
+Look = Callable[[Path], dict[str, Any] | None]
+"""A function that looks at a run under way: its metrics now by name; None if it has none."""

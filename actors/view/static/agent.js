@@ -1,0 +1,251 @@
+// One agent: its chart with the state it is in, what it did, what it asked, and what is known of it.
+
+import { ofRun, read } from "./api.js";
+import { chip, count, digits, el, facts, many, mark, note, panel, percent, put, seconds, svg, words } from "./dom.js";
+
+const ARROW = { rule: "a rule", oracle: "the embedded oracle", llm: "the model", fallback: "a fallback", timeout: "a fallback, too late" };
+
+/** Return the panel of an agent. */
+export function agentPanel(session) {
+  const number = el("input", { type: "number", min: 0, step: 1, id: "agent-number", inputmode: "numeric" });
+  const form = el("form", { class: "row", onsubmit: pick }, el("label", { for: "agent-number" }, "Agent"), number, el("button", { type: "submit" }, "Show"), el("button", { type: "button", onclick: () => session.choose("agent", null) }, "None"));
+  const body = el("div", { "aria-live": "off" });
+  let asked = 0, isBusy = false, open = new Set();
+
+  function pick(event) {
+    event.preventDefault();
+    const agent = Number(number.value);
+    if (Number.isInteger(agent) && agent >= 0 && agent < session.page.line.agents && number.value !== "") session.choose("agent", agent);
+    else put(body, note(`Agents have the numbers 0 to ${count(session.page.line.agents - 1)}.`, "problem"));
+  }
+
+  function ask() {
+    number.max = session.page.line.agents - 1;
+    if (session.agent === null) {
+      put(body, note(`Give the number of an agent${session.page.line.domain === "social" ? ", or press one in the network," : ""} to see its state, what it did and what it asked.`));
+      number.value = "";
+      return;
+    }
+    number.value = session.agent;
+    clearTimeout(asked);
+    asked = setTimeout(fetchPanel, body.childElementCount ? 120 : 0);
+  }
+
+  async function fetchPanel() {
+    if (isBusy) {
+      asked = setTimeout(fetchPanel, 100);
+      return;
+    }
+    isBusy = true;
+    try {
+      const found = await read(ofRun(session.name, "agent"), { agent: session.agent, tick: session.tick });
+      if (found.agent === session.agent) draw(found);
+    } catch (error) {
+      put(body, note(error.message, "problem"));
+    }
+    isBusy = false;
+  }
+
+  function draw(found) {
+    const style = session.style(found.state);
+    const person = (agent) => el("button", { type: "button", class: "link", onclick: () => session.choose("agent", agent) }, `agent ${agent}`);
+    const shown = {
+      head: el("p", {}, el("strong", {}, found.name || `agent ${found.agent}`), " is ", style ? chip(style) : words(found.state), ` at the end of tick ${count(found.tick)}`),
+      known: found.person.length ? facts(found.person.map(([name, value]) => [words(name), typeof value === "number" ? digits(value) : String(value) || "–"])) : null,
+      ties: found.follows_count || found.followers_count ? el("p", {}, `${many(found.followers_count, "follower")}; follows ${count(found.follows_count)}: `, found.follows.map((agent) => [person(agent), " "]), found.follows_count > found.follows.length ? "…" : "") : null,
+    };
+    put(
+      body,
+      shown.head,
+      chartMap(session, found),
+      found.since > 0 ? note(`Searched from tick ${count(found.since)} on; what was before is not listed.`) : null,
+      section(`What it did (${count(found.moves_in_all)})`, [latest(session, found.moves, found.moves_in_all), history(session, found), found.moves.at(-1)?.tick === found.tick ? workedOut(session, found, found.tick, `Work out again what led to tick ${count(found.tick)}`) : null], true),
+      section(`What it asked (${count(found.questions_in_all)})`, found.questions.length ? [latest(session, found.questions, found.questions_in_all), ...found.questions.slice().reverse().map((one) => question(session, found, one))] : note("Nothing up to this tick: every choice was clear by rule.")),
+      found.posts.length ? section(`What it posted and liked (${count(found.posts_in_all)})`, [latest(session, found.posts, found.posts_in_all), posts(found, person)]) : null,
+      found.feed ? section(`Its feed of tick ${count(found.feed_tick)} (${found.feed.length})`, feed(found, person)) : null,
+      shown.known || shown.ties ? section("Who it is", [shown.known, shown.ties]) : null,
+    );
+  }
+
+  /** Return a part that stays as open, or closed, as the reader has left it. */
+  function section(title, content, isOpen = false) {
+    const key = title.replace(/ \(.*| of tick.*/, "");
+    const part = el("details", {}, el("summary", {}, el("strong", {}, title)), content);
+    part.open = open.has(key) || (isOpen && !open.has(`-${key}`));
+    part.addEventListener("toggle", () => {
+      open.delete(part.open ? `-${key}` : key);
+      open.add(part.open ? key : `-${key}`);
+    });
+    return part;
+  }
+
+  session.on("agent", ask);
+  session.on("tick", ask);
+  session.on("people", ask);
+  return panel("An agent", form, body);
+}
+
+/** Return the chart: states on a circle, with the one it is in and the last arrow it took. */
+function chartMap(session, found) {
+  const states = session.page.states, arrows = session.page.arrows;
+  if (states.length < 2 || states.length > 24) return null;
+  const width = 500, height = 290;
+  const at = new Map(states.map((style, place) => {
+    const angle = (2 * Math.PI * place) / states.length - Math.PI / 2;
+    return [style.name, { x: width / 2 + 128 * Math.cos(angle), y: height / 2 + 108 * Math.sin(angle), angle }];
+  }));
+  const last = found.moves.findLast((move) => move.before !== move.after);
+  const all = arrows.length ? arrows : last ? [[last.before, last.after]] : [];
+  const line = ([from, to]) => {
+    const a = at.get(from), b = at.get(to);
+    if (!a || !b) return null;
+    const isLast = last && last.before === from && last.after === to;
+    const bend = { x: (a.x + b.x) / 2 + (b.y - a.y) * 0.12, y: (a.y + b.y) / 2 - (b.x - a.x) * 0.12 };
+    const away = Math.hypot(b.x - bend.x, b.y - bend.y) || 1;
+    const [ux, uy] = [(b.x - bend.x) / away, (b.y - bend.y) / away];
+    const tip = { x: b.x - 13 * ux, y: b.y - 13 * uy };
+    const kind = isLast ? " last" : "";
+    const side = isLast ? 6 : 3.5;
+    return svg("g", {}, svg("path", { class: `arrow${kind}`, d: `M${a.x},${a.y}Q${bend.x},${bend.y} ${tip.x},${tip.y}` }), svg("path", { class: `arrowhead${kind}`, d: `M${tip.x + 4 * ux},${tip.y + 4 * uy}L${tip.x - side * ux - side * uy},${tip.y - side * uy + side * ux}L${tip.x - side * ux + side * uy},${tip.y - side * uy - side * ux}Z` }));
+  };
+  const node = (style) => {
+    const { x, y, angle } = at.get(style.name);
+    const isNow = style.name === found.state;
+    const shape = mark(style);
+    for (const [name, value] of Object.entries({ x: x - 8, y: y - 8, width: 16, height: 16 })) shape.setAttribute(name, value);
+    const left = Math.cos(angle) < -0.2, right = Math.cos(angle) > 0.2;
+    const below = Math.sin(angle) > 0;
+    return svg("g", {}, isNow ? svg("circle", { class: "ring", cx: x, cy: y, r: 13 }) : null, shape, svg("text", { x: x + (left ? -19 : right ? 19 : 0), y: y + (left || right ? 4 : below ? 28 : -19), "text-anchor": left ? "end" : right ? "start" : "middle", class: isNow ? "is-now" : null }, shortened(words(style.name))));
+  };
+  const label = `The chart. The agent is ${words(found.state)}${last ? `; it came from ${words(last.before)} in tick ${last.tick}` : ""}.`;
+  return svg("svg", { class: "chartmap", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, all.filter((pair) => !(last && pair[0] === last.before && pair[1] === last.after)).map(line), last ? line([last.before, last.after]) : null, states.map(node));
+}
+
+/** Return the turns of a tick worked out again: guards with their values, what the model read, and what it said. */
+function workedOut(session, found, tick, said = "Work out again what led to this, and what the model read") {
+  const body = el("div", { "aria-live": "polite" });
+  const press = el("button", { type: "button", onclick: ask }, said);
+  async function ask() {
+    press.disabled = true;
+    try {
+      for (;;) {
+        const now = await read(ofRun(session.name, "explanation"), { agent: found.agent, tick });
+        if (!body.isConnected) return;
+        if (now.state === "done") {
+          press.remove();
+          put(body, turns(session, now.explanation));
+          return;
+        }
+        if (now.state === "failed") throw new Error(now.problem);
+        put(body, note(now.state === "waiting" ? "Waiting for another turn that is being worked out …" : `Working it out for ${seconds(now.seconds)}: the run is done again in memory up to here …`));
+        await new Promise((done) => setTimeout(done, 500));
+      }
+    } catch (error) {
+      press.disabled = false;
+      put(body, note(`This cannot be worked out: ${error.message}`, "problem"));
+    }
+  }
+  return [press, body];
+}
+
+function turns(session, explanation) {
+  const shown = new Set();
+  const isNew = (question) => !shown.has(question.id) && shown.add(question.id);
+  return explanation.turns.map((turn) => [
+    el("h3", {}, `tick ${count(turn.tick)}, on ${words(turn.trigger)}: ${words(turn.state)} → ${turn.source === "question" ? "asks" : words(turn.to_state)}`),
+    turn.rows.length ? el("ul", {}, turn.rows.map((row) => el("li", { class: row.is_taken ? "taken" : null }, `${row.is_taken ? "✓ " : ""}${row.name}: ${words(row.outcome)}`, row.guard ? [" (", el("code", {}, row.guard), Object.keys(row.values).length ? `, with ${Object.entries(row.values).map(([name, value]) => `${name} = ${text(value)}`).join(", ")}` : "", ")"] : ""))) : null,
+    turn.question && isNew(turn.question) ? asked(session, turn.question) : null,
+  ]);
+}
+
+/** Return a question as it was put: each request word for word, what came back, and the probabilities of the options. */
+function asked(session, question) {
+  const shares = question.requests.findLast((request) => request.reply?.probabilities)?.reply.probabilities;
+  return [
+    shares ? [el("h3", {}, "Probabilities by the model"), probabilities(session, question, shares)] : null,
+    question.embedded ? [el("h3", {}, "Probabilities by the embedded choice"), probabilities(session, question, question.embedded)] : null,
+    question.requests.length ? null : note("No model was asked: the embedded oracle draws from these probabilities."),
+    question.requests.map((request) => [
+      request.messages.map((message) => [el("h3", {}, `What the model read (${message.role})`), el("pre", { tabindex: 0 }, message.content)]),
+      request.state || request.instructions ? [el("h3", {}, "What the model read"), el("pre", { tabindex: 0 }, `${request.instructions}\n\n${request.state}`)] : null,
+      request.reply?.text ? [el("h3", {}, "What it said"), el("pre", { tabindex: 0 }, request.reply.text)] : null,
+      request.reply ? null : note("No tape of this run has the reply word for word."),
+    ]),
+  ];
+}
+
+function probabilities(session, question, shares) {
+  return el("ul", { class: "options" }, question.options.map((name) => {
+    const style = session.style(name), share = shares[name] ?? 0;
+    const bar = el("span", { class: "bar", "aria-hidden": "true" }, el("span", {}));
+    bar.firstChild.style.width = `${share * 100}%`;
+    return el("li", { class: name === question.answer?.state ? "taken" : null }, el("span", {}, style ? chip(style) : words(name), name === question.answer?.state ? " ✓ taken" : ""), bar, el("span", {}, percent(share)));
+  }));
+}
+
+const shortened = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
+
+/** Return a note where only the latest of something are listed. */
+function latest(session, shown, inAll) {
+  return shown.length < inAll ? note(`The latest ${count(shown.length)} are listed. All of them: prism explain ${session.name} --agent ${session.agent}`) : null;
+}
+
+/** Return the table of what the agent did, the latest first. */
+function history(session, found) {
+  const moves = found.moves.slice().reverse();
+  if (!moves.length) return note("Nothing up to this tick.");
+  const state = (name) => {
+    const style = session.style(name);
+    return style ? chip(style) : words(name);
+  };
+  const row = (move) =>
+    el("tr", { class: move.tick === found.tick ? "now" : null },
+      el("td", { class: "number" }, count(move.tick)),
+      el("td", {}, words(move.trigger)),
+      el("td", {}, move.before === move.after ? ["stays ", state(move.after)] : state(move.after)),
+      el("td", {}, ARROW[move.source] ?? words(move.source), move.reason ? ` (${words(move.reason)})` : "", typeof move.effect === "string" ? `, to ${words(move.effect)}` : ""));
+  return el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "What the agent did" }, el("table", {}, el("thead", {}, el("tr", {}, ["tick", "on", "goes to", "by"].map((name, at) => el("th", { scope: "col", class: at ? null : "number" }, name)))), el("tbody", {}, moves.map(row))));
+}
+
+/** Return a question: what was seen, what could be done, and what came back. */
+function question(session, found, one) {
+  const style = (name) => session.style(name);
+  const option = (name) => el("li", { class: name === one.taken ? "taken" : null }, el("span", {}, style(name) ? chip(style(name)) : words(name), name === one.taken ? " ✓ taken" : ""));
+  const answer = one.answer;
+  const context = one.context && typeof one.context === "object" && !Array.isArray(one.context) ? one.context : null;
+  return el(
+    "details",
+    { class: "question" },
+    el("summary", {}, `tick ${count(one.tick)}, on ${words(one.trigger)}: `, one.taken ? `${words(one.taken)}, by ${ARROW[one.source] ?? words(one.source)}` : "not answered up to this tick"),
+    el("ul", { class: "options", "aria-label": "Options" }, one.options.map(option)),
+    answer
+      ? facts([
+          ["latency", seconds(answer.latency_s)],
+          ["found by", answer.method || words(answer.source)],
+          ...(answer.reason ? [["a fallback, because of", words(answer.reason)]] : []),
+          ...answer.calls.map((call) => [`calls: ${words(call.outcome)}`, `${many(call.calls, "call")}, ${many(call.read, "token")} read, ${count(call.written)} written`]),
+        ])
+      : null,
+    answer?.content ? [el("h3", {}, "What the model said besides"), el("pre", {}, answer.content)] : null,
+    one.context === null || one.context === undefined ? null : [el("h3", {}, "What it saw"), context ? facts(Object.entries(context).map(([name, value]) => [words(name), text(value)])) : el("pre", {}, JSON.stringify(one.context, null, 1))],
+    workedOut(session, found, one.tick),
+    el("p", { class: "quiet" }, "question ", el("code", {}, one.id), one.decided_tick === null ? "" : `, in effect from tick ${count(one.decided_tick)} on`),
+  );
+}
+
+function text(value) {
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : digits(value, 4);
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.join(", ") || "none";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+const author = (post) => Math.floor(post / 2 ** 24);
+
+function posts(found, person) {
+  const did = { publish: "✎ posted", like: "♥ liked a post of", reply: "↩ answered", reshare: "⇄ reshared" };
+  // the server sends each as a list: its kind, tick, agent, what was done, post, parent, topics
+  return el("ul", {}, found.posts.slice().reverse().map(([, tick, , kind, post, parent, topics]) => el("li", {}, `tick ${count(tick)}: ${did[kind] ?? kind} `, kind === "publish" ? topics.join(", ") : person(author(kind === "like" ? post : parent)))));
+}
+
+const feed = (found, person) => (found.feed.length ? el("ol", {}, found.feed.map((post) => el("li", {}, "a post of ", person(author(post))))) : note("There was nothing to show."));

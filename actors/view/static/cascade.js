@@ -1,0 +1,85 @@
+// A cascade: how it grew, and who answered or reshared whom.
+
+import { ofRun, read } from "./api.js";
+import { line, TickChart } from "./chart.js";
+import { count, el, many, note, panel, put } from "./dom.js";
+
+const ROWS_MAX = 60;
+
+/** Return the panel of cascades. */
+export function cascadePanel(session, ends) {
+  const choice = el("select", { "aria-label": "Cascade", onchange: () => session.choose("cascade", choice.value === "" ? null : Number(choice.value)) });
+  const chart = new TickChart({ height: 130, compact: true, label: "Posts of the cascade over time", onpick: (tick) => session.show(tick) });
+  const said = el("p", { "aria-live": "polite" });
+  const rows = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Who answered or reshared whom" });
+  const detail = el("div", {}, said, el("p", { class: "unit" }, "posts of the cascade, the original included"), chart.box, el("h3", {}, "Who reshared or answered whom, the latest first"), rows);
+  const foot = el("p", { class: "quiet" });
+  detail.hidden = true;
+  let tree = null, listed = "";
+  ends.push(() => chart.close());
+
+  async function list() {
+    const { largest, posts, left_out: left } = await read(ofRun(session.name, "cascades"));
+    put(foot, largest.length ? "" : posts ? "No post has been answered or reshared yet." : "Nobody has posted yet.", left ? ` ${many(left, "later post")} of this run ${left === 1 ? "is" : "are"} not among the cascades: there are too many for this page.` : "");
+    const key = JSON.stringify(largest);
+    if (key === listed || document.activeElement === choice) return;
+    listed = key;
+    put(choice, el("option", { value: "" }, "none"), largest.map((one, place) => el("option", { value: one.post }, `${place + 1}: ${many(one.size, "post")}, begun by agent ${count(one.author)} in tick ${count(one.tick)}`)));
+    if (session.cascade !== null && !largest.some((one) => one.post === session.cascade)) choice.append(el("option", { value: session.cascade }, `post ${session.cascade}`));
+    choice.value = session.cascade ?? "";
+    if (tree) fetchTree();
+  }
+
+  async function fetchTree() {
+    try {
+      tree = session.cascade === null ? null : await read(ofRun(session.name, "cascade"), { post: session.cascade });
+    } catch (error) {
+      tree = null;
+      put(foot, error.message);
+    }
+    detail.hidden = tree === null;
+    choice.value = session.cascade ?? "";
+    if (tree) drawGrowth();
+    draw();
+  }
+
+  function drawGrowth() {
+    const ticks = [], sizes = [];
+    for (const [at, one] of tree.entries()) {
+      ticks.push(one.tick, one.tick);
+      sizes.push(at, at + 1);
+    }
+    chart.set(session.last + 1, [0, tree.length], () => [line(chart, [...ticks, session.last], [...sizes, tree.length], { class: "stroke-link" })]);
+  }
+
+  function draw() {
+    chart.move(session.tick);
+    const grown = (tree ?? []).filter((one) => one.tick <= session.tick);
+    session.cascadeEdges = grown.filter((one) => one.parent >= 0).map((one) => [tree[one.parent].author, one.author]);
+    session.tell("edges");
+    if (!tree) return;
+    const replies = grown.filter((one) => one.kind === "reply").length, reshares = grown.filter((one) => one.kind === "reshare").length;
+    put(said, grown.length ? `At tick ${count(session.tick)}: ${count(grown.length)} of ${many(tree.length, "post")}: the original, ${many(reshares, "reshare")} and ${many(replies, "reply", "replies")}. Its edges are white in the network.` : `At tick ${count(session.tick)} it has not begun: the original is of tick ${count(tree[0].tick)}.`);
+    const edges = grown.filter((one) => one.parent >= 0).reverse();
+    const person = (agent) => el("button", { type: "button", class: "link", onclick: () => session.choose("agent", agent) }, `agent ${agent}`);
+    put(
+      rows,
+      edges.length
+        ? el("table", {}, el("thead", {}, el("tr", {}, ["tick", "who", "did", "whose post"].map((name, at) => el("th", { class: at ? null : "number", scope: "col" }, name)))), el("tbody", {}, edges.slice(0, ROWS_MAX).map((one) => el("tr", {}, el("td", { class: "number" }, count(one.tick)), el("td", {}, person(one.author)), el("td", {}, one.kind === "reply" ? "↩ answered" : "⇄ reshared"), el("td", {}, person(tree[one.parent].author))))))
+        : note("Nobody has yet."),
+      edges.length > ROWS_MAX ? note(`and ${many(edges.length - ROWS_MAX, "earlier one")}`) : null,
+    );
+  }
+
+  let looked = 0;
+  session.on("grown", () => {
+    if (session.last === looked) return;
+    looked = session.last;
+    if (tree) drawGrowth();
+    list().catch((error) => put(foot, error.message));
+  });
+  session.on("cascade", fetchTree);
+  session.on("tick", draw);
+  if (session.cascade !== null) fetchTree();
+  return panel("Cascades", el("div", { class: "row" }, el("label", {}, "Show", choice)), detail, foot);
+}

@@ -1,0 +1,352 @@
+// The page of one run: a clock that all panels follow.
+
+import { bytes, ofRun, read } from "./api.js";
+import { agentPanel } from "./agent.js";
+import { cascadePanel } from "./cascade.js";
+import { drawStack, TickChart } from "./chart.js";
+import { count, el, facts, many, mark, note, panel, percent, put, words } from "./dom.js";
+import { councilPanel, indicatorsPanel } from "./economy.js";
+import { stateOf } from "./list.js";
+import { livePanel, oraclePanel } from "./oracle.js";
+import { networkPanel } from "./network.js";
+
+const LIVE_MS = 1000, READING_MS = 400, REST_MS = 10000;
+const SPEEDS = [1, 2, 5, 10, 30, 60];
+
+/** The state of the page: what is known of the run, and the tick that is shown. Panels listen to it. */
+class Session {
+  constructor(name, query) {
+    this.name = name;
+    this.page = null;
+    this.course = null;
+    this.tick = query.has("tick") ? Number(query.get("tick")) : null;
+    this.agent = query.has("agent") ? Number(query.get("agent")) : null;
+    this.cascade = query.has("post") ? Number(query.get("post")) : null;
+    this.follows = this.tick === null;
+    this.states = null;
+    this.cascadeEdges = [];
+    this.listeners = {};
+  }
+
+  on(event, listener) {
+    (this.listeners[event] ??= []).push(listener);
+  }
+
+  tell(event) {
+    for (const listener of this.listeners[event] ?? []) listener();
+  }
+
+  get last() {
+    return Math.max((this.page?.read_ticks ?? 0) - 1, 0);
+  }
+
+  /** Show a tick; the address keeps it, so that it can be sent to somebody. */
+  show(tick, { byHand = true } = {}) {
+    const wanted = Math.min(Math.max(Math.round(tick), 0), this.last);
+    if (byHand) this.follows = wanted === this.last && this.page?.line.is_running;
+    if (wanted === this.tick) return;
+    this.tick = wanted;
+    this.keep();
+    this.tell("tick");
+  }
+
+  choose(kind, value) {
+    if (this[kind] === value) return;
+    this[kind] = value;
+    this.keep();
+    this.tell(kind);
+  }
+
+  keep() {
+    const query = new URLSearchParams();
+    if (this.tick !== null) query.set("tick", this.tick);
+    if (this.agent !== null) query.set("agent", this.agent);
+    if (this.cascade !== null) query.set("post", this.cascade);
+    clearTimeout(this.keeping);
+    this.keeping = setTimeout(() => history.replaceState(null, "", `#/run/${encodeURIComponent(this.name)}?${query}`), 250);
+  }
+
+  style(name) {
+    return this.page.states.find((style) => style.name === name);
+  }
+}
+
+/** Return the looks of the states: the server sends them as lists. */
+const styles = (page) => page.states.map(([name, number, color, shape, text, description]) => ({ name, number, color, mark: shape, text, description }));
+
+/** Show a run, and follow it. Return how to stop. */
+export function showRun(main, name, query) {
+  const session = new Session(name, query);
+  const headline = el("ul", { class: "headline" });
+  const trouble = el("div", {});
+  const body = el("div", {}, note("Reading the run …"));
+  main.append(el("h1", {}, name), headline, trouble, body);
+  let timer = 0, isBuilt = false, closed = false, courseOf = "";
+  const ends = [];
+  let wanted = session.tick, offered = session.tick;
+
+  function build() {
+    isBuilt = true;
+    const domain = session.page.line.domain;
+    const side = el("div", { class: "column" }), centre = el("div", { class: "column" });
+    const time = clock(session, ends), states = statesPanel(session, ends);
+    const middle = el("div", { class: "grid two" }, centre, side);
+    if (domain === "economy") {
+      centre.append(indicatorsPanel(session, ends), oraclePanel(session, ends));
+      side.append(livePanel(session), agentPanel(session), runPanel(session));
+      put(body, time, middle, councilPanel(session), states); // at the end of a quarter all nations are in the same state
+    } else {
+      if (domain === "social") centre.append(networkPanel(session, ends), cascadePanel(session, ends));
+      side.append(livePanel(session), agentPanel(session), oraclePanel(session, ends), runPanel(session));
+      put(body, time, states, middle);
+    }
+  }
+
+  /** Set the tick: that of the address, once it has been read; else the last of a run under way, or a busy one. */
+  function begin(page) {
+    if (wanted === undefined) {
+      session.tick = Math.min(session.tick, session.last);
+      return;
+    }
+    if (session.tick !== null && session.tick !== offered) wanted = undefined; // the reader has moved meanwhile
+    else if (wanted !== null) session.tick = Math.min(wanted, session.last);
+    else session.tick = page.line.is_running ? session.last : busiest(session.course);
+    offered = session.tick;
+    if (!page.is_reading) wanted = undefined;
+  }
+
+  async function look() {
+    let wait = REST_MS;
+    try {
+      const page = await read(ofRun(name));
+      if (closed) return;
+      session.page = { ...page, states: styles(page) };
+      wait = page.is_reading ? READING_MS : page.line.is_running ? LIVE_MS : REST_MS;
+      drawHead(headline, page);
+      put(trouble, page.problem ? note(page.problem, "problem") : null);
+      const key = `${page.read_ticks} ${page.digest}`;
+      if (page.read_ticks && key !== courseOf) {
+        session.course = await read(ofRun(name, "course"));
+        if (closed) return; // the reader has gone elsewhere: what is built now would listen for ever
+        courseOf = key;
+        begin(page);
+        if (!isBuilt) build();
+        session.tell("grown");
+        if (session.follows && page.line.is_running) session.show(session.last, { byHand: false });
+        session.tell("tick");
+      } else if (!page.read_ticks && !isBuilt) {
+        put(body, page.problem ? null : note(page.line.is_running || page.is_reading ? "No tick has ended yet; the page will show the first when it has." : "This run has no tick: it ended before the first."));
+      }
+      session.tell("page");
+    } catch (error) {
+      if (!closed) put(trouble, note(error.message, "problem"));
+      if (!closed && !isBuilt) put(body); // it is not being read
+    }
+    if (!closed) timer = setTimeout(look, wait);
+  }
+
+  look();
+  return () => {
+    closed = true;
+    clearTimeout(timer);
+    clearTimeout(session.keeping);
+    for (const end of ends) end();
+  };
+}
+
+/** Return the tick at which most agents are in another state than the first: a page should not open on a quiet night. */
+function busiest(course) {
+  const idle = course.states.map((row) => row[0]);
+  const least = Math.min(...idle);
+  return course.ticks[idle.indexOf(least)] ?? 0;
+}
+
+function drawHead(headline, page) {
+  const { line, config } = page;
+  const reading = page.is_reading && page.read_share < 1 ? `reading its journal: ${percent(page.read_share)}` : "";
+  put(
+    headline,
+    [
+      el("span", {}, stateOf(line), line.note ? ` (${line.note})` : ""),
+      `${count(line.ticks)} of ${many(line.length, "tick")}`,
+      many(line.agents, "agent"),
+      config.simulation ? `seed ${config.simulation.seed}` : "",
+      config.oracle ? (config.oracle.backend === "choice" ? "embedded oracle" : `oracle ${config.llm?.model} by ${config.oracle.backend}`) : "",
+      reading,
+    ].filter(Boolean).map((each) => el("li", {}, each)),
+  );
+}
+
+/** Return the clock: play, a slider, and the tick in words. */
+function clock(session, ends) {
+  const slider = el("input", { type: "range", min: 0, value: 0, "aria-label": "Tick", class: "slider", oninput: () => session.show(Number(slider.value)) });
+  const play = el("button", { class: "play", type: "button", onclick: () => toggle() }, "▶ Play");
+  const speed = el("select", { "aria-label": "Speed of play" }, SPEEDS.map((each) => el("option", { value: each }, `${each} a second`)));
+  speed.value = "10";
+  const said = el("output", {});
+  let timer = 0, isPlaying = false;
+
+  function toggle(is = !isPlaying) {
+    isPlaying = is;
+    clearTimeout(timer);
+    put(play, is ? "❚❚ Pause" : "▶ Play");
+    if (is && session.tick >= session.last) session.show(0);
+    if (is) step();
+  }
+
+  function step() {
+    if (!isPlaying) return;
+    if (session.tick >= session.last && !session.page.line.is_running) {
+      toggle(false);
+      return;
+    }
+    if (!session.isBusy) session.show(session.tick + 1);
+    timer = setTimeout(step, 1000 / Number(speed.value));
+  }
+
+  function key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const inField = event.target.closest?.("select, input:not([type=range]), textarea");
+    if (inField || (event.key === " " && event.target.closest?.("button, summary, a"))) return;
+    const round = session.page.config.simulation?.ticks_per_round ?? 10;
+    const far = event.shiftKey ? 10 : 1;
+    const to = { ArrowLeft: session.tick - far, ArrowRight: session.tick + far, PageUp: session.tick - round, PageDown: session.tick + round, Home: 0, End: session.last }[event.key];
+    if (event.key === " ") toggle();
+    else if (to === undefined) return;
+    else if (event.target.closest?.(".scroller, pre") && event.key.startsWith("Page")) return;
+    else session.show(to);
+    event.preventDefault();
+  }
+
+  function draw() {
+    slider.max = session.last;
+    slider.value = session.tick;
+    slider.setAttribute("aria-valuetext", `tick ${session.tick} of ${session.last}`);
+    put(said, `tick ${count(session.tick)}`, el("span", { class: "when" }, ` ${moment(session)}`));
+  }
+
+  session.on("tick", draw);
+  session.on("grown", draw);
+  addEventListener("keydown", key);
+  ends.push(() => {
+    clearTimeout(timer);
+    isPlaying = false;
+    removeEventListener("keydown", key);
+  });
+  return el("div", { class: "clock", role: "group", "aria-label": "Time" }, el("div", { class: "tools" }, play, speed), slider, said);
+}
+
+/** Return the simulated moment of the tick. */
+function moment(session) {
+  const simulation = session.page.config.simulation;
+  if (!simulation) return "";
+  const round = Math.floor(session.tick / simulation.ticks_per_round) + 1;
+  const at = new Date(Date.parse(simulation.epoch) + session.tick * simulation.tick_seconds * 1000);
+  if (Number.isNaN(at.getTime())) return `round ${count(round)}`;
+  if (session.page.line.domain === "economy") return `${at.getUTCFullYear()} q${Math.floor(at.getUTCMonth() / 3) + 1}`;
+  return `round ${count(round)} · ${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** Return the panel of states over time, whose legend shows the counts of the tick and hides states. */
+function statesPanel(session, ends) {
+  const chart = new TickChart({ height: 230, label: "Agents in each state over time", onpick: (tick) => session.show(tick) });
+  const legend = el("ul", { class: "legend" });
+  const said = el("p", { class: "quiet" });
+  const hidden = new Set();
+  let isFirst = true;
+  ends.push(() => chart.close());
+
+  function grown() {
+    const { ticks, states } = session.course;
+    const all = session.page.states;
+    if (isFirst && ticks.length) {
+      isFirst = false;
+      const mean = states.reduce((sum, row) => sum + row[0], 0) / ticks.length / Math.max(session.page.line.agents, 1);
+      if (mean > 0.5 && all.length > 1) hidden.add(0);
+    }
+    const shown = all.filter((style) => !hidden.has(style.number));
+    const rows = states.map((row) => shown.map((style) => row[style.number] ?? 0));
+    const most = Math.max(1, ...rows.map((row) => row.reduce((sum, each) => sum + each, 0)));
+    chart.set(session.last + 1, [0, most], () => drawStack(chart, ticks, rows, shown));
+    const left = all.filter((style) => hidden.has(style.number)).map((style) => words(style.name));
+    put(said, left.length ? `Not in the picture: ${left.join(", ")}. Press a state to show or hide it.` : "Press a state to hide it.");
+    draw();
+  }
+
+  function draw() {
+    chart.move(session.tick);
+    const counts = new Array(session.page.states.length).fill(null);
+    for (const state of session.states ?? []) counts[state] = (counts[state] ?? 0) + 1;
+    const sampled = session.page.line.agents > (session.states?.length ?? 0);
+    const place = document.activeElement?.id;
+    put(
+      legend,
+      session.page.states.map((style) => {
+        const is = !hidden.has(style.number);
+        const number = session.states ? count(counts[style.number] ?? 0) + (sampled ? " drawn" : "") : "";
+        const press = () => {
+          if (is) hidden.add(style.number);
+          else hidden.delete(style.number);
+          grown();
+        };
+        return el("li", {}, el("button", { type: "button", id: `state-${style.number}`, "aria-pressed": String(is), title: style.description || null, onclick: press }, mark(style), el("span", {}, words(style.name)), el("b", {}, number)));
+      }),
+    );
+    if (place?.startsWith("state-")) document.getElementById(place)?.focus({ preventScroll: true });
+  }
+
+  let waiting = false;
+  async function fetchStates() {
+    if (session.isBusy) {
+      waiting = true;
+      return;
+    }
+    session.isBusy = true;
+    const tick = session.tick;
+    try {
+      session.states = new Uint8Array(await bytes(ofRun(session.name, "states"), { tick }));
+      session.statesOf = tick;
+      draw();
+      session.tell("states");
+    } catch {
+      // the next look at the run says what the matter is
+    }
+    session.isBusy = false;
+    if (waiting || session.tick !== tick) {
+      waiting = false;
+      fetchStates();
+    }
+  }
+
+  session.on("grown", grown);
+  session.on("refetch", fetchStates);
+  session.on("tick", () => {
+    chart.move(session.tick);
+    fetchStates();
+  });
+  return panel("States over time", el("p", { class: "unit" }, "agents in each state at the end of a tick"), chart.box, legend, said);
+}
+
+/** Return what the run is made of. */
+function runPanel(session) {
+  const box = el("div", {});
+  session.on("page", () => {
+    const { page } = session;
+    const { simulation, population, feed } = page.config;
+    put(
+      box,
+      facts(
+        [
+          ["domain", page.line.domain],
+          ["ticks a round", simulation && count(simulation.ticks_per_round)],
+          ["seconds a tick, simulated", simulation && count(simulation.tick_seconds)],
+          ["graph", page.line.domain === "social" && `${words(population?.graph?.kind)}, degree ${population?.graph?.degree}`],
+          ["feed", page.line.domain === "social" && feed?.algorithm],
+          ["begun by PRISM", page.record_version],
+          [page.line.is_running ? "digest so far" : "digest", page.digest],
+        ].filter(([, value]) => value),
+      ),
+    );
+  });
+  return panel("The run", box);
+}

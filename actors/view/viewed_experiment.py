@@ -1,0 +1,132 @@
+"""An experiment as the page shows it: the states of its cells, and the charts of its report as far as it has come."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import msgspec
+
+from actors.core.extras import not_installed
+from actors.experiments.outcome import OUTCOME
+from actors.experiments.record import CellState, cell_state, current_plan, read_experiment_record
+from actors.view.run_list import shown
+
+CELLS_SHOWN = 2000
+"""The most cells that are listed."""
+SECTIONS = ("answer", "comparisons", "means", "effects", "courses", "thresholds")
+"""The sections of the report that are shown here, too."""
+
+
+class ShownCell(NamedTuple):
+    """A cell: its seed, the name of its run, and its state."""
+
+    seed: int
+    key: str
+    state: str
+
+
+class ShownCondition(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition with its cells."""
+
+    name: str
+    cells: list[ShownCell]
+
+
+class ExperimentPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers at the head of an experiment's page.
+
+    Args:
+        counts: `{state: cells}`.
+        is_planned_first: whether the plan came before the first result.
+        left_out: cells that are not listed, because there are so many.
+        version: changes when there is more to draw.
+    """
+
+    question: str
+    plan: str
+    is_planned_first: bool
+    counts: dict[str, int]
+    conditions: list[ShownCondition]
+    left_out: int
+    version: str
+
+
+class ViewedExperiment:
+    """An experiment. Cells that are done are not looked at again, and charts are drawn when a cell has ended.
+
+    Args:
+        path: its directory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._done = dict[str, CellState]()
+        self._drawing = Lock()
+        self._drawn: tuple[str, list[Any]] = ("", [])
+
+    def now(self) -> ExperimentPage:
+        """Return the states of the cells.
+
+        Raises:
+            RunDirectoryError: its plan cannot be read.
+        """
+        plan = current_plan(self.path)
+        counts = dict.fromkeys(CellState, 0)
+        conditions: dict[str, list[ShownCell]] = {each.name: [] for each in plan.experiment.conditions}
+        for place, (condition, seed, key) in enumerate(plan.cells):
+            state = self._done.get(key) or cell_state(self.path, key)
+            if state is CellState.DONE:
+                self._done[key] = state
+            counts[state] += 1
+            if place < CELLS_SHOWN:
+                conditions.setdefault(condition, []).append(ShownCell(seed, key, state.value))
+        return ExperimentPage(
+            question=shown(plan.experiment.question),
+            plan=plan.hash[:16],
+            is_planned_first=not plan.cells_done,
+            counts={state.value: count for state, count in counts.items()},
+            conditions=[ShownCondition(name=shown(name), cells=cells) for name, cells in conditions.items() if cells],
+            left_out=max(0, len(plan.cells) - CELLS_SHOWN),
+            version=f"{plan.hash[:16]}-{counts[CellState.DONE]}-{_mark(self.path / OUTCOME)}",
+        )
+
+    def charts(self) -> list[Any]:
+        """Return the sections of the report as trees of elements; those of a moment ago while others are drawn.
+
+        Raises:
+            RunDirectoryError: a file cannot be read.
+        """
+        version = self.now().version
+        if self._drawn[0] == version:
+            return self._drawn[1]
+        if not self._drawing.acquire(blocking=not self._drawn[0]):
+            return self._drawn[1]
+        try:
+            if self._drawn[0] != version:
+                self._drawn = version, self._sections()
+        finally:
+            self._drawing.release()
+        return self._drawn[1]
+
+    def _sections(self) -> list[Any]:
+        for package, extra in (("scipy", "experiments"), ("matplotlib", "plots")):
+            if find_spec(package) is None:
+                problem = not_installed(f"the charts of an experiment need {package}", extra)
+                return [("section", {}, [("p", {"class": "quiet"}, [problem])])]
+        from actors.pages.document import drawn  # noqa: PLC0415  # matplotlib is an optional package
+        from actors.pages.experiment_report import experiment_sections  # noqa: PLC0415
+        from actors.pages.picture import style  # noqa: PLC0415
+
+        record = read_experiment_record(self.path)
+        with style():
+            return [drawn(section) for section in experiment_sections(record) if section.name in SECTIONS]
+
+
+def _mark(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

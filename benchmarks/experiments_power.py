@@ -1,0 +1,269 @@
+"""The statistics of experiments on worlds whose truth is known: false alarms, power, coverage of intervals.
+
+Values are drawn for each condition and seed instead of run, and go through the real `outcome_of`, and through the real
+rule of sequential seeds. A seed has a part that all its conditions share, as matched pairs have. Printed are shares of
+simulated experiments, with the standard error of the simulation.
+
+    nice python -m benchmarks.experiments_power [--experiments 2000] [--seeds 20] [--only alarms power]
+
+2,000 experiments take about half an hour on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from actors.experiments.batches import first_seeds, look
+from actors.experiments.outcome import Outcome, outcome_of
+from actors.experiments.plan import Plan, make_plan
+from prism.experiment import (
+    Comparison,
+    SeveralCompared,
+    Stopped,
+    decomposition,
+    described,
+    effect_found,
+    intervals,
+    statistics,
+)
+
+MEASURE = "value"
+SHARED = 0.7
+"""The standard deviation of the part that a seed's conditions share; that of each cell's own part is 1."""
+TESTS = {
+    "t": "contrast: [a, b]",
+    "wilcoxon": "contrast: [a, b]",
+    "permutation": "contrast: [a, b]",
+    "mann_whitney": "contrast: [a, b]",
+    "friedman": "conditions: [a, b, c]",
+    "kruskal_wallis": "conditions: [a, b, c]",
+}
+EXPERIMENT = """\
+question: Is the truth found?
+base: base.yaml
+design: {{conditions: {{a: {{feed.size: 3}}, b: {{feed.size: 4}}, c: {{feed.size: 5}}}}}}
+seeds: {seeds}
+measures: {{value: likes}}
+hypotheses:
+{hypotheses}
+"""
+Draw = Callable[[np.random.Generator, int], np.ndarray[Any, Any]]
+"""Returns the values of so many seeds: a row for each of the three conditions."""
+
+
+class Counts:
+    """Shares of simulated experiments."""
+
+    def __init__(self) -> None:
+        self._hits = Counter[str]()
+        self._of = Counter[str]()
+
+    def add(self, name: str, *, hit: bool) -> None:
+        """Count one experiment."""
+        self._of[name] += 1
+        self._hits[name] += hit
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each share, with its standard error."""
+        for name, of in self._of.items():
+            share = self._hits[name] / of
+            yield f"  {name:<52} {share:7.1%} +- {math.sqrt(share * (1 - share) / of):.1%}  of {of:,}"
+
+
+def planned(directory: Path, seeds: object, tests: Sequence[str] = tuple(TESTS)) -> Plan:
+    """Return the plan of an experiment with these tests."""
+    (directory / "base.yaml").write_text("population: {size: 50}\n")
+    lines = [f"  - {{measure: {MEASURE}, {TESTS[test]}, test: {test}}}" for test in tests]
+    (directory / "e.yaml").write_text(EXPERIMENT.format(seeds=seeds, hypotheses="\n".join(lines)))
+    return make_plan(directory / "e.yaml")
+
+
+def drawn(shifts: Sequence[float], shared: float = SHARED, *, skewed: bool = False) -> Draw:
+    """Return a world whose conditions differ by `shifts`."""
+
+    def draw(rng: np.random.Generator, seeds: int) -> np.ndarray[Any, Any]:
+        own = rng.exponential(size=(3, seeds)) - 1 if skewed else rng.normal(size=(3, seeds))
+        of_seeds = rng.exponential(size=seeds) - 1 if skewed else rng.normal(size=seeds)
+        return np.asarray(shifts)[:, None] + shared * of_seeds + own
+
+    return draw
+
+
+def values_of(plan: Plan, table: np.ndarray[Any, Any]) -> dict[tuple[str, int], Mapping[str, float]]:
+    """Return drawn values as those of cells."""
+    names = [each.name for each in plan.experiment.conditions]
+    return {
+        (name, seed): {MEASURE: float(table[row, column])}
+        for row, name in enumerate(names)
+        for column, seed in enumerate(plan.experiment.seeds)
+    }
+
+
+def covers(low: float | None, high: float | None, truth: float) -> bool:
+    """Return whether an interval holds the truth; one that is not there does not."""
+    return low is not None and high is not None and low <= truth <= high
+
+
+def count_tests(counts: Counts, outcome: Outcome, alpha: float = 0.05) -> None:
+    """Count which tests found something, each alone and by Holm's correction."""
+    every: list[Comparison | SeveralCompared] = [*outcome.comparisons, *outcome.several]
+    for each in every:
+        counts.add(f"p <= {alpha:g}: {each.hypothesis.test}", hit=each.p <= alpha)
+    counts.add("any of them after Holm's correction", hit=any(each.supported for each in every))
+
+
+def alarms(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
+    """Yield false alarms and the coverage of intervals where no condition differs from another."""
+    plan, effects = planned(directory, seeds), {"t": "d", "wilcoxon": "rank-biserial", "mann_whitney": "Cliff's delta"}
+    for name, shared, skewed in (("normal", SHARED, False), ("skewed", SHARED, True), ("normal, no pairs", 0.0, False)):
+        counts, rng, draw = Counts(), np.random.default_rng(11), drawn([0.0] * 3, shared, skewed=skewed)
+        for _ in range(experiments):
+            outcome = outcome_of(plan, values_of(plan, draw(rng, seeds)), [])
+            count_tests(counts, outcome)
+            first = outcome.conditions[0].over_seeds
+            counts.add("95% interval of a mean holds it", hit=covers(first.low, first.high, 0.0))
+            for each in outcome.comparisons:
+                if each.hypothesis.test in effects:
+                    said, ends = f"95% interval of {effects[each.hypothesis.test]}", (each.effect_low, each.effect_high)
+                    counts.add(f"{said} holds 0", hit=covers(*ends, 0.0))
+                if each.hypothesis.test == "t":
+                    ends = each.difference.low, each.difference.high
+                    counts.add("95% interval of a paired difference holds it", hit=covers(*ends, 0.0))
+        yield f"No difference, {name}, {seeds} seeds: false alarms and coverage"
+        yield from counts.lines()
+
+
+def coverage(experiments: int) -> Iterator[str]:
+    """Yield how often the interval of a mean holds it, by the number of seeds."""
+    for is_skewed in (False, True):
+        rng, counts = np.random.default_rng(15), Counts()
+        for seeds in (5, 10, 20, 50):
+            for _ in range(experiments):
+                found = described(list(rng.exponential(size=seeds) - 1 if is_skewed else rng.normal(size=seeds)))
+                counts.add(f"{seeds} seeds", hit=covers(found.low, found.high, 0.0))
+        yield f"95% interval of a mean, {'skewed' if is_skewed else 'normal'}"
+        yield from counts.lines()
+
+
+def power(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
+    """Yield how often the effect that the plan foretells for four of five experiments is found."""
+    yield f"An effect of the size that {seeds} seeds find in 80% of experiments, as the plan says"
+    counts = Counts()
+    for test in TESTS:
+        plan, rng = planned(directory, seeds, [test]), np.random.default_rng(12)
+        [hypothesis] = plan.experiment.hypotheses
+        size = effect_found(hypothesis, seeds, plan.experiment.alpha, 3).size or 0.0
+        if test in ("t", "wilcoxon", "permutation"):
+            draw = drawn([size * math.sqrt(2), 0.0, 0.0])  # paired differences have a variance of 2
+        elif test == "mann_whitney":
+            draw = drawn([size, 0.0, 0.0], shared=0.0)
+        else:  # Cohen's f is the standard deviation of the three means
+            draw = drawn(
+                [size * math.sqrt(1.5), 0.0, -size * math.sqrt(1.5)], shared=0.0 if test == "kruskal_wallis" else SHARED
+            )
+        for _ in range(experiments):
+            outcome = outcome_of(plan, values_of(plan, draw(rng, seeds)), [])
+            p = (outcome.comparisons or outcome.several)[0].p
+            counts.add(f"{test} finds {size:.2f}", hit=p <= plan.experiment.alpha)
+    yield from counts.lines()
+
+
+def shares(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
+    """Yield the coverage of the intervals of shares of variance, and their means."""
+    for count in (seeds, 3 * seeds):
+        plan, rng, counts = planned(directory, count, ["t"]), np.random.default_rng(13), Counts()
+        shifts = [1.0, 0.0, -1.0]
+        parts = {"conditions": 1.0, "seeds": SHARED**2, "rest": 1.0}
+        truth = {name: part / sum(parts.values()) for name, part in parts.items()}
+        sums = Counter[str]()
+        for _ in range(experiments):
+            outcome = outcome_of(plan, values_of(plan, drawn(shifts)(rng, count)), [])
+            for share in outcome.variance[0].shares:
+                sums[share.source] += share.share  # type: ignore[assignment]
+                counts.add(f"of {share.source}", hit=covers(share.low, share.high, truth[share.source]))
+        yield f"Shares of variance, {count} seeds: 95% intervals hold them"
+        yield from counts.lines()
+        yield "  means of the estimates: " + ", ".join(
+            f"{name} {sums[name] / experiments:.3f} (truth {truth[name]:.3f})" for name in truth
+        )
+
+
+def sequential(directory: Path, experiments: int) -> Iterator[str]:
+    """Yield what looking repeatedly does: coverage and false alarms at the end, and the seeds that it took."""
+    rules = {
+        "a mean": "{measure: value, half_width: 0.4, least: 10, most: 200, step: 10}",
+        "a difference": "{measure: value, half_width: 0.4, contrast: [a, b], least: 10, most: 200, step: 10}",
+        "a difference, looks at each seed": (
+            "{measure: value, half_width: 0.4, contrast: [a, b], least: 10, most: 200, step: 1}"
+        ),
+    }
+    for name, rule in rules.items():
+        for is_skewed in (False, True):
+            plan, rng, counts = planned(directory, rule, ["t", "wilcoxon"]), np.random.default_rng(14), Counts()
+            taken = []
+            for _ in range(experiments):
+                table = drawn([0.0] * 3, skewed=is_skewed)(rng, len(plan.experiment.seeds))
+                part, end = _until_stopped(plan, table)
+                taken.append(end.seeds)
+                outcome = outcome_of(part, values_of(part, table), [])
+                count_tests(counts, outcome)
+                first, difference = outcome.conditions[0].over_seeds, outcome.comparisons[0].difference
+                counts.add("95% interval of a mean holds it", hit=covers(first.low, first.high, 0.0))
+                counts.add("95% interval of the difference holds it", hit=covers(difference.low, difference.high, 0.0))
+                counts.add("stopped because it was narrow", hit=end.reason == "narrow")
+            kind = "skewed" if is_skewed else "normal"
+            yield f"Sequential seeds until {name} is within 0.4, {kind}: {np.mean(taken):.0f} seeds on average"
+            yield from counts.lines()
+
+
+def _until_stopped(plan: Plan, table: np.ndarray[Any, Any]) -> tuple[Plan, Stopped]:
+    rule = plan.experiment.sequential
+    assert rule is not None, "the plan has sequential seeds"
+    for count in rule.counts():
+        part = first_seeds(plan, count)
+        end = look(part, rule, values_of(part, table))
+        if end is not None:
+            return part, end
+    raise AssertionError("the last look always stops")
+
+
+def main() -> None:
+    """Simulate, and print each part when it is done."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--experiments", type=int, default=2000)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--resamples", type=int, default=499, help="of each interval; experiments take 9,999")
+    parser.add_argument("--only", nargs="*", default=["alarms", "coverage", "power", "shares", "sequential"])
+    given = parser.parse_args()
+    for module, name in ((intervals, ""), (statistics, ""), (statistics, "EFFECT_"), (decomposition, "")):
+        setattr(module, f"{name}RESAMPLES", given.resamples)
+    importlib.import_module("statsmodels.stats.multitest")
+    gc.freeze()  # statsmodels collects garbage in each correction, which takes longer than the rest
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        parts = {
+            "alarms": lambda: alarms(directory, given.experiments, given.seeds),
+            "coverage": lambda: coverage(given.experiments),
+            "power": lambda: power(directory, given.experiments, given.seeds),
+            "shares": lambda: shares(directory, max(1, given.experiments // 4), given.seeds),
+            "sequential": lambda: sequential(directory, max(1, given.experiments // 2)),
+        }
+        for part in given.only:
+            for line in parts[part]():
+                sys.stdout.write(f"{line}\n")
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

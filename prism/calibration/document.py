@@ -1,0 +1,289 @@
+"""The file of a calibration: a base, data, parameters with ranges, targets, checks, a holdout and a budget."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from prism.calibration.parameters import Parameter
+from prism.config.document import Entry, read_document, without_lines
+from prism.errors import ConfigError, SettingError
+from prism.expectations import guess, in_words
+
+SEED_KEY = "simulation.seed"
+SHAPES = ("depth", "breadth_share", "virality", "half_minutes")
+SHAPE_TOLERANCE = 0.25
+"""The distance of two distributions of shapes that counts as one tolerance: the limit of the scorecard."""
+GOALS = ("value", "most", "least")
+"""The keys of a target, one of which has its number."""
+RUNS_MAX = 100_000
+PARAMETERS_MAX = 30
+SHARES = {"screening": 0.1, "design": 0.55, "search": 0.2, "confirm": 0.15}
+"""The parts of a budget that is one number."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A number of the real world, or a shape of its cascades, with the same of a run.
+
+    Args:
+        measure: where a run has the number; see docs/calibrate.md.
+        shape: a number of each cascade, whose distribution is compared with that of the data at equal sizes.
+        value: the real number.
+        most: a limit instead of a value: more than it counts as a deviation.
+        least: the same, of less.
+        tolerance: the deviation that counts as 1, in the unit of the measure; of a shape, the distance that does.
+        source: where the real number is from.
+        holdout: the real number in the part of the data that is not fitted.
+    """
+
+    measure: str | None = None
+    shape: Literal["depth", "breadth_share", "virality", "half_minutes"] | None = None
+    value: float | None = None
+    most: float | None = None
+    least: float | None = None
+    tolerance: Annotated[float, Meta(gt=0.0)] | None = None
+    source: str = ""
+    holdout: float | None = None
+
+    @property
+    def unit(self) -> float:
+        """The deviation that counts as 1."""
+        return SHAPE_TOLERANCE if self.tolerance is None else self.tolerance
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The runs of each step.
+
+    Args:
+        screening: for Morris's screening.
+        design: spread over the ranges, for the posterior and the recovery.
+        search: for the search of the best fit.
+        confirm: under seeds of their own: the best fits, the base, and draws of the posterior.
+    """
+
+    screening: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
+    design: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
+    search: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
+    confirm: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
+
+    @property
+    def runs(self) -> int:
+        """The most runs in all."""
+        return self.screening + self.design + self.search + self.confirm
+
+
+class _Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The range of a parameter, as the file has it."""
+
+    low: float
+    high: float
+    scale: Literal["linear", "log"] = "linear"
+    whole: bool = False
+
+
+class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The keys of the file."""
+
+    question: Annotated[str, Meta(max_length=1000)] = ""
+    base: str
+    set: dict[str, Any] = {}
+    data: str | None = None
+    holdout: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.0
+    parameters: dict[str, _Range]
+    targets: dict[str, Target]
+    checks: dict[str, Target] = {}
+    budget: Annotated[int, Meta(ge=1, le=RUNS_MAX)] | Budget
+    seed: Annotated[int, Meta(ge=0, le=10**9)] = 1
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """A calibration.
+
+    Args:
+        source: the file, for errors.
+        base: the configuration that is fitted, as the file names it.
+        settings: `{dotted path: value}` for all runs.
+        data: the file of real cascades, as the file names it; None if there is none.
+        holdout: the share of the cascades that is not fitted.
+        parameters: what is fitted.
+        targets: what it is fitted to.
+        checks: what is compared after the fit, and not fitted.
+        seed: of all draws, and of the seeds of the runs.
+    """
+
+    source: str
+    question: str
+    base: str
+    settings: dict[str, Any]
+    data: str | None
+    holdout: float
+    parameters: tuple[Parameter, ...]
+    targets: dict[str, Target]
+    checks: dict[str, Target]
+    budget: Budget
+    seed: int
+
+    @property
+    def compared(self) -> dict[str, Target]:
+        """The targets and the checks."""
+        return {**self.targets, **self.checks}
+
+
+def read_calibration(text: str, source: str) -> Calibration:
+    """Return the calibration that a YAML text describes.
+
+    Args:
+        source: what errors call the text, usually its file name.
+
+    Raises:
+        ConfigError: the first thing that is wrong, with its line.
+    """
+    entries = read_document(text, source)
+    plain = {key: without_lines(entry.value) for key, entry in entries.items()}
+    try:
+        file = msgspec.convert(plain, _File)
+        _check(file)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        raise _placed(source, entries, *_in_words(problem, _key(place, plain))) from None
+    except SettingError as error:
+        raise _placed(source, entries, error.problem, error.keys[0]) from None
+    budget = split(file.budget, len(file.parameters)) if isinstance(file.budget, int) else file.budget
+    return Calibration(
+        source=source,
+        question=file.question,
+        base=file.base,
+        settings=file.set,
+        data=file.data,
+        holdout=file.holdout,
+        parameters=tuple(
+            Parameter(setting=name, low=each.low, high=each.high, scale=each.scale, whole=each.whole)
+            for name, each in file.parameters.items()
+        ),
+        targets=file.targets,
+        checks=file.checks,
+        budget=budget,
+        seed=file.seed,
+    )
+
+
+def split(runs: int, parameters: int) -> Budget:
+    """Return a budget of so many runs. Screening goes without if it would have fewer than two trajectories."""
+    parts = {name: int(runs * share) for name, share in SHARES.items()}
+    if parts["screening"] < 2 * (parameters + 1):
+        parts["design"] += parts["screening"]
+        parts["screening"] = 0
+    return Budget(**parts)
+
+
+def _check(file: _File) -> None:
+    """Refuse what each key alone cannot tell."""
+    if not 1 <= len(file.parameters) <= PARAMETERS_MAX:
+        raise _refused("parameters", f"expected 1 to {PARAMETERS_MAX} parameters, got {len(file.parameters)}")
+    if not file.targets:
+        raise _refused("targets", "expected one target or more")
+    for name, each in file.parameters.items():
+        _check_range(name, each)
+    _check_twice(file)
+    for part, targets in (("targets", file.targets), ("checks", file.checks)):
+        for name, target in targets.items():
+            _check_target(f"{part}.{name}", target, has_data=file.data is not None)
+    if file.holdout and file.data is None:
+        raise _refused("holdout", "is a share of the cascades in data, and there is no data; give targets a holdout")
+
+
+def _check_twice(file: _File) -> None:
+    """Refuse what is set in two places."""
+    for part, names in (("set", file.set), ("parameters", file.parameters)):
+        if SEED_KEY in names:
+            raise _refused(f"{part}.{SEED_KEY}", "follows from the key seed")
+    both = next((name for name in file.parameters if name in file.set), None)
+    if both is not None:
+        raise _refused(f"set.{both}", "is a parameter, too")
+    twice = next((name for name in file.checks if name in file.targets), None)
+    if twice is not None:
+        raise _refused(f"checks.{twice}", "is a target, too: a check is not fitted")
+
+
+def _check_range(name: str, given: _Range) -> None:
+    key = f"parameters.{name}"
+    if not (math.isfinite(given.low) and math.isfinite(given.high) and given.low < given.high):
+        raise _refused(key, f"expected low below high, got {given.low:g} and {given.high:g}")
+    if given.scale == "log" and given.low <= 0.0:
+        raise _refused(f"{key}.low", f"expected more than 0 on a log scale, got {given.low:g}")
+    if given.whole and (given.low % 1 or given.high % 1):
+        raise _refused(key, f"expected whole numbers, got {given.low:g} and {given.high:g}")
+
+
+def _check_target(key: str, target: Target, *, has_data: bool) -> None:
+    if (target.measure is None) == (target.shape is None):
+        raise _refused(key, "expected a measure or a shape")
+    for name in (*GOALS, "holdout", "tolerance"):
+        number = getattr(target, name)
+        if number is not None and not math.isfinite(number):
+            raise _refused(f"{key}.{name}", f"expected a finite number, got {number}")
+    given = [name for name in (*GOALS, "holdout") if getattr(target, name) is not None]
+    if target.shape is None:
+        _check_number(key, target, [name for name in given if name != "holdout"])
+    elif given:
+        raise _refused(f"{key}.{given[0]}", "a shape is compared with the data, and has no number of its own")
+    elif not has_data:
+        raise _refused(f"{key}.shape", "is compared with cascades, and there is no data")
+
+
+def _check_number(key: str, target: Target, goals: list[str]) -> None:
+    if len(goals) != 1:
+        raise _refused(key, f"expected one of {', '.join(GOALS)}, got {', '.join(goals) or 'none'}")
+    if target.tolerance is None:
+        raise _refused(key, "expected a tolerance: the deviation that counts as 1")
+    if not target.source:
+        raise _refused(key, "expected a source: where the number is from")
+
+
+def _refused(key: str, problem: str) -> SettingError:
+    return SettingError("calibration", problem, keys=[key])
+
+
+def _key(place: str, plain: Mapping[str, Any]) -> str:
+    """Return the key of a place as msgspec writes it: it has `[...]` for a key that the user names."""
+    path = place.rstrip("`").lstrip(".")
+    section, _, rest = path.partition("[...]")
+    if not rest and not path.endswith("[...]"):
+        return path
+    wanted = {"parameters": _Range, "targets": Target, "checks": Target}.get(section)
+    for name, value in (plain.get(section) or {}).items():
+        try:
+            msgspec.convert(value, wanted)
+        except msgspec.ValidationError:
+            return f"{section}.{name}{rest}"
+    return section
+
+
+def _in_words(problem: str, key: str) -> tuple[str, str]:
+    """Return what msgspec says of a value in words, and the key to blame."""
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", problem)
+    if unknown is None:
+        return in_words(problem), key
+    section = key.partition(".")[0]
+    known = _KEYS[section if key else ""].__struct_fields__
+    return f"unknown key; {guess(unknown[1], known)}", f"{key}.{unknown[1]}".lstrip(".")
+
+
+_KEYS: dict[str, Any] = {"": _File, "parameters": _Range, "targets": Target, "checks": Target, "budget": Budget}
+"""`{place: the record there}`."""
+
+
+def _placed(source: str, entries: Mapping[str, Entry], problem: str, key: str) -> ConfigError:
+    """Return the error with the line of the innermost key that stands in the file. Names of settings have dots."""
+    line, inner, rest = None, entries, key
+    while rest and isinstance(inner, dict):
+        name = max((each for each in inner if rest == each or rest.startswith(f"{each}.")), key=len, default=None)
+        if name is None:
+            break
+        line, inner, rest = inner[name].line, inner[name].value, rest[len(name) + 1 :]
+    return ConfigError(source, problem, key=key or None, line=line)

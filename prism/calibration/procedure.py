@@ -1,0 +1,430 @@
+"""The steps of a calibration, from the screening to the holdout. Runs are made by a port, so that all else is pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+import numpy as np
+
+from prism.calibration.comparison import (
+    Comparer,
+    Observed,
+    Real,
+    halves_apart,
+    holdout_targets,
+    pairs_apart,
+    pooled,
+    root_mean_square,
+)
+from prism.calibration.document import Calibration, Target
+from prism.calibration.parameters import Floats, Point, places_of, point_at
+from prism.calibration.posterior import INTERVAL, Inference, Posterior
+from prism.calibration.recovery import CORRELATED, COVERED, IDENTIFIED, Recovery, recovered, runs_needed
+from prism.calibration.search import Effect, design_places, screened, screening_places, search
+
+SEEDS_A_STEP: Final = 1_000_000
+STEPS: Final = ("screening", "design", "search", "confirm")
+DESIGN_BATCH: Final = 32
+FLOOR_RUNS: Final = 2
+"""The fewest runs of one configuration that have a noise floor."""
+PREDICTED_LEAST: Final = 3
+CASCADES_FEW: Final = 30
+AT_BOUND: Final = 0.02
+"""The part of a range, at each end, in which a parameter is at its bound."""
+MIDDLE: Final = 0.5
+
+
+class Runner(Protocol):
+    """Makes runs."""
+
+    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
+        """Return what is compared of each run, in the order of the points."""
+        ...
+
+    def tell(self, best: float) -> None:
+        """Take note of the smallest distance so far."""
+        ...
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that a reported fit must have, and why it was left out; empty if it was done."""
+
+    name: str
+    left_out: str = ""
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A parameter after the fit.
+
+    Args:
+        base: its value in the configuration that was fitted; None if that has none.
+        best: its value in the fit.
+        low, high: the 90% interval of the posterior; None without one.
+        width: the width of the interval, as a share of that of the range alone.
+        is_identified: whether the data tell of it, and it is not known in combination with another one alone.
+        with_other: the parameter with the largest correlation, and it; None for a single one.
+    """
+
+    parameter: str
+    base: float | None
+    best: float
+    low: float | None = None
+    high: float | None = None
+    width: float | None = None
+    is_identified: bool | None = None
+    with_other: tuple[str, float] | None = None
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """A target or a check: deviations in tolerances.
+
+    Args:
+        real: the real number; None of a shape.
+        base, fit, holdout: the deviation of the base, of the fit, and of the fit from the holdout; None if unknown.
+        nearest: the smallest deviation of all runs.
+        low, high: the middle 90% of the predicted values, or distances of a shape; None if nothing was predicted.
+        agrees: whether the real number is in there, or the fit is within the tolerance; None if nothing was predicted.
+    """
+
+    target: str
+    is_fitted: bool
+    tolerance: float
+    real: float | None
+    base: float | None
+    fit: float | None
+    holdout: float | None
+    nearest: float
+    low: float | None = None
+    high: float | None = None
+    agrees: bool | None = None
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a calibration. Distances are root mean squares of deviations, in tolerances.
+
+    Args:
+        is_reported: whether every step was done that a fit needs.
+        fit: the distance of the fit under seeds of their own; None if there were no such runs.
+        base: the same of the base, under the same seeds.
+        holdout: the distance of the fit from the part of the data that was not fitted; None without one.
+        fitted_alike: the distance of the fit from the fitted part, in the same targets.
+        floor: the median distance of two runs of the fit that differ in their seeds.
+        halves: the median distance of two halves of the real cascades.
+        runs: `{step: runs}`.
+        cascades: real ones that were fitted, real ones of the holdout, and those of the fit that were compared.
+        incomparable: runs of the design without cascades of the real sizes; they tell of no parameter.
+    """
+
+    is_reported: bool
+    steps: list[Step]
+    estimates: list[Estimate]
+    compared: list[Compared]
+    fit: float | None
+    base: float | None
+    holdout: float | None
+    fitted_alike: float | None
+    floor: float | None
+    halves: float | None
+    effects: list[Effect]
+    recovery: list[Recovery]
+    warnings: list[str]
+    runs: dict[str, int]
+    cascades: tuple[int, int, int]
+    incomparable: int
+
+
+class _Confirmed(msgspec.Struct, kw_only=True):
+    """The runs under seeds of their own."""
+
+    base: list[Observed]
+    fit: list[Observed]
+    predicted: list[Observed]
+    best: Floats
+
+
+def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> Result:
+    """Return the result of a calibration.
+
+    Args:
+        base: `{setting: its value in the base}` of the parameters.
+        real: the real cascades.
+    """
+    return _Procedure(calibration, base, real, runner).result()
+
+
+class _Procedure:
+    """The steps, each with what the ones before have found."""
+
+    def __init__(self, calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> None:
+        self._asked, self._base, self._real, self._runner = calibration, base, real, runner
+        self._parameters = calibration.parameters
+        self._names = [each.setting for each in calibration.parameters]
+        self._comparer = Comparer(calibration.targets, real.fitted)
+        self._all = Comparer(calibration.compared, real.fitted)
+        self._known: list[tuple[Floats, float]] = []
+        """The places and distances of all runs until the search has ended."""
+        self._nearest = dict.fromkeys(calibration.compared, float("inf"))
+        self._runs = dict.fromkeys(STEPS, 0)
+
+    def result(self) -> Result:
+        """Run all steps, and return what they have found."""
+        effects = self._screen()
+        design, observed = self._design()
+        self._search()
+        posterior, recovery, incomparable = self._infer(design, observed)
+        confirmed = self._confirm(posterior)
+        return self._judged(effects, posterior, recovery, confirmed, incomparable)
+
+    def _run(self, step: str, places: Floats, seeds: Sequence[int] | None = None) -> list[Observed]:
+        """Run places; seeds are counted within the step, and by default each run has one of its own."""
+        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS.index(step) * SEEDS_A_STEP + 1
+        own = range(self._runs[step], self._runs[step] + len(places)) if seeds is None else seeds
+        points = [point_at(self._parameters, each, first + seed) for each, seed in zip(places, own, strict=True)]
+        return self._made(step, points)
+
+    def _made(self, step: str, points: Sequence[Point]) -> list[Observed]:
+        self._runs[step] += len(points)
+        return self._runner.run(step, points) if points else []
+
+    def _distances(self, places: Floats, observed: Sequence[Observed]) -> list[float]:
+        """Return the distances of runs from the data, and remember them."""
+        found = []
+        for where, each in zip(places, observed, strict=True):
+            deviations = self._all.deviations(each)
+            for name, deviation in deviations.items():
+                self._nearest[name] = min(self._nearest[name], abs(deviation))
+            found.append(root_mean_square(deviations[name] for name in self._asked.targets))
+            self._known.append((where, found[-1]))
+        self._runner.tell(min(distance for _, distance in self._known))
+        return found
+
+    def _screen(self) -> list[Effect]:
+        places = screening_places(self._parameters, self._asked.budget.screening, self._asked.seed)
+        if not len(places):
+            return []
+        # One seed for a trajectory: its effects are of parameters and not of chance.
+        seeds = [place // (len(self._parameters) + 1) for place in range(len(places))]
+        distances = self._distances(places, self._run("screening", places, seeds))
+        return screened(self._parameters, places, distances, self._asked.seed)
+
+    def _design(self) -> tuple[Floats, list[Observed]]:
+        places = design_places(self._parameters, self._asked.budget.design, self._asked.seed)
+        observed = list[Observed]()
+        for first in range(0, len(places), DESIGN_BATCH):  # in parts, so that the smallest distance so far is known
+            part = places[first : first + DESIGN_BATCH]
+            observed += self._run("design", part)
+            self._distances(part, observed[first:])
+        return self._as_run(places), observed
+
+    def _as_run(self, places: Floats) -> Floats:
+        """Return the places of the values that were run: whole numbers and six digits."""
+        if not len(places):
+            return places
+        return np.array([places_of(self._parameters, point_at(self._parameters, each, 0)) for each in places])
+
+    def _search(self) -> None:
+        def distances_of(batch: Floats) -> list[float]:
+            return self._distances(batch, self._run("search", batch))
+
+        search(self._names, list(self._known), self._asked.budget.search, self._asked.seed, distances_of)
+
+    def _infer(self, places: Floats, observed: Sequence[Observed]) -> tuple[Posterior | None, list[Recovery], int]:
+        statistics = [self._comparer.statistics(each) for each in observed]
+        kept = [place for place, each in enumerate(statistics) if each is not None]
+        if len(kept) < runs_needed(len(self._names)):
+            return None, [], len(statistics) - len(kept)
+        table = np.array([statistics[place] for place in kept], dtype=np.float64)
+        posterior = Inference(places[kept], table).posterior(np.array(self._comparer.wanted()))
+        return posterior, recovered(self._names, places[kept], table), len(statistics) - len(kept)
+
+    def _confirm(self, posterior: Posterior | None) -> _Confirmed:
+        """Run the candidates and the base under the same seeds, and draws of the posterior."""
+        nearest = min(self._known, key=lambda each: each[1])[0] if self._known else np.full(len(self._names), MIDDLE)
+        candidates = [nearest] if posterior is None else [nearest, posterior.mean()]
+        times = self._asked.budget.confirm // (len(candidates) + 2)
+        seeds = range(times)
+        first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS.index("confirm") * SEEDS_A_STEP + 1
+        base = self._made("confirm", [Point(values=dict(self._base), seed=first + seed) for seed in seeds])
+        found = [self._run("confirm", np.tile(each, (times, 1)), seeds) for each in candidates]
+        distances = [self._apart(each) for each in found]
+        chosen = int(np.argmin(distances)) if times else 0
+        left = self._asked.budget.confirm - self._runs["confirm"]
+        drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, self._asked.seed)
+        predicted = self._run("confirm", drawn, range(times, times + len(drawn)))
+        return _Confirmed(base=base, fit=found[chosen], predicted=predicted, best=candidates[chosen])
+
+    def _apart(self, runs: Sequence[Observed]) -> float:
+        return root_mean_square(self._comparer.deviations(pooled(runs)).values()) if runs else float("inf")
+
+    def _judged(
+        self,
+        effects: list[Effect],
+        posterior: Posterior | None,
+        recovery: list[Recovery],
+        confirmed: _Confirmed,
+        incomparable: int,
+    ) -> Result:
+        apart = pairs_apart(self._comparer, confirmed.fit)
+        out = holdout_targets(self._asked.targets, has_cascades=bool(self._real.holdout))
+        compared = self._compared(confirmed, out)
+        estimates = self._estimates(confirmed.best, posterior)
+        steps = self._steps(confirmed, posterior, out)
+        whole = pooled(confirmed.fit)
+        result = Result(
+            is_reported=not any(step.left_out for step in steps),
+            steps=steps,
+            estimates=estimates,
+            compared=compared,
+            fit=self._apart(confirmed.fit) if confirmed.fit else None,
+            base=self._apart(confirmed.base) if confirmed.base else None,
+            holdout=root_mean_square(each.holdout for each in compared if each.holdout is not None) if out else None,
+            fitted_alike=root_mean_square(each.fit for each in compared if each.target in out and each.fit is not None)
+            if out
+            else None,
+            floor=float(np.median(apart)) if apart else None,
+            halves=halves_apart(self._asked.targets, self._real.fitted, self._asked.seed)
+            if self._real.fitted
+            else None,
+            effects=effects,
+            recovery=recovery,
+            warnings=[],
+            runs=self._runs,
+            cascades=(
+                len(self._real.fitted),
+                len(self._real.holdout),
+                self._comparer.count_compared([whole]),
+            ),
+            incomparable=incomparable,
+        )
+        return msgspec.structs.replace(result, warnings=self._warnings(result, confirmed))
+
+    def _compared(self, confirmed: _Confirmed, out: Mapping[str, Target]) -> list[Compared]:
+        of_fit = self._all.deviations(pooled(confirmed.fit)) if confirmed.fit else {}
+        of_base = self._all.deviations(pooled(confirmed.base)) if confirmed.base else {}
+        of_out = Comparer(out, self._real.holdout).deviations(pooled(confirmed.fit)) if confirmed.fit and out else {}
+        predicted = [self._all.deviations(each) for each in confirmed.predicted]
+        found = []
+        for name, target in self._asked.compared.items():
+            low, high, agrees = _predicted(target, [each[name] for each in predicted])
+            found.append(
+                Compared(
+                    target=name,
+                    is_fitted=name in self._asked.targets,
+                    tolerance=target.unit,
+                    real=next((each for each in (target.value, target.most, target.least) if each is not None), None),
+                    base=of_base.get(name),
+                    fit=of_fit.get(name),
+                    holdout=of_out.get(name),
+                    nearest=self._nearest[name],
+                    low=low,
+                    high=high,
+                    agrees=agrees,
+                )
+            )
+        return found
+
+    def _estimates(self, best: Floats, posterior: Posterior | None) -> list[Estimate]:
+        found = []
+        limits = None if posterior is None else posterior.quantiles(INTERVAL)
+        correlations = None if posterior is None else posterior.correlations()
+        for place, parameter in enumerate(self._parameters):
+            base = self._base.get(parameter.setting)
+            estimate = Estimate(
+                parameter=parameter.setting,
+                base=None if base is None else float(base),
+                best=parameter.value_at(float(best[place])),
+            )
+            if limits is not None and correlations is not None:
+                low, high = (float(each) for each in limits[place])
+                others = [each for each in range(len(self._names)) if each != place]
+                other = max(others, key=lambda each: abs(correlations[place, each]), default=None)
+                width = (high - low) / COVERED
+                largest = 0.0 if other is None else float(correlations[place, other])
+                estimate = msgspec.structs.replace(
+                    estimate,
+                    low=parameter.value_at(low),
+                    high=parameter.value_at(high),
+                    width=width,
+                    is_identified=width <= IDENTIFIED and abs(largest) < CORRELATED,
+                    with_other=None if other is None else (self._names[other], largest),
+                )
+            found.append(estimate)
+        return found
+
+    def _steps(self, confirmed: _Confirmed, posterior: Posterior | None, out: Mapping[str, Target]) -> list[Step]:
+        needed = runs_needed(len(self._names))
+        few = "" if posterior is not None else f"fewer than {needed} comparable runs in the budget's design"
+        checks = (
+            "no checks in the file"
+            if not self._asked.checks
+            else f"fewer than {PREDICTED_LEAST} runs left for draws of the posterior in the budget's confirm"
+            if len(confirmed.predicted) < PREDICTED_LEAST
+            else ""
+        )
+        floor = "" if len(confirmed.fit) >= FLOOR_RUNS else "too few runs in the budget's confirm"
+        holdout = "" if out and confirmed.fit else floor if out else "no part of the data is held out"
+        return [
+            Step(name="noise floor", left_out=floor),
+            Step(name="recovery of known truths", left_out=few),
+            Step(name="identifiability", left_out=few),
+            Step(name="check on what was not fitted", left_out=checks),
+            Step(name="holdout", left_out=holdout),
+        ]
+
+    def _warnings(self, result: Result, confirmed: _Confirmed) -> list[str]:
+        has_shapes = any(each.shape is not None for each in self._asked.targets.values())
+        found = [
+            f"{each.parameter} is at a bound of its range: widen the range"
+            for each, parameter, place in zip(result.estimates, self._parameters, confirmed.best, strict=True)
+            if not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high)
+        ]
+        found += _unidentified(result.estimates)
+        found += [
+            f"no run comes near the target {each.target}: the nearest is {each.nearest:.3g} tolerances away"
+            for each in result.compared
+            if each.is_fitted and 1.0 < each.nearest < float("inf")
+        ]
+        found += [
+            f"the 90% intervals of {each.parameter} hold {each.coverage:.2g} of the known truths"
+            for each in result.recovery
+            if each.coverage < COVERED - 2 * each.coverage_error
+        ]
+        found += [
+            f"the {'target' if each.is_fitted else 'check'} {each.target} is outside of what the posterior predicts"
+            for each in result.compared
+            if each.agrees is False
+        ]
+        if has_shapes and result.cascades[2] < CASCADES_FEW:
+            found.append(
+                f"too few cascades: {result.cascades[2]} of the fit have real ones of their sizes, "
+                f"{CASCADES_FEW} are needed"
+            )
+        if result.fit is not None and result.base is not None and result.fit >= result.base:
+            found.append("the fit is no better than the base")
+        return found
+
+
+def _unidentified(estimates: Sequence[Estimate]) -> list[str]:
+    found = []
+    for each in estimates:
+        if each.width is not None and not each.is_identified:
+            other = f", and goes with {each.with_other[0]}" if each.with_other and each.width <= IDENTIFIED else ""
+            found.append(f"{each.parameter} cannot be identified from these targets{other}")
+    widths = [each.width for each in estimates if each.width is not None]
+    if widths and min(widths) > IDENTIFIED:
+        found.append("the posterior is like the ranges: the data tell nothing of these parameters")
+    return found
+
+
+def _predicted(target: Target, deviations: Sequence[float]) -> tuple[float | None, float | None, bool | None]:
+    """Return the middle 90% of predicted values, or distances of a shape, and whether the real number agrees."""
+    if len(deviations) < PREDICTED_LEAST:
+        return None, None, None
+    low, middle, high = (float(each) for each in np.quantile(deviations, (INTERVAL[0], MIDDLE, INTERVAL[1])))
+    if target.shape is not None:
+        return low * target.unit, high * target.unit, middle <= 1.0
+    if target.value is None:
+        return low * target.unit, high * target.unit, middle <= 1.0
+    return target.value + low * target.unit, target.value + high * target.unit, low <= 0.0 <= high or abs(middle) <= 1.0

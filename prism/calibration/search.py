@@ -1,0 +1,100 @@
+"""Screening by Morris, the design over the ranges, and the search of the best fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from prism.calibration.parameters import Floats, Parameter
+
+LEVELS: Final = 4
+BATCH: Final = 8
+"""The points that are proposed together: fixed, so that the result does not depend on the processors."""
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """The elementary effects of a parameter on the fitted distance. Source: Morris (1991), Campolongo et al. (2007).
+
+    Args:
+        mean: the mean size of the effects of a step through two thirds of the range.
+        spread: their standard deviation: large where the effect depends on other parameters.
+    """
+
+    parameter: str
+    mean: float
+    spread: float
+
+
+def _problem(parameters: Sequence[Parameter]) -> dict[str, Any]:
+    names = [each.setting for each in parameters]
+    return {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}
+
+
+def screening_places(parameters: Sequence[Parameter], runs: int, seed: int) -> Floats:
+    """Return the places of Morris's trajectories: as many whole ones as the runs allow, two at least, or none."""
+    trajectories = runs // (len(parameters) + 1)
+    if trajectories < 2:
+        return np.empty((0, len(parameters)))
+    from SALib.sample import morris  # noqa: PLC0415  # a second, which other commands do without
+
+    found: Floats = morris.sample(_problem(parameters), trajectories, num_levels=LEVELS, seed=seed)
+    return found
+
+
+def screened(parameters: Sequence[Parameter], places: Floats, distances: Sequence[float], seed: int) -> list[Effect]:
+    """Return the effects, the largest first."""
+    from SALib.analyze import morris  # noqa: PLC0415  # a second
+
+    found = morris.analyze(_problem(parameters), places, np.array(distances), num_levels=LEVELS, seed=seed)
+    effects = [
+        Effect(parameter=each.setting, mean=float(found["mu_star"][place]), spread=float(found["sigma"][place]))
+        for place, each in enumerate(parameters)
+    ]
+    return sorted(effects, key=lambda each: -each.mean)
+
+
+def design_places(parameters: Sequence[Parameter], runs: int, seed: int) -> Floats:
+    """Return places that fill the ranges evenly: a scrambled Sobol sequence, so that more runs keep the first ones."""
+    if not runs:
+        return np.empty((0, len(parameters)))
+    from scipy.stats import qmc  # noqa: PLC0415  # half a second
+
+    sobol = qmc.Sobol(len(parameters), scramble=True, seed=seed)
+    found: Floats = sobol.random_base2(max(0, (runs - 1).bit_length()))[:runs]
+    return found
+
+
+def search(
+    names: Sequence[str],
+    known: Iterable[tuple[Floats, float]],
+    runs: int,
+    seed: int,
+    distances_of: Callable[[Floats], Sequence[float]],
+) -> None:
+    """Search for places with a small distance by a tree-structured Parzen estimator (Bergstra et al. 2011, optuna).
+
+    Args:
+        known: places and distances that are known.
+        distances_of: returns the distances of a batch of places.
+    """
+    import optuna  # noqa: PLC0415  # a second
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    kinds: dict[str, optuna.distributions.BaseDistribution] = {
+        name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names
+    }
+    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=0, constant_liar=True)
+    study = optuna.create_study(sampler=sampler)
+    for places, distance in known:
+        params = dict(zip(names, map(float, places), strict=True))
+        study.add_trial(optuna.trial.create_trial(params=params, distributions=kinds, value=distance))
+    left = runs
+    while left > 0:
+        trials = [study.ask(kinds) for _ in range(min(BATCH, left))]
+        batch = np.array([[trial.params[name] for name in names] for trial in trials])
+        for trial, distance in zip(trials, distances_of(batch), strict=True):
+            study.tell(trial, distance)
+        left -= len(trials)

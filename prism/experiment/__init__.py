@@ -1,0 +1,46 @@
+"""Experiments: their files, the conditions of a design, and the comparison of conditions over seeds."""
+
+from prism.experiment.decomposition import Share, decomposed
+from prism.experiment.design import SAMPLED, Condition, Design, conditions_of
+from prism.experiment.document import Experiment, Threshold, read_experiment
+from prism.experiment.effects import Effect, Effects, effects_on
+from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, groups_of, levels_of
+from prism.experiment.intervals import Interval, described
+from prism.experiment.power import effect_found, smallest_p
+from prism.experiment.sequential import Sequential, Stopped, stopped
+from prism.experiment.shared_oracle import SharedOracle
+from prism.experiment.statistics import Comparison, SeveralCompared, compared, compared_groups, holm, p_value
+
+__all__ = [
+    "OF_SEVERAL",
+    "SAMPLED",
+    "UNPAIRED",
+    "Comparison",
+    "Condition",
+    "Design",
+    "Effect",
+    "Effects",
+    "Experiment",
+    "Hypothesis",
+    "Interval",
+    "Sequential",
+    "SeveralCompared",
+    "Share",
+    "SharedOracle",
+    "Stopped",
+    "Threshold",
+    "compared",
+    "compared_groups",
+    "conditions_of",
+    "decomposed",
+    "described",
+    "effect_found",
+    "effects_on",
+    "groups_of",
+    "holm",
+    "levels_of",
+    "p_value",
+    "read_experiment",
+    "smallest_p",
+    "stopped",
+]

@@ -1,0 +1,202 @@
+"""The conditions of an experiment: which settings each of them has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from prism.config.describe import settings
+from prism.errors import SettingError
+from prism.expectations import found
+
+CONDITIONS_MAX = 10_000
+
+Kind = Literal["list", "factorial", "one_at_a_time", "latin_hypercube", "sobol", "morris", "table"]
+SAMPLED = ("latin_hypercube", "sobol", "morris")
+"""The kinds whose conditions are points that are sampled from ranges."""
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition: a world that is run under every seed.
+
+    Args:
+        name: as the file has it, or made of the levels of its factors, or the number of a sampled point.
+        settings: `{dotted path: value}` on top of the base.
+        factors: `{dotted path: level}` of a design with factors; empty for a list.
+        line: its line in the file of a table; None elsewhere.
+    """
+
+    name: str
+    settings: dict[str, Any]
+    factors: dict[str, Any] = {}
+    line: int | None = None
+
+
+class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A factor that takes any value between two.
+
+    Args:
+        low, high: the ends, which belong to it.
+        scale: `log` for values whose logarithm is uniform, such as rates over several powers of ten.
+        whole: whether it takes whole numbers alone.
+    """
+
+    low: int | float
+    high: int | float
+    scale: Literal["linear", "log"] = "linear"
+    whole: bool = False
+
+
+class Design(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A design, as the file has it.
+
+    Args:
+        kind: `list` of named conditions; `factorial`, every combination of the levels; `one_at_a_time`, the first
+            level of each factor, and each other level alone; `latin_hypercube`, `sobol` and `morris`, points that are
+            sampled; `table`, the rows of a CSV file.
+        conditions: `{name: {dotted path: value}}` of a list.
+        factors: `{dotted path: levels, or a range}` of the other kinds; ranges only where points are sampled.
+        samples: points of a Latin hypercube; base points of a Sobol design, a power of 2.
+        trajectories: of a Morris design; each has one point more than there are factors.
+        levels: the grid of a Morris design; an even number.
+        seed: of the sampled points; the same seed gives the same points.
+        file: of a table, beside the file of the experiment.
+    """
+
+    kind: Kind = "list"
+    conditions: dict[str, dict[str, Any]] = {}
+    factors: dict[str, list[Any] | Range] = {}
+    samples: Annotated[int, Meta(ge=2, le=CONDITIONS_MAX)] | None = None
+    trajectories: Annotated[int, Meta(ge=2, le=CONDITIONS_MAX)] | None = None
+    levels: Annotated[int, Meta(ge=2, le=1000)] | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    file: str | None = None
+
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "list": ("conditions",),
+    "factorial": ("factors",),
+    "one_at_a_time": ("factors",),
+    "latin_hypercube": ("factors", "samples"),
+    "sobol": ("factors", "samples"),
+    "morris": ("factors", "trajectories"),
+    "table": ("file",),
+}
+"""`{kind: the keys that it needs}`."""
+OPTIONAL: Mapping[str, tuple[str, ...]] = {
+    "latin_hypercube": ("seed",),
+    "sobol": ("seed",),
+    "morris": ("seed", "levels"),
+}
+"""`{kind: the keys that it may have}`."""
+
+
+def check_design(design: Design) -> None:
+    """Refuse a design with keys of another kind, or with factors that cannot be.
+
+    Raises:
+        SettingError: the first thing that is wrong.
+    """
+    needed, allowed = KEYS[design.kind], (*KEYS[design.kind], *OPTIONAL.get(design.kind, ()), "kind")
+    given = [name for name in Design.__struct_fields__ if getattr(design, name) not in (None, {})]
+    if strange := [name for name in given if name not in allowed]:
+        problem = f"a design of kind {design.kind} has {' and '.join(needed)}, not {strange[0]}"
+        raise SettingError("design", problem, keys=[f"design.{strange[0]}"])
+    if missing := [name for name in needed if name not in given]:
+        raise SettingError("design", f"expected {missing[0]} for a design of kind {design.kind}", keys=["design"])
+    for name, factor in design.factors.items():
+        if isinstance(factor, Range):
+            _check_range(name, factor, design.kind)
+        else:
+            _check_levels(name, factor)
+
+
+def conditions_of(design: Design) -> tuple[Condition, ...]:
+    """Return the conditions of a design whose levels are listed, in the order of the file.
+
+    Raises:
+        SettingError: there are none, too many, or the design has the key of another kind.
+    """
+    check_design(design)
+    if design.kind == "list":
+        return tuple(Condition(name=name, settings=given) for name, given in design.conditions.items())
+    factors = {name: levels for name, levels in design.factors.items() if not isinstance(levels, Range)}
+    chosen = _every(factors) if design.kind == "factorial" else _one_at_a_time(factors)
+    return tuple(Condition(name=_name(levels), settings=levels, factors=levels) for levels in chosen)
+
+
+def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
+    """Refuse a design with more conditions than an experiment may have.
+
+    Raises:
+        SettingError: it has.
+    """
+    if count > CONDITIONS_MAX:
+        problem = f"expected at most {CONDITIONS_MAX:,} conditions, got {count:,} {what}"
+        raise SettingError("design", problem, keys=[key])
+
+
+def _check_range(name: str, factor: Range, kind: str) -> None:
+    key = f"design.factors.{name}"
+    problem = ""
+    if kind not in SAMPLED:
+        problem = f"a design of kind {kind} has lists of levels; ranges are for {', '.join(SAMPLED)}"
+    elif not (math.isfinite(factor.low) and math.isfinite(factor.high)):
+        problem = "expected a finite low and high"
+    elif factor.low >= factor.high:
+        problem = f"expected a low below the high, got {factor.low:g} and {factor.high:g}"
+    elif factor.scale == "log" and factor.low <= 0:
+        problem = f"a range on a log scale needs a low above 0, got {factor.low:g}"
+    elif factor.whole and (factor.low % 1 or factor.high % 1):
+        problem = f"expected whole numbers as low and high, got {factor.low:g} and {factor.high:g}"
+    else:
+        problem = _misfit(name, factor)
+    if problem:
+        raise SettingError("design", problem, keys=[key])
+
+
+def _misfit(name: str, factor: Range) -> str:
+    """Return what is wrong with a range for this setting; empty if nothing is, or the setting is not known here."""
+    kind = next((each.type for each in settings() if each.path == name), "float")
+    if kind.startswith("float"):
+        return ""
+    if not kind.startswith("int"):
+        return f"this setting is {kind}, so it has no range: expected a list of levels"
+    return "" if factor.whole else "this setting takes whole numbers: expected whole: true"
+
+
+def _check_levels(name: str, levels: Sequence[Any]) -> None:
+    key = f"design.factors.{name}"
+    if len(levels) < 2:
+        raise SettingError("design", f"expected two levels or more, got {found(levels)}", keys=[key])
+    shown = [_shown(level) for level in levels]
+    twice = next((level for level in shown if shown.count(level) > 1), None)
+    if twice is not None:
+        raise SettingError("design", f"the level {twice} stands twice", keys=[key])
+
+
+def _every(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    count = 1
+    for levels in factors.values():
+        count *= len(levels)
+    refuse_too_many(count, "design.factors", "combinations")
+    return [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
+
+
+def _one_at_a_time(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    base = {name: levels[0] for name, levels in factors.items()}
+    return [base, *({**base, name: level} for name, levels in factors.items() for level in levels[1:])]
+
+
+def _name(levels: Mapping[str, Any]) -> str:
+    """Return the name of a condition: the last word of each factor, with its level."""
+    return " ".join(f"{name.rpartition('.')[2]}={_shown(level)}" for name, level in levels.items())
+
+
+def _shown(level: Any) -> str:
+    return level if isinstance(level, str) else msgspec.json.encode(level).decode()

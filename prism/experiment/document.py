@@ -1,0 +1,248 @@
+"""The file of an experiment: a question, a base, a design, seeds, measures, hypotheses and thresholds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args
+
+import msgspec
+from msgspec import Meta
+
+from prism.config.document import Entry, read_document, without_lines
+from prism.errors import ConfigError, SettingError
+from prism.expectations import guess, in_words
+from prism.experiment.design import SAMPLED, Condition, Design, Kind, check_design, conditions_of
+from prism.experiment.hypothesis import Alternative, Hypothesis, Test, check_hypothesis
+from prism.experiment.sampling import sampled_conditions
+from prism.experiment.sequential import Sequential, check_sequential
+from prism.experiment.shared_oracle import SharedOracle
+from prism.experiment.table import table_conditions
+
+SEED_KEY = "simulation.seed"
+SEEDS_MIN = 2
+CELLS_MAX = 200_000
+
+ReadTable = Callable[[str], tuple[str, str]]
+
+
+class Threshold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A limit for the mean of a measure over the seeds.
+
+    Args:
+        condition: its name; None for every condition.
+        least, most: the limits; at least one of them.
+    """
+
+    measure: str
+    condition: str | None = None
+    least: float | None = None
+    most: float | None = None
+
+    def __str__(self) -> str:
+        parts = [] if self.least is None else [f"at least {self.least:g}"]
+        parts += [] if self.most is None else [f"at most {self.most:g}"]
+        where = "" if self.condition is None else f" of {self.condition}"
+        return f"{self.measure}{where} {' and '.join(parts)}"
+
+
+class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The keys of the file."""
+
+    question: Annotated[str, Meta(min_length=1, max_length=1000)]
+    base: str
+    set: dict[str, Any] = {}
+    design: Design
+    seeds: Annotated[int, Meta(ge=SEEDS_MIN, le=100_000)] | list[Annotated[int, Meta(ge=0, le=2**63 - 1)]] | Sequential
+    measures: dict[str, str]
+    hypotheses: list[Hypothesis] = []
+    thresholds: list[Threshold] = []
+    alpha: Annotated[float, Meta(gt=0.0, le=0.5)] = 0.05
+    oracle: SharedOracle = SharedOracle()
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment.
+
+    Args:
+        source: the file, for errors.
+        question: what it is to answer.
+        base: the configuration that all conditions start from, as the file names it.
+        settings: `{dotted path: value}` for all conditions.
+        design: as the file has it.
+        conditions: what is compared.
+        seeds: the seeds under which each condition is run; equal seeds are a matched pair. All that may
+            be run, if they are sequential.
+        sequential: the rule by which their number is found; None if it is fixed.
+        measures: `{name: where the value is found}`.
+        alpha: the share of false alarms that is accepted over all hypotheses together.
+        oracle: the limits on what all cells ask of a model together.
+    """
+
+    source: str
+    question: str
+    base: str
+    settings: dict[str, Any]
+    design: Design
+    conditions: tuple[Condition, ...]
+    seeds: tuple[int, ...]
+    measures: dict[str, str]
+    hypotheses: tuple[Hypothesis, ...]
+    thresholds: tuple[Threshold, ...]
+    alpha: float
+    oracle: SharedOracle = SharedOracle()
+    sequential: Sequential | None = None
+
+
+def _no_tables(name: str) -> tuple[str, str]:
+    raise SettingError("design", f"{name}: no files can be read here", keys=["design.file"])
+
+
+def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) -> Experiment:
+    """Return the experiment that a YAML text describes.
+
+    Args:
+        source: what errors call the text, usually its file name.
+        read_table: returns a design's CSV file, by its name in the text, and what errors call it.
+
+    Raises:
+        ConfigError: the first thing that is wrong, with its line.
+    """
+    entries = read_document(text, source)
+    plain = {key: without_lines(entry.value) for key, entry in entries.items()}
+    try:
+        file = msgspec.convert(plain, _File)
+        conditions = _conditions(file.design, read_table)
+        seeds = _seeds(file.seeds)
+        _check(file, conditions, seeds)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        key = place.rstrip("`").lstrip(".")
+        raise _placed(source, entries, *_in_words(problem, key)) from None
+    except SettingError as error:
+        raise _placed(source, entries, error.problem, error.keys[0]) from None
+    return Experiment(
+        source=source,
+        question=file.question,
+        base=file.base,
+        settings=file.set,
+        design=file.design,
+        conditions=conditions,
+        seeds=seeds,
+        measures=file.measures,
+        hypotheses=tuple(file.hypotheses),
+        thresholds=tuple(file.thresholds),
+        alpha=file.alpha,
+        oracle=file.oracle,
+        sequential=file.seeds if isinstance(file.seeds, Sequential) else None,
+    )
+
+
+def _seeds(given: int | list[int] | Sequential) -> tuple[int, ...]:
+    """Return the seeds from 1 on, or those that are listed."""
+    if isinstance(given, list):
+        return tuple(given)
+    return tuple(range(1, (given if isinstance(given, int) else given.most) + 1))
+
+
+def _conditions(design: Design, read_table: ReadTable) -> tuple[Condition, ...]:
+    if design.kind in SAMPLED:
+        check_design(design)
+        return sampled_conditions(design)
+    if design.kind == "table":
+        check_design(design)
+        return table_conditions(*read_table(design.file or ""))
+    return conditions_of(design)
+
+
+def _in_words(problem: str, key: str) -> tuple[str, str]:
+    """Return what msgspec says of a value in words, and the key to blame."""
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", problem)
+    if unknown is not None:
+        known = _KEYS.get(re.sub(r"\[.*", "", key), ())
+        meant = f"; {guess(unknown[1], known)}" if known else ""
+        return f"unknown key{meant}", f"{key}.{unknown[1]}".lstrip(".")
+    name = key.rpartition(".")[2]
+    if problem.startswith("Invalid enum value") and name in _CHOICES:
+        return f"expected one of {', '.join(_CHOICES[name])}, got {problem.rpartition(' ')[2]}", key
+    return in_words(problem), key
+
+
+_KEYS = {
+    "": _File.__struct_fields__,
+    "design": Design.__struct_fields__,
+    "seeds": Sequential.__struct_fields__,
+    "hypotheses": Hypothesis.__struct_fields__,
+    "thresholds": Threshold.__struct_fields__,
+    "oracle": SharedOracle.__struct_fields__,
+}
+"""`{place: the keys there}`."""
+_CHOICES = {
+    "test": get_args(Test),
+    "alternative": get_args(Alternative),
+    "kind": get_args(Kind),
+    "scale": ("linear", "log"),
+}
+"""`{key: its values}` of those that have few."""
+
+
+def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> None:
+    """Refuse what each key alone cannot tell."""
+    names = [condition.name for condition in conditions]
+    if len(set(seeds)) < max(SEEDS_MIN, len(seeds)):
+        raise SettingError("seeds", f"expected {SEEDS_MIN} different seeds or more", keys=["seeds"])
+    _check_cells(conditions, seeds)
+    if not file.measures:
+        raise SettingError("measures", "expected one measure or more", keys=["measures"])
+    if isinstance(file.seeds, Sequential):
+        _check_known(file.seeds.measure, list(file.measures), "seeds.measure", "measures")
+        check_sequential(file.seeds, names)
+    for settings, key in [(file.set, "set"), *((each.settings, "design") for each in conditions)]:
+        if SEED_KEY in settings:
+            raise SettingError("design", f"{SEED_KEY} is given by the key seeds", keys=[key])
+    for place, hypothesis in enumerate(file.hypotheses):
+        _check_known(hypothesis.measure, list(file.measures), f"hypotheses[{place}].measure", "measures")
+        check_hypothesis(hypothesis, file.design, conditions, f"hypotheses[{place}]")
+    for place, threshold in enumerate(file.thresholds):
+        _check_threshold(threshold, file.measures, names, f"thresholds[{place}]")
+
+
+def _check_cells(conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> None:
+    cells = len(conditions) * len(seeds)
+    if cells > CELLS_MAX:
+        problem = (
+            f"expected at most {CELLS_MAX:,} cells, got {cells:,}: {len(conditions):,} conditions, {len(seeds):,} seeds"
+        )
+        raise SettingError("seeds", problem, keys=["seeds"])
+    if twice := [name for name, times in Counter(condition.name for condition in conditions).items() if times > 1]:
+        raise SettingError("design", f"two conditions have the name {twice[0]}", keys=["design"])
+
+
+def _check_threshold(threshold: Threshold, measures: Mapping[str, str], names: list[str], key: str) -> None:
+    _check_known(threshold.measure, list(measures), f"{key}.measure", "measures")
+    if threshold.condition is not None:
+        _check_known(threshold.condition, names, f"{key}.condition", "conditions")
+    for name, limit in (("least", threshold.least), ("most", threshold.most)):
+        if limit is not None and not math.isfinite(limit):
+            raise SettingError("thresholds", f"expected a finite number, got {limit}", keys=[f"{key}.{name}"])
+    if threshold.least is None and threshold.most is None:
+        raise SettingError("thresholds", "expected least, most or both", keys=[key])
+
+
+def _check_known(name: str, known: list[str], key: str, what: str) -> None:
+    if name not in known:
+        raise SettingError(what, f"expected one of the {what}: {', '.join(known)}, got {name!r}", keys=[key])
+
+
+def _placed(source: str, entries: Mapping[str, Entry], problem: str, key: str) -> ConfigError:
+    """Return the error with the line of the innermost key that stands in the file."""
+    line: int | None = None
+    inner: object = entries
+    for part in re.findall(r"[^.\[\]]+", key):
+        entry = inner.get(part) if isinstance(inner, dict) else None
+        if not isinstance(entry, Entry):
+            break
+        line, inner = entry.line, entry.value
+    return ConfigError(source, problem, key=key or None, line=line)

@@ -1,0 +1,237 @@
+"""The effects of factors on a measure: levels of factorial designs, slopes of sampled ones, Sobol and Morris indices.
+
+| design | has for each factor | interval | source |
+|---|---|---|---|
+| factorial | the mean of each level minus that of all, under each seed | over seeds | Montgomery (2017) |
+| one_at_a_time | each level minus the first one, under each seed | over seeds | |
+| latin_hypercube, table | standardised slopes of the means over seeds | HC3 | Saltelli (2008), by statsmodels |
+| sobol | first-order and total indices of the means over seeds | points, seeds resampled | Saltelli (2010), by SALib |
+| morris | mu, mu* and sigma of the means over seeds | paths, seeds resampled | Campolongo (2007), by SALib |
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from prism.experiment.decomposition import noise_share
+from prism.experiment.design import Condition, Design, Range
+from prism.experiment.hypothesis import levels_of
+from prism.experiment.intervals import SEED, Array, described, spread, without_rounding
+from prism.experiment.sampling import morris_levels, problem_of, unit_points
+
+RESAMPLES = 500
+Z = 1.96
+"""Standard errors on each side of a 95% interval."""
+LEVERAGE_MAX = 1 - 1e-9
+"""The leverage of a condition that no other one checks: the line goes through it, and HC3 divides 0 by 0."""
+NOISE_NOTED = 0.1
+"""The share of noise from which on it is said that more seeds are needed."""
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """An effect of a factor on a measure.
+
+    Args:
+        kind: `level`, `slope`, `first_order`, `total`, `mu`, `mu_star` or `sigma`.
+        level: of a factor with levels; empty elsewhere.
+        value: in the unit of the measure; a slope is in standard deviations, an index a share of the variance.
+        low, high: its 95% interval; None where there is none.
+    """
+
+    measure: str
+    factor: str
+    kind: str
+    level: str = ""
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Effects(msgspec.Struct, frozen=True, kw_only=True):
+    """The effects on one measure, or why there are none.
+
+    Args:
+        note: what to know of them, in words; empty if there is nothing.
+    """
+
+    effects: list[Effect] = []
+    note: str = ""
+
+
+def effects_on(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> Effects:
+    """Return the effects of a design's factors.
+
+    Args:
+        table: a row for each condition, in the order of the design, and a column for each seed, two or more.
+    """
+    if spread(table.ravel()) == 0.0:
+        return Effects(note=f"{measure}: all values are equal, so there are no effects")
+    if design.kind in ("factorial", "one_at_a_time"):
+        return Effects(effects=_of_levels(measure, design, conditions, table))
+    if design.kind in ("latin_hypercube", "table"):
+        return _slopes(measure, design, conditions, table)
+    found = _sobol(measure, design, table) if design.kind == "sobol" else _morris(measure, design, table)
+    noise = noise_share(table)
+    if noise < NOISE_NOTED:
+        return Effects(effects=found)
+    note = f"{measure}: {noise:.0%} of the variance between points is chance, which hides effects: take more seeds"
+    return Effects(effects=found, note=note)
+
+
+def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> list[Effect]:
+    rows = {each.name: place for place, each in enumerate(conditions)}
+    found = []
+    for factor in design.factors:
+        levels = {
+            level: table[[rows[name] for name in names]].mean(axis=0)
+            for level, names in levels_of(factor, design, conditions).items()
+        }
+        is_base = design.kind == "one_at_a_time"
+        against = next(iter(levels.values())) if is_base else np.mean([*levels.values()], axis=0)
+        for level, values in list(levels.items())[1 if is_base else 0 :]:
+            over = described(list(without_rounding(values - against, of=table)))
+            found.append(
+                Effect(
+                    measure=measure,
+                    factor=factor,
+                    kind="level",
+                    level=level,
+                    value=over.mean,
+                    low=over.low,
+                    high=over.high,
+                )
+            )
+    return found
+
+
+def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> Effects:
+    names = list(conditions[0].factors)
+    numeric = [name for name in names if all(_is_number(each.factors[name]) for each in conditions)]
+    if len(numeric) < len(names):
+        texts = ", ".join(name for name in names if name not in numeric)
+        return Effects(note=f"{measure}: no slopes, because {texts} is no number")
+    if len(conditions) < 2 * len(names) + 2:
+        return Effects(note=f"{measure}: no slopes: {len(names)} factors need {2 * len(names) + 2} conditions or more")
+    inputs = np.array([[_scaled(design, name, each.factors[name]) for name in names] for each in conditions])
+    means = table.mean(axis=1)
+    if spread(means) == 0.0 or any(spread(column) == 0.0 for column in inputs.T):
+        return Effects(note=f"{measure}: no slopes: a factor or all means are equal")
+    from statsmodels.regression.linear_model import OLS  # noqa: PLC0415  # an extra, and slow to import
+    from statsmodels.tools.tools import add_constant  # noqa: PLC0415
+
+    def standardised(values: Array) -> Any:
+        return (values - values.mean(axis=0)) / values.std(axis=0, ddof=1)
+
+    fitted: Any = OLS(standardised(means), add_constant(standardised(inputs))).fit(cov_type="HC3")
+    if np.linalg.matrix_rank(inputs - inputs.mean(axis=0)) < len(names):
+        return Effects(note=f"{measure}: no slopes: a factor follows from the others")
+    leverages = fitted.get_influence().hat_matrix_diag
+    if leverages.max() > LEVERAGE_MAX:
+        name = conditions[int(leverages.argmax())].name
+        return Effects(note=f"{measure}: no slopes: that of a factor hangs on the condition {name} alone")
+    ends = fitted.conf_int()
+    found = [
+        Effect(
+            measure=measure,
+            factor=name,
+            kind="slope",
+            value=float(fitted.params[place]),
+            low=float(ends[place][0]),
+            high=float(ends[place][1]),
+        )
+        for place, name in enumerate(names, start=1)
+    ]
+    return Effects(effects=found, note=f"{measure}: straight lines explain {fitted.rsquared:.0%} of the variance")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _scaled(design: Design, name: str, value: float) -> float:
+    factor = design.factors.get(name)
+    return float(np.log(value)) if isinstance(factor, Range) and factor.scale == "log" else float(value)
+
+
+def _sobol(measure: str, design: Design, table: Array) -> list[Effect]:
+    from SALib.analyze import sobol  # noqa: PLC0415  # an extra
+
+    factors = len(design.factors)
+    blocks = table.reshape(-1, factors + 2, table.shape[1])
+
+    def indices(chosen: Array) -> Array:
+        scale = chosen.std() or 1.0  # the estimators take a small variance for none
+        values = (chosen - chosen.mean()) / scale
+        first, second = values[:, 0], values[:, -1]
+        return np.array(
+            [
+                [estimate(first, values[:, 1 + place], second) for place in range(factors)]
+                for estimate in (sobol.first_order, sobol.total_order)
+            ]
+        )
+
+    return _indexed(measure, design, ("first_order", "total"), *_resampled(blocks, indices))
+
+
+def _morris(measure: str, design: Design, table: Array) -> list[Effect]:
+    from SALib.analyze import morris  # noqa: PLC0415  # an extra
+
+    factors, points = len(design.factors), unit_points(design)
+    blocks = table.reshape(-1, factors + 1, table.shape[1])
+    inputs = points.reshape(-1, factors + 1, factors)
+
+    def indices(chosen: Array, places: Any) -> Array:
+        found = morris.analyze(
+            problem_of(design),
+            inputs[places].reshape(-1, factors),
+            chosen.ravel(),
+            num_resamples=2,
+            num_levels=morris_levels(design),
+            seed=SEED,
+        )
+        return np.array([np.asarray(found[name], dtype=np.float64) for name in ("mu", "mu_star", "sigma")])
+
+    return _indexed(measure, design, ("mu", "mu_star", "sigma"), *_resampled(blocks, indices, with_places=True))
+
+
+def _resampled(blocks: Array, indices: Callable[..., Array], *, with_places: bool = False) -> tuple[Array, Array]:
+    """Return the indices of the means over seeds, and their standard errors over resampled blocks and seeds.
+
+    Args:
+        blocks: blocks of points, the points of each, and their seeds.
+    """
+    rng, count, seeds = np.random.default_rng(SEED), blocks.shape[0], blocks.shape[2]
+    whole = np.arange(count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of resamples that are all equal: their indices are 0
+        means = blocks.mean(axis=2)
+        found = indices(means, whole) if with_places else indices(means)
+        again = []
+        for _ in range(RESAMPLES):
+            weights = np.bincount(rng.integers(seeds, size=seeds), minlength=seeds) / seeds
+            places = rng.integers(count, size=count)
+            chosen = blocks[places] @ weights
+            again.append(indices(chosen, places) if with_places else indices(chosen))
+    return found, np.std(again, axis=0, ddof=1)
+
+
+def _indexed(measure: str, design: Design, kinds: Sequence[str], values: Array, errors: Array) -> list[Effect]:
+    """Return the indices as effects; what cannot be below 0 has no interval below it."""
+    least = {"total": 0.0, "mu_star": 0.0, "sigma": 0.0}
+    return [
+        Effect(
+            measure=measure,
+            factor=factor,
+            kind=kind,
+            value=float(values[row][column]),
+            low=max(least.get(kind, -np.inf), float(values[row][column] - Z * errors[row][column])),
+            high=float(values[row][column] + Z * errors[row][column]),
+        )
+        for column, factor in enumerate(design.factors)
+        for row, kind in enumerate(kinds)
+    ]

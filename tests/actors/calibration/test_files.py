@@ -1,0 +1,77 @@
+"""The files of a result: a configuration that runs, or none if no fit is reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from actors.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
+from actors.calibration.plan import make_calibration_plan
+from actors.factory.config_file import read_config
+from prism.calibration import Budget, Observed, Point, Result, calibrated
+from prism.config import calibration_label
+from tests.actors.calibration.files import CALIBRATION, write_calibration
+
+pytest.importorskip("sklearn")
+pytest.importorskip("optuna")
+
+
+class StandIn:
+    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
+        assert step in Budget.__struct_fields__
+        return [
+            Observed(
+                numbers={
+                    "engagement": 0.75 - point.values["population.engagement_threshold"] + point.seed % 7 / 100,
+                    "rounds.posts": 100.0 * point.values["population.posts_per_session"] + point.seed % 5,
+                    "likes": 60.0 + point.seed % 3,
+                }
+            )
+            for point in points
+        ]
+
+    def tell(self, best: float) -> None:
+        assert best >= 0.0
+
+
+def result_of(path: Path) -> Result:
+    plan = make_calibration_plan(path)
+    return calibrated(plan.calibration, plan.values, plan.real, StandIn())
+
+
+def test_a_fit_is_written_with_what_it_was_fitted_to(tmp_path: Path) -> None:
+    path, out = write_calibration(tmp_path), tmp_path / "out"
+    out.mkdir()
+    plan, result = make_calibration_plan(path), result_of(path)
+    write_result(plan, out, result)
+    config = read_config(out / CONFIGURATION, environment={})
+    best = {each.parameter: each.best for each in result.estimates}
+    assert config.population.engagement_threshold == best["population.engagement_threshold"]
+    assert config.population.size == 60
+    label = calibration_label(config)
+    assert label is not None
+    assert label.startswith("calibrated on 2 targets, holdout ")
+    assert "changed" not in label
+    content = (out / RESULT).read_bytes()
+    assert config.run.calibration.result == sha256(content).hexdigest()
+    document = json.loads(content)
+    assert document["result"]["is_reported"] is True
+    assert document["plan"] == plan.hash
+    assert "No fit is reported" not in (out / PAGE).read_text()
+
+
+def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / CONFIGURATION).write_text("of an earlier fit")
+    text = CALIBRATION.replace(", holdout: 0.26", "").replace("search: 3", "search: 0")
+    path = write_calibration(tmp_path, text)
+    write_result(make_calibration_plan(path), out, result_of(path))
+    assert not (out / CONFIGURATION).exists()
+    page = (out / PAGE).read_text()
+    assert "**No fit is reported.** Left out: holdout (no part of the data is held out)." in page
+    assert json.loads((out / RESULT).read_text())["result"]["is_reported"] is False

@@ -1,0 +1,251 @@
+"""`prism export`: what it says and refuses, and what is there after it failed: everything or nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from actors.results.export import Progress
+from actors.results.schema import TABLES
+from tests.command import Ended
+from tests.durability.test_full_disk import SmallDisk
+from tests.paths import ROOT
+
+Prism = Callable[..., Ended]
+FORMATS = ("csv", "sqlite", "parquet")
+
+
+@pytest.fixture
+def run(small_run: Path, tmp_path: Path) -> Path:
+    """A copy of a run, `run` in the working directory."""
+    return shutil.copytree(small_run, tmp_path / "run")
+
+
+def left(directory: Path) -> list[str]:
+    """Return what is in a directory, but for the run and its configuration."""
+    return sorted({path.name for path in directory.iterdir()} - {"run", "small.yaml"})
+
+
+def test_it_says_what_was_written_and_which_tables_there_are_none_of(run: Path, prism: Prism, tmp_path: Path) -> None:
+    ended = prism("export", str(run), "--to", "csv")
+    assert (ended.code, ended.err) == (0, "")
+    first, second, last = ended.out.splitlines()
+    assert first == "without feeds: feeds were not recorded: set run.record_feeds"
+    assert second == "without chains, indicators: no economy"
+    size = sum(path.stat().st_size for path in (tmp_path / "run-csv").iterdir())
+    assert last.startswith(f"run-csv: 8 tables, {size:,} bytes; rows: runs 1, rounds 3, agents 60, ")
+    assert left(tmp_path) == ["run-csv"]
+
+
+def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
+    run: Path, prism: Prism, tmp_path: Path
+) -> None:
+    asked = ("export", str(run), "--to", "csv", "--tables", "posts, engagements", "--out", "out")
+    assert prism(*asked).out.startswith("out: 2 tables, ")
+    assert left(tmp_path / "out") == ["engagements.csv", "posts.csv"]
+    again = prism(*asked)
+    assert (again.code, again.err) == (2, "prism: out: exists already; --force replaces an export\n")
+    assert prism(*asked[:4], "--tables", "runs", "--out", "out", "--force").code == 0
+    assert left(tmp_path / "out") == ["runs.csv"]
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    refused = prism(*asked, "--force")
+    problem = "prism: out: holds other files than those of an export, so it is not replaced\n"
+    assert (refused.code, refused.err) == (2, problem)
+    assert left(tmp_path / "out") == ["notes.txt", "runs.csv"]
+    assert left(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["run", "--to", "csv", "--tables", "post"], 2, "post: there is no such table; did you mean posts?"),
+        (["run", "--to", "xlsx"], 2, "'xlsx' is not one of 'parquet', 'csv', 'sqlite'"),
+        (["run"], 2, "Missing option '--to'"),
+        (["--to", "csv"], 2, "Missing argument 'RUN...'"),
+        (["nowhere", "--to", "csv"], 2, "prism: nowhere: no such directory\n"),
+        ([".", "--to", "csv"], 2, "prism: .: is no run's directory: it has no manifest.json\n"),
+        (["run", "./run", "--to", "csv"], 2, "prism: run: is named twice\n"),
+        (["run", "--to", "csv", "--out", "a/b"], 2, "prism: a: no such directory\n"),
+        (["run", "--to", "csv", "--out", "run"], 2, "prism: run: exists already; --force replaces an export\n"),
+        (
+            ["run", "--to", "csv", "--out", "run/csv"],
+            2,
+            "prism: run/csv: is inside the run run\n",
+        ),
+    ],
+)
+def test_wrong_usage_is_one_line_and_writes_nothing(
+    arguments: list[str], code: int, problem: str, run: Path, prism: Prism, tmp_path: Path
+) -> None:
+    before = {path: path.read_bytes() for path in run.iterdir()}
+    ended = prism("export", *arguments)
+    assert ended.code == code
+    assert problem in ended.err
+    assert ended.out == ""
+    assert left(tmp_path) == []
+    assert {path: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_a_run_itself_is_never_replaced(run: Path, prism: Prism) -> None:
+    ended = prism("export", str(run), "--to", "csv", "--out", str(run), "--force")
+    assert ended.code == 2
+    assert "holds other files than those of an export" in ended.err
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    run: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    ended = prism("export", str(run), "--to", "parquet")
+    assert ended.code == 2
+    assert ended.err == (
+        "prism: --to parquet needs pyarrow, not installed here; to get it in a clone of the repository: make "
+        "extras; elsewhere: pip install 'prism-sim[export]'; csv and sqlite need nothing\n"
+    )
+    assert left(tmp_path) == []
+    assert [prism("export", str(run), "--to", form).code for form in ("csv", "sqlite")] == [0, 0]
+
+
+def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "ties.txt").write_text("".join(f"{one} {(one + 1) % 9}\n" for one in range(9)))
+    settings = "simulation: {rounds: 1, ticks_per_round: 6}\npopulation: {graph: {path: ties.txt}}\n"
+    (tmp_path / "study.yaml").write_text(settings)
+    assert prism("run", "study.yaml", "--quiet", "--out", "run").code == 0
+    (tmp_path / "ties.txt").unlink()
+    ended = prism("export", "run", "--to", "csv")
+    assert ended.code == 3
+    assert ended.err.startswith("prism: run: ties.txt: ")
+    assert ended.err.endswith("; --tables without agents, edges and questions needs no input files\n")
+    assert prism("export", "run", "--to", "csv", "--tables", "runs,rounds,transitions,posts,engagements").code == 0
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_ctrl_c_leaves_nothing(
+    form: str, run: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(progress: Progress) -> None:
+        if progress.done > progress.whole / 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("actors.cli.export._Shown.say", lambda _, progress: interrupt(progress))
+    assert prism("export", str(run), "--to", form).code == 130
+    assert left(tmp_path) == []
+
+
+def limited(most_bytes: int, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Return the end of the command line in a process that may make no file longer than this."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+
+    command = [sys.executable, "-m", "actors.cli", *arguments]
+    source = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=source, capture_output=True, text=True, preexec_fn=limit, check=False)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_that_may_not_grow_ends_the_export_with_one_line_and_leaves_nothing(
+    form: str, run: Path, tmp_path: Path
+) -> None:
+    ended = limited(4096, "export", str(run), "--to", form, "--out", "out", cwd=tmp_path)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert len(ended.stderr.splitlines()) == 1
+    assert ended.stderr.startswith("prism: ")
+    assert "out" in ended.stderr
+    assert "cannot be written" in ended.stderr
+    assert left(tmp_path) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A file system of 128 kB."""
+    if shutil.which("mount") is None:
+        pytest.skip("there is no mount command")
+    disk = SmallDisk(tmp_path / "disk")
+    yield disk
+    disk.unmount()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_full_disk_ends_the_export_with_one_line_and_leaves_nothing(
+    form: str, run: Path, small_disk: SmallDisk, prism: Prism
+) -> None:
+    ended = prism("export", str(run), "--to", form, "--out", "disk/out", "--quiet")
+    if ended.code == 0:  # what fits is whole; then fill all but a little
+        shutil.rmtree(small_disk.path / "out")
+        (small_disk.path / "filler").write_bytes(bytes(100 * 1024))
+        ended = prism("export", str(run), "--to", form, "--out", "disk/out", "--quiet")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("prism: disk/")
+    assert "cannot be written" in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert [path.name for path in small_disk.path.iterdir() if path.name != "filler"] == []
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_real_export_and_leaves_nothing(
+    sent: signal.Signals, code: int, run: Path, tmp_path: Path
+) -> None:
+    script = (
+        "import sys, time\n"
+        "from actors.results import export\n"
+        "def slow(on_progress, before, whole, read):\n"
+        "    print('under way', flush=True)\n"
+        "    time.sleep(0.2)\n"
+        "export._tell = slow\n"
+        "sys.argv = ['prism', 'export', 'run', '--to', 'parquet', '--out', 'out']\n"
+        "from actors.cli import main\n"
+        "main()\n"
+    )
+    source = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=source,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    assert any(name.startswith(".out.") for name in left(tmp_path))
+    process.send_signal(sent)
+    process.communicate(timeout=60)
+    assert process.returncode == code
+    with suppress(FileNotFoundError):
+        assert left(tmp_path) == []
+
+
+def test_the_help_names_every_format_and_the_page_every_table(prism: Prism) -> None:
+    said = prism("export", "--help").out
+    assert all(form in said for form in FORMATS)
+    page = (ROOT / "docs" / "tables.md").read_text()
+    assert all(f"### {name}\n" in page for name in TABLES)
+
+
+def test_on_a_terminal_a_bar_shows_how_much_is_read(run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = StringIO()
+    console = Console(file=terminal, force_terminal=True, width=100, legacy_windows=False)
+    monkeypatch.setattr("actors.cli.export.Console", lambda stderr: console if stderr else None)
+    monkeypatch.setattr("actors.cli.export.SHOWN_AFTER_S", 0.0)
+    assert prism("export", str(run), "--to", "csv").code == 0
+    assert "0 of 0 MB read (100%)" in terminal.getvalue()
+    before = len(terminal.getvalue())
+    assert prism("export", str(run), "--to", "csv", "--force", "--quiet").code == 0
+    assert len(terminal.getvalue()) == before

@@ -1,0 +1,42 @@
+"""`prism view`: what it refuses before it serves anything."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command import run_prism
+
+
+def test_a_directory_that_is_not_there_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ended = run_prism(monkeypatch, capsys, "view", str(tmp_path / "none"), "--port", "0")
+    assert ended.code == 2
+    assert ended.err.strip() == f"prism: {tmp_path / 'none'}: cannot be listed: No such file or directory"
+
+
+@pytest.mark.network
+def test_a_port_in_use_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run_prism(monkeypatch, capsys, "view", str(tmp_path), "--port", str(port))
+    assert ended.code == 2
+    expected = f"prism: view: cannot listen on 127.0.0.1:{port}: Address already in use; "
+    assert ended.err.strip() == f"{expected}name another with --port, or --port 0 for any free one"
+
+
+def test_without_its_packages_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("actors.view")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    ended = run_prism(monkeypatch, capsys, "view", str(tmp_path))
+    assert ended.code == 2
+    assert "pip install 'prism-sim[view]'" in ended.err

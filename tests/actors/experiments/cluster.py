@@ -1,0 +1,157 @@
+"""A Ray cluster of two nodes on the loopback device, and what happens to an experiment on it; a script for a namespace.
+
+`unshare` gives it a network with nothing but loopback, since Ray replaces 127.0.0.1 by an address of the machine where
+there is one; and its own process numbers, so that all of Ray's processes end with the script.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from actors.experiments.machine import resident_bytes
+
+HEAD = "127.0.0.1:6399"
+NAMESPACE = ("unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
+PLAIN = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_worker_niceness": "0",
+    "RAY_num_workers_soft_limit": "8",
+}
+STORE = ("--object-store-memory", "80000000", "--disable-usage-stats", "--block")
+
+
+def why_not() -> str:
+    """Return why no such cluster can be started here; empty if it can."""
+    if shutil.which("unshare") is None or shutil.which("ip") is None:
+        return "needs unshare and ip"
+    tried = subprocess.run([*NAMESPACE, "ip", "link", "set", "lo", "up"], capture_output=True, text=True, check=False)
+    return f"needs a network namespace: {tried.stderr.strip()}" if tried.returncode else ""
+
+
+def in_namespace(directory: Path) -> dict[str, str]:
+    """Run the script in a namespace and in a directory with the experiment `e.yaml`, and return what it has found."""
+    here = os.environ | PLAIN | {"TMPDIR": str(directory), "HOME": str(directory)}
+    script = f"ip link set lo up && exec {sys.executable} -m tests.actors.experiments.cluster"
+    ended = subprocess.run(
+        [*NAMESPACE, "sh", "-c", script],
+        cwd=directory,
+        env=here,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
+    )
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    found: dict[str, str] = json.loads(ended.stdout.splitlines()[-1])
+    return found
+
+
+def node(*options: str) -> subprocess.Popen[bytes]:
+    """Start a node."""
+    ray = str(Path(sys.executable).with_name("ray"))
+    return subprocess.Popen([ray, "start", *options, *STORE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def driver(out: str, *options: str) -> subprocess.Popen[str]:
+    """Start the command on the cluster."""
+    command = [sys.executable, "-m", "actors.cli", "experiment", "e.yaml", "--out", out, "--on", HEAD, *options]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """Wait for a command, and return what it has said."""
+    said = process.communicate(timeout=200)[1]
+    assert process.returncode == 0, said
+    return said
+
+
+def until(found: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def running() -> dict[int, str]:
+    """Return `{process: node}` of those that run a cell now."""
+    found = {
+        int(path.name): path.parent.name for path in Path(os.environ["TMPDIR"]).glob("prism-cells-*/*/running/*/*")
+    }
+    return {process: name for process, name in found.items() if resident_bytes(process)}
+
+
+def done(out: str) -> int:
+    """Return the number of cells whose files have arrived."""
+    return len(list(Path(out, "cells").glob("*/summary.json")))
+
+
+def raylets_of(started: subprocess.Popen[bytes]) -> list[int]:
+    """Return the process that is the node, once it is there."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):
+            fields = dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
+            if fields["Name"] == "raylet" and int(fields["PPid"]) == started.pid:
+                found.append(int(path.parent.name))
+    return found
+
+
+def started_nodes(directory: str) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
+    """Start a head and a second node, each with one processor, and wait until both are there."""
+    import ray
+
+    own = ("--num-cpus", "1", "--node-ip-address", "127.0.0.1")
+    port = HEAD.split(":")[1]
+    head = node("--head", "--port", port, "--include-dashboard", "false", "--temp-dir", f"{directory}/r", *own)
+    until(lambda: socket.socket().connect_ex(("127.0.0.1", int(port))) == 0)
+    second = node("--address", HEAD, *own)
+    until(lambda: len(raylets_of(head)) == len(raylets_of(second)) == 1)
+    for _ in range(10):
+        with suppress(ConnectionError, RuntimeError):
+            ray.init(HEAD, log_to_driver=False, logging_level=logging.ERROR)
+            break
+        time.sleep(1)
+    until(lambda: sum(each["Alive"] for each in ray.nodes()) == 2)
+    ray.shutdown()
+    return head, second
+
+
+def main() -> None:
+    """Run an experiment while a process and then a node are killed; and again while the command is killed."""
+    head, second = started_nodes(os.environ["TMPDIR"])
+    struck = driver("struck")
+    until(lambda: len(running()) == 2)
+    found: dict[str, str] = {"nodes": str(len(set(running().values())))}
+    os.kill(min(running()), signal.SIGKILL)
+    until(lambda: done("struck") >= 3 and len(running()) == 2)
+    os.kill(raylets_of(second)[0], signal.SIGKILL)
+    found["done_at_loss"] = str(done("struck"))
+    found["struck"] = ended(struck)
+
+    killed = driver("killed")
+    until(lambda: done("killed") >= 1 and running())
+    killed.kill()
+    killed.communicate()
+    until(lambda: not running(), 30)
+    found["done_at_kill"] = str(done("killed"))
+    found["again"] = ended(driver("killed"))
+    sys.stdout.write(json.dumps(found) + "\n")
+    head.terminate()
+
+
+if __name__ == "__main__":
+    main()

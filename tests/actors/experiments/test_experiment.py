@@ -1,0 +1,158 @@
+"""`prism experiment`, with real processes: the table is that of the runs, and nothing is done twice."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.actors.experiments.files import EXPERIMENT, write_experiment
+from tests.command import Prism, run_prism
+
+pytestmark = [pytest.mark.long, pytest.mark.process, pytest.mark.network]
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+
+
+def rows(path: str = "experiments/e/results.csv") -> list[dict[str, str]]:
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def outcome() -> Any:
+    return json.loads(Path("experiments/e/outcome.json").read_text())
+
+
+def runs_done(setting: str) -> Iterator[dict[str, Any]]:
+    """Yield the summaries of the runs with a line in their configuration."""
+    for path in sorted(Path("experiments/e/cells").iterdir()):
+        if f"  {setting}" in (path / "config.yaml").read_text():
+            yield json.loads((path / "summary.json").read_text())
+
+
+def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    first = prism("experiment", "e.yaml", "--jobs", "2")
+    assert first.code == 0, first.err
+    assert len(first.err.splitlines()) == 6, "a line for each cell"
+    found = [row for row in rows() if row["condition"] == "random" and row["measure"] == "likes"]
+    likes = {row["seed"]: float(row["value"]) for row in found}
+    expected = {str(run["seed"]): float(run["likes"]) for run in runs_done("size: 3")}
+    assert likes == expected
+    assert len(likes) == 3
+    assert len(rows()) == 2 * 3 * 3
+    assert [each["hypothesis"]["measure"] for each in outcome()["comparisons"]] == ["likes"]
+    assert outcome()["missing"] == {}
+    before = Path("experiments/e/results.csv").read_bytes()
+    again = prism("experiment", "e.yaml")
+    assert (again.code, again.err) == (0, "")
+    assert Path("experiments/e/results.csv").read_bytes() == before
+
+
+def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    write_experiment(
+        tmp_path,
+        EXPERIMENT.replace("seeds: 3", "seeds: 4")
+        + "  - {measure: engagement, contrast: [random, chronological], alternative: greater}\n"
+        + "thresholds:\n  - {measure: likes, most: 0}\n",
+    )
+    more = prism("experiment", "e.yaml", "--jobs", "1")
+    assert more.code == 4, more.err
+    assert [line.partition(":")[0] for line in more.err.splitlines()] == ["chronological, seed 4", "random, seed 4"]
+    assert outcome()["exploratory"] == ["engagement: random is greater than chronological (wilcoxon)"]
+    assert "exploratory: not planned before the first result" in " ".join(more.out.split())
+    assert "threshold likes at most 0" in more.out
+    assert more.out.count("missed") == 1
+    assert len(list(Path("experiments/e/plans").iterdir())) == 2
+
+
+def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    planned = prism("experiment", "plan", "e.yaml", "--jobs", "1")
+    assert planned.code == 0, planned.err
+    said = " ".join(planned.out.split())
+    assert "cells 6, 6 of them to do, 1 at once" in said
+    assert (
+        "3 pairs can never reach p <= 0.05 with the test wilcoxon, among 1 hypotheses: its smallest p is 0.25" in said
+    )
+    assert not Path("experiments").exists()
+
+
+def test_a_measure_of_ones_own_is_a_function_of_the_runs_directory(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "own_measures.py").write_text(
+        "import json\n\n"
+        "def double_likes(run):\n"
+        "    return 2 * json.loads((run / 'summary.json').read_text())['likes']\n"
+    )
+    write_experiment(tmp_path, EXPERIMENT.replace("  posts: rounds.posts", "  double: own_measures:double_likes"))
+    ended = prism("experiment", "e.yaml", "--quiet")
+    assert ended.code == 0, ended.err
+    by_measure = {
+        name: [float(row["value"]) for row in rows() if row["measure"] == name] for name in ("likes", "double")
+    }
+    assert by_measure["double"] == [2 * value for value in by_measure["likes"]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("rounds.posts", "rounds.pots", "expected a column of rounds.csv: "),
+        ("likes: likes", "likes: lykes", "no measure 'lykes': expected one of digest, "),
+        ("likes: likes", "likes: behaviour", "the measure 'behaviour' is no number but dict with "),
+    ],
+)
+def test_a_measure_that_no_run_has_is_one_clear_line(
+    prism: Prism, tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    write_experiment(tmp_path, EXPERIMENT.replace(old, new))
+    ended = prism("experiment", "e.yaml", "--quiet")
+    assert ended.code == 2
+    assert problem in ended.err
+    assert len(ended.err.splitlines()) == 1, "the first cell tells it, before the others are run"
+    write_experiment(tmp_path)
+    mended = prism("experiment", "e.yaml")
+    assert mended.code == 0, mended.err
+    assert len(mended.err.splitlines()) < 6, "what was done is kept"
+    write_experiment(tmp_path, EXPERIMENT.replace(old, new))
+    again = prism("experiment", "e.yaml", "--quiet")
+    assert again.code == 2
+    assert "6 of 6 cells have no result; mend what is named above, and run it again: what is done is kept" in again.err
+
+
+def test_a_run_that_cannot_go_on_is_named_and_the_others_count(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    broken = next(Path("experiments/e/cells").iterdir())
+    (broken / "manifest.json").write_text("{")
+    (broken / "summary.json").unlink()
+    mended = prism("experiment", "e.yaml")
+    assert mended.code == 0, mended.err
+    assert len(mended.err.splitlines()) == 1, "a directory that is no run is made again"
+
+
+def test_sequential_seeds_end_with_the_same_table_after_an_interruption(prism: Prism, tmp_path: Path) -> None:
+    rule = "seeds: {measure: likes, relative: 0.5, least: 5, most: 9, step: 2}"
+    write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", rule))
+    ended = prism("experiment", "e.yaml")
+    assert ended.code == 0, ended.err
+    stopped = outcome()["stopped"]
+    assert stopped["reason"] == "narrow"
+    assert len(ended.err.splitlines()) == 2 * stopped["seeds"], "no cell beyond what was needed"
+    assert f"seeds: stopped at {stopped['seeds']} seeds after" in " ".join(ended.out.split())
+    files = ("results.csv", "results.parquet", "outcome.json")
+    before = [Path("experiments/e", name).read_bytes() for name in files]
+    for lost in sorted(Path("experiments/e/cells").iterdir())[::3]:
+        shutil.rmtree(lost)
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    assert [Path("experiments/e", name).read_bytes() for name in files] == before

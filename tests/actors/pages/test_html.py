@@ -1,0 +1,70 @@
+"""HTML from elements: no text can become markup."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from actors.pages.html import page, rendered, shown, tag
+from tests.hostile_texts import HARM, TEXTS
+
+
+class Seen(HTMLParser):
+    """What a parser finds: elements, attributes and text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[str] = []
+        self.attributes: dict[str, str | None] = {}
+        self.text = ""
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append(name)
+        self.attributes |= dict(attributes)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def parsed(html: str) -> Seen:
+    seen = Seen()
+    seen.feed(html)
+    seen.close()
+    return seen
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_text_stays_a_text(text: str) -> None:
+    seen = parsed(rendered(tag("p", text, title=text, class_="a")))
+    assert seen.elements == ["p"]
+    assert seen.attributes == {"title": shown(text), "class": "a"}
+    assert seen.text.strip("\n") == shown(text).strip("\n")
+
+
+def test_a_text_that_turns_others_around_is_shown_by_its_code() -> None:
+    assert shown("invoice\u202efdp.exe") == "invoice[U+202E]fdp.exe"
+    assert "\x1b" not in rendered(tag("p", "\x1b[31mred"))
+
+
+@pytest.mark.parametrize("name", ["p onclick=x", "script>", "", "on", "onclick"])
+def test_only_names_name_elements_and_attributes(name: str) -> None:
+    with pytest.raises(ValueError, match="expected the name"):
+        tag(name)
+
+
+def test_attributes_that_would_run_a_script_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected the name"):
+        tag("p", onclick=HARM)
+
+
+def test_style_rules_hold_no_markup() -> None:
+    with pytest.raises(ValueError, match="style rules"):
+        tag("style", "</style><script>")
+
+
+def test_a_page_is_a_whole_document() -> None:
+    html = page(tag("head", tag("title", "a < b")), tag("body", tag("br"), "x", None))
+    assert html.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert "a &lt; b" in html
+    assert "</br>" not in html

@@ -1,0 +1,274 @@
+"""The report of runs: it says what the run's files say, loads nothing, and is the same each time."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actors.pages.document import POLICY
+from actors.pages.html import rendered
+from actors.pages.report import _glance, report
+from actors.results.course import point_ticks
+from actors.results.odd import CONCEPTS, UNSAID, odd_of
+from actors.results.run_groups import groups_of
+from actors.results.run_record import RunRecord, read_run
+from tests.command import prism_alone
+from tests.own_domains import CROSSING, path_restored, write_study
+
+CONFIG = """
+simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
+population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
+run: {question: "Does <b>order</b> matter?"}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("report")
+    (place / "small.yaml").write_text(CONFIG)
+    ended = prism_alone("run", str(place / "small.yaml"), "-q", "--out", str(place / "run"))
+    assert ended.code == 0, ended.err
+    return place / "run"
+
+
+@pytest.fixture(scope="module")
+def record(run: Path) -> RunRecord:
+    return read_run(run, "run")
+
+
+@pytest.fixture(scope="module")
+def html(record: RunRecord) -> str:
+    return report([record])
+
+
+class Tables(HTMLParser):
+    """The rows of all tables, by their first cell; elements, and the addresses that they name."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.rows: dict[str, list[str]] = {}
+        self.elements: list[str] = []
+        self.addresses: list[str] = []
+        self.ids: list[str] = []
+        self.open: list[str] = []
+        self._row: list[str] = []
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append(name)
+        named = dict(attributes)
+        self.addresses += [str(value) for key, value in attributes if key in {"href", "src", "xlink:href", "action"}]
+        self.ids += [str(named["id"])] if "id" in named else []
+        self.open += [] if name in {"meta", "br"} else [name]
+        if name == "tr":
+            self._row = []
+        elif name in {"td", "th"}:
+            self._row.append("")
+
+    def handle_endtag(self, name: str) -> None:
+        assert self.open.pop() == name
+        if name == "tr":
+            self.rows.setdefault(self._row[0], self._row[1:])
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in {"td", "th"}:
+            self._row[-1] += data
+
+
+def parsed(html: str) -> Tables:
+    tables = Tables()
+    tables.feed(html)
+    assert tables.open == []
+    return tables
+
+
+def numbers_of(run: Path) -> Iterator[tuple[str, str]]:
+    """The rows of the report that must be numbers of `summary.json`, and these."""
+    summary = json.loads((run / "summary.json").read_text())
+    yield "turns", f"{summary['activations']:,}"
+    yield "transitions", f"{summary['transitions']:,}"
+    yield "questions", f"{summary['oracle_questions']:,}"
+    yield "digest", summary["digest"]
+    yield "a rule of the chart", f"{summary['decisions_by_source']['rule']:,}"
+    yield "the embedded oracle", f"{summary['decisions_by_source']['oracle']:,}"
+
+
+def test_its_numbers_are_those_of_the_summary(run: Path, html: str) -> None:
+    rows = parsed(html).rows
+    for name, number in numbers_of(run):
+        assert rows[name][0] == number, name
+
+
+def test_the_journal_alone_gives_the_same_numbers(run: Path, html: str, tmp_path: Path) -> None:
+    copy = shutil.copytree(run, tmp_path / "run")
+    (copy / "summary.json").unlink()
+    rows = parsed(report([read_run(copy, "run")])).rows
+    for name, number in numbers_of(run):
+        assert rows[name][0] == number, name
+
+
+def test_it_loads_nothing(html: str) -> None:
+    tables = parsed(html)
+    assert "script" not in tables.elements
+    assert "link" not in tables.elements
+    assert [address for address in tables.addresses if not address.startswith("#")] == []
+    assert re.findall(r"url\((?!#)", html) == []
+    assert "@import" not in html
+    assert f'content="{POLICY.replace(chr(39), "&#x27;")}"' in html
+
+
+def test_its_ids_are_different_and_its_links_lead_to_them(html: str) -> None:
+    tables = parsed(html)
+    assert sorted(tables.ids) == sorted(set(tables.ids))
+    assert {address.removeprefix("#") for address in tables.addresses} <= set(tables.ids)
+    assert {found.group(1) for found in re.finditer(r"url\(#([^)]*)\)", html)} <= set(tables.ids)
+
+
+def test_it_begins_with_the_question_as_it_was_written(html: str) -> None:
+    assert "Does &lt;b&gt;order&lt;/b&gt; matter?" in html
+
+
+def test_the_same_run_gives_the_same_bytes(record: RunRecord, run: Path, html: str) -> None:
+    assert report([read_run(run, "run")]) == html
+    assert len(html.encode()) < 1_000_000
+
+
+def test_a_killed_run_says_so_at_the_top(run: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(run, tmp_path / "run")
+    (copy / "summary.json").unlink()
+    journal = (copy / "journal.prism").read_bytes()
+    for checkpoint in copy.glob("checkpoint-*"):
+        checkpoint.unlink()
+    (copy / "journal.prism").write_bytes(journal[: len(journal) // 2])
+    record = read_run(copy, "killed")
+    html = report([record])
+    assert 0 < record.course.ticks < 72
+    notice = f"this page shows {record.course.ticks} of its 72 ticks"
+    assert notice in html[: html.index("<nav")]
+    assert "unfinished runs have none" in html
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with runs that have little to show: one tick, no posts, another seed, another feed, an economy."""
+    place = tmp_path_factory.mktemp("others")
+    (place / "small.yaml").write_text(CONFIG)
+    (place / "economy.yaml").write_text("simulation: {domain: economy, rounds: 14, ticks_per_round: 1}\n")
+    runs = {
+        "tick": ("small.yaml", "simulation.ticks=1"),
+        "silent": ("small.yaml", "population.posts_per_session=0"),
+        "seed": ("small.yaml", "simulation.seed=6"),
+        "feed": ("small.yaml", "feed.algorithm=hot"),
+        "economy": ("economy.yaml", "simulation.seed=1"),
+    }
+    for name, (file, setting) in runs.items():
+        ended = prism_alone("run", str(place / file), "-q", "--out", str(place / name), "--set", setting)
+        assert ended.code == 0, ended.err
+    return place
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("tick", "there are no cascades"),
+        ("silent", "Nobody posted anything, so there are no cascades."),
+        (
+            "silent",
+            "Feeds are compared with what was configured at the end of a run in which posts were shown: there is none.",
+        ),
+        ("economy", "No file of history is given: name one with --against."),
+        ("economy", "At the end of every tick all are in the state applied"),
+        ("economy", "No model was asked, so there are no latencies, no failed calls and no cost."),
+    ],
+)
+def test_what_is_missing_is_said_in_words(others: Path, name: str, sentence: str) -> None:
+    assert sentence in report([read_run(others / name, name)])
+
+
+def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, others: Path) -> None:
+    runs = [read_run(path, path.name) for path in (run, others / "seed", others / "feed")]
+    groups, differences = groups_of(runs)
+    assert [[run.label for run in group.runs] for group in groups] == [["run", "seed"], ["feed"]]
+    assert [each.key for each in differences] == ["feed.algorithm"]
+    rows = parsed(report(runs)).rows
+    assert rows["feed.algorithm"] == ['"interest"', '"hot"']
+    posts = sorted(json.loads((path / "summary.json").read_text())["posts"] for path in (run, others / "seed"))
+    assert rows["posts"][0] == f"{sum(posts) / 2:,.6g} ({posts[0]:,} to {posts[1]:,})"
+
+
+def test_cascades_are_those_of_the_summary(run: Path, html: str) -> None:
+    summary = json.loads((run / "summary.json").read_text())
+    largest = summary["largest_cascade"]
+    assert f"{largest['size']} posts with the original, depth {largest['depth']}" in html
+
+
+def test_points_of_long_runs_are_whole_rounds() -> None:
+    assert point_ticks(72, 24) == 1
+    assert point_ticks(24 * 50, 24) == 24
+    assert point_ticks(24 * 1000, 24) == 24 * 5
+    assert point_ticks(100_000, 100_000) == 500
+
+
+def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, others: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    assert prism_alone("report", str(run), "--out", str(out)).code == 0
+    written = out.read_text(encoding="utf-8")
+    again = prism_alone("report", str(run), "--out", str(out))
+    assert (again.code, "--force" in again.err) == (2, True)
+    mixed = prism_alone("report", str(run), str(others / "economy"), "--out", str(out), "--force")
+    assert (mixed.code, "expected runs of one domain, got social and economy" in mixed.err) == (2, True)
+    twice = prism_alone("report", str(run), str(run), "--out", str(out), "--force")
+    assert (twice.code, "is named twice" in twice.err) == (2, True)
+    assert out.read_text(encoding="utf-8") == written
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_real_cascades_stand_beside(run: Path, tmp_path: Path) -> None:
+    rows = ["cascade,node,parent,delay_minutes"]
+    rows += [f"{cascade},{node},{node - 1 if node else -1},{node}" for cascade in range(3) for node in range(4)]
+    (tmp_path / "real.csv").write_text("\n".join(rows) + "\n")
+    out = tmp_path / "report.html"
+    ended = prism_alone("report", str(run), "--against", str(tmp_path / "real.csv"), "--out", str(out))
+    assert ended.code == 0, ended.err
+    html = out.read_text(encoding="utf-8")
+    assert "3 real" in html
+    assert parsed(html).rows["real cascades"] == ["3", "4", "4", "4", "4"]
+
+
+def test_the_model_is_described_by_all_seven_elements(html: str, record: RunRecord) -> None:
+    elements = odd_of(record)
+    assert [element.title[:2] for element in elements] == [f"{number}." for number in range(1, 8)]
+    assert all(any(part for part in element.parts) for element in elements)
+    assert [name for name, _ in elements[3].parts[0].items] == list(CONCEPTS)  # type: ignore[union-attr]
+    assert UNSAID not in html
+
+
+def test_a_domain_of_ones_own_is_described_by_its_docstrings(tmp_path: Path) -> None:
+    source = CROSSING.replace(
+        "from typing", '"""Lights that change by a clock.\n\nLearning: lights learn nothing.\n"""\nfrom typing', 1
+    )
+    with path_restored():
+        study = write_study(tmp_path / "study", source)
+        assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
+        record = read_run(tmp_path / "run", "run")
+        html = report([record])
+        elements = odd_of(record)
+    assert "Lights that change by a clock." in elements[0].parts
+    assert dict(elements[3].parts[0].items)["Learning"] == "lights learn nothing."  # type: ignore[union-attr]
+    assert dict(elements[3].parts[0].items)["Objectives"] == UNSAID  # type: ignore[union-attr]
+    assert "The world over time" in html
+
+
+def test_only_runs_of_the_same_digest_are_called_equal(record: RunRecord) -> None:
+    other = msgspec.structs.replace(record.listed, digest="0" * 64)
+    ends = {"a": record.listed, "b": other, "c": record.listed, "d": other, "e": record.listed}
+    runs = [msgspec.structs.replace(record, label=label, listed=end) for label, end in ends.items()]
+    said = "".join(map(rendered, _glance(runs, *groups_of(runs)).parts))
+    assert "Runs a, c and e have the same digest" in said
+    assert "Runs b and d have the same digest" in said

@@ -1,0 +1,91 @@
+"""A quarter of an economy, explained: equal to what the journal and `rounds.csv` have."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import anyio
+import msgspec
+import pytest
+
+from actors.core.errors import RunDirectoryError
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.results.explained_quarter import explain_quarter, outcome_of
+from actors.results.plain import plain
+from actors.runs.questions import messages_of
+from prism.agents import Update
+from prism.economy.nation import PolicyStep
+from tests.actors.results.explained_runs import ECONOMY, SMALL, make_run
+
+pytestmark = pytest.mark.long
+
+SHOCK = [{"round": 3, "shock": {"inflation": 2.0}}]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run with a shock in its third quarter. Tests only read it."""
+    return make_run(tmp_path_factory.mktemp("economy"), {**ECONOMY, "interventions": SHOCK})  # type: ignore[dict-item]
+
+
+def test_the_chains_of_a_quarter_are_those_of_the_journal(run: Path) -> None:
+
+    disk = RealDisk(run)
+    _, offset = read_header(disk)
+    for quarter, encoded in enumerate(messages_of(disk, offset, 0), 1):
+        steps = [msgspec.msgpack.decode(each, type=Update[PolicyStep]) for each in encoded if each[1] == 2]
+        found = anyio.run(explain_quarter, run, quarter)
+        for proposal in found.proposals:
+            chains = [plain(each.effect.chain) for each in steps if each.agent == proposal.agent and each.effect]
+            assert list(proposal.chains) == chains
+            assert [each["component"] for each in chains][:2] == ["agent", "validator"]
+            assert (proposal.outcome == "applied") == (len(chains) == 3)
+
+
+def test_the_indicators_are_those_of_the_rows_before_and_after(run: Path) -> None:
+    rows = list(csv.DictReader((run / "rounds.csv").read_text().splitlines()))
+    for quarter in (2, 3, 4):
+        found = anyio.run(explain_quarter, run, quarter)
+        rates = [each.rate_after for each in found.proposals if each.rate_after is not None]
+        assert found.after["interest_rate"] == pytest.approx(float(rows[quarter - 1]["interest_rate"]), abs=1e-4)
+        assert found.after["interest_rate"] == rates[-1]
+        assert [each.rate_before for each in found.proposals if each.rate_before is not None] == [
+            found.before["interest_rate"],
+            *rates[:-1],
+        ]
+        assert found.after["inflation"] == pytest.approx(float(rows[quarter - 1]["inflation"]), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("action", "is_valid", "is_applied", "outcome"),
+    [
+        ("Keep the rate", True, True, "applied"),
+        ("Keep the rate", True, False, "accepted"),  # the engine gave no answer
+        ("Keep the rate", False, False, "rejected"),
+        ("Keep the rate", None, False, "proposed"),  # the validator gave none, which is no rejection
+        ("", None, False, "none"),
+    ],
+)
+def test_a_proposal_whose_next_step_failed_stays_where_it_was(
+    action: str, is_valid: bool | None, is_applied: bool, outcome: str
+) -> None:
+    assert outcome_of(action, is_valid=is_valid, is_applied=is_applied) == outcome
+
+
+def test_a_shock_is_shown_in_its_quarter_alone(run: Path) -> None:
+    assert [len(anyio.run(explain_quarter, run, quarter).interventions) for quarter in (2, 3, 4)] == [0, 1, 0]
+    assert anyio.run(explain_quarter, run, 3).interventions[0]["shock"] == {"inflation": 2.0}
+
+
+def test_a_quarter_that_there_is_not_and_a_run_without_quarters_are_refused(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match=r"there is no quarter 5; the run has the quarters 1 to 4$"):
+        anyio.run(explain_quarter, run, 5)
+    with pytest.raises(RunDirectoryError, match="is no economy, so it has no quarters"):
+        anyio.run(explain_quarter, make_run(tmp_path, SMALL), 1)

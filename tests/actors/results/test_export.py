@@ -1,0 +1,244 @@
+"""Exported tables are what independent readers of the files of a run find in them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from actors.results.schema import TABLES
+from tests.actors.persistence.independent_reader import read_run
+from tests.actors.persistence.tree_reader import read_posts
+from tests.actors.results.exports import READERS, Read, exported, moment, read_csv
+
+KIND = {"publish": "original", "reply": "reply", "reshare": "reshare"}
+MOVED = {"rule", "oracle", "llm", "fallback", "timeout"}
+
+
+@pytest.fixture(scope="session")
+def tables(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """Return the tables of the run with the embedded oracle."""
+    return exported("csv", tmp_path_factory.mktemp("tables") / "out", embedded)[1]
+
+
+@pytest.fixture(scope="session")
+def live_tables(live: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """Return the tables of the run with a model."""
+    return exported("csv", tmp_path_factory.mktemp("tables") / "out", live)[1]
+
+
+def check_transitions(tables: Read, ticks: list[Any]) -> None:
+    """Compare the transitions with the updates that the independent reader finds."""
+    columns = ("tick", "agent", "trigger", "from_state", "to_state", "source", "reason")
+    found = [tuple(row[name] for name in columns) for row in tables["transitions"]]
+    updates = [each for answers in ticks for each in answers if each[0] == 2 and each[6] in MOVED]
+    assert found == [(*each[1:7], each[8] or None) for each in updates]
+    assert [row["effect"] for row in tables["transitions"]] == [
+        (each[7][0] if isinstance(each[7], list) else each[7]) or None for each in updates
+    ]
+
+
+def check_posts(tables: Read, journal: Path) -> None:
+    """Compare posts, likes and cascades with those that the independent reader rebuilds."""
+    posts, likes = read_posts(journal)
+    names = ("post", "tick", "kind", "parent", "root", "depth")
+    assert [tuple(row[name] for name in names) for row in tables["posts"]] == [
+        (post, tick, KIND[kind], parent, root, depth) for post, (tick, kind, parent, root, depth) in posts.items()
+    ]
+    liked = Counter(post for _, post in likes)
+    replies = Counter(parent for _, kind, parent, _, _ in posts.values() if kind == "reply")
+    reshares = Counter(parent for _, kind, parent, _, _ in posts.values() if kind == "reshare")
+    for row in tables["posts"]:
+        post = row["post"]
+        assert (row["likes"], row["replies"], row["reshares"]) == (liked[post], replies[post], reshares[post])
+        assert row["author"] == post >> 24
+    given = [(row["agent"], row["post"]) for row in tables["engagements"] if row["kind"] == "like"]
+    assert given == likes
+    answered = [
+        (row["tick"], row["agent"], row["kind"], row["post"], row["created"], row["root"], row["author"])
+        for row in tables["engagements"]
+        if row["kind"] != "like"
+    ]
+    assert answered == [
+        (tick, post >> 24, kind, parent, post, root, parent >> 24)
+        for post, (tick, kind, parent, root, _) in posts.items()
+        if parent is not None
+    ]
+
+
+def test_transitions_posts_likes_and_cascades_are_those_of_the_independent_readers(
+    tables: Read, embedded: Path
+) -> None:
+    header, ticks, digest, _ = read_run(embedded)
+    check_transitions(tables, ticks)
+    check_posts(tables, embedded / "journal.prism")
+    (run,) = tables["runs"]
+    assert (run["run"], run["ticks"], run["digest"], run["status"]) == ("run", len(ticks), digest, "done")
+    assert (run["seed"], run["agents"], run["config_sha256"]) == (
+        header["seed"],
+        header["agents"],
+        header["config_sha256"],
+    )
+    assert json.loads(run["config"]) == header["config"]
+    assert len(tables["transitions"]) > 500
+    assert {row["kind"] for row in tables["posts"]} == {"original", "reply", "reshare"}
+
+
+def test_a_transition_names_the_post_that_it_made_or_liked(tables: Read, embedded: Path) -> None:
+    named = Counter(
+        (row["agent"], row["tick"], row["post"]) for row in tables["transitions"] if row["post"] is not None
+    )
+    events = [each for answers in read_run(embedded)[1] for each in answers if each[0] == 7]
+    assert named == Counter((each[2], each[1], each[4]) for each in events)
+
+
+def test_times_are_those_of_the_ticks(tables: Read, embedded: Path) -> None:
+    simulation = yaml.safe_load((embedded / "config.yaml").read_text())["simulation"]
+    for name in ("transitions", "posts", "engagements", "questions"):
+        for row in tables[name]:
+            assert row["time"] == moment(str(simulation["epoch"]), row["tick"] * simulation["tick_seconds"])
+
+
+def test_rounds_are_the_rows_of_the_file(tables: Read, embedded: Path) -> None:
+    with (embedded / "rounds.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [{name: str(row[name]) for name in rows[0]} for row in tables["rounds"]] == rows
+
+
+def test_agents_end_in_the_state_of_their_last_update(tables: Read, embedded: Path) -> None:
+    _, ticks, _, _ = read_run(embedded)
+    moved = [each for answers in ticks for each in answers if each[0] == 2 and each[6] in MOVED]
+    last = {each[2]: (each[5], each[1]) for each in moved}
+    count = Counter(each[2] for each in moved)
+    made = Counter((each[2], each[3]) for answers in ticks for each in answers if each[0] == 7)
+    assert [row["agent"] for row in tables["agents"]] == list(range(60))
+    for row in tables["agents"]:
+        agent = row["agent"]
+        assert (row["state"], row["state_since_tick"]) == last.get(agent, ("idle", 0))
+        assert row["transitions"] == count[agent]
+        kinds = {"posts": "publish", "replies": "reply", "reshares": "reshare", "likes": "like"}
+        assert {name: row[name] for name in kinds} == {name: made[agent, kind] for name, kind in kinds.items()}
+
+
+def test_ties_agree_with_the_counts_of_agents_and_with_whom_people_were_said_to_follow(
+    tables: Read, embedded: Path
+) -> None:
+    ties = {(row["follower"], row["followee"]) for row in tables["edges"]}
+    assert len(ties) == len(tables["edges"]) > 100
+    followers, following = Counter(followee for _, followee in ties), Counter(follower for follower, _ in ties)
+    for row in tables["agents"]:
+        assert (row["followers"], row["following"]) == (followers[row["agent"]], following[row["agent"]])
+    questions = [each for answers in read_run(embedded)[1] for each in answers if each[0] == 3]
+    followed = {((each[2], each[6][1]), each[6][11]) for each in questions}
+    assert {is_followed for _, is_followed in followed} == {True, False}
+    assert all((tie in ties) == is_followed for tie, is_followed in followed)
+
+
+def test_texts_of_posts_are_those_that_people_had_in_view(tables: Read, embedded: Path) -> None:
+    questions = [each for answers in read_run(embedded)[1] for each in answers if each[0] == 3]
+    seen = {each[6][0]: (each[6][3], each[6][4], each[6][2]) for each in questions}
+    names = {row["agent"]: row["name"] for row in tables["agents"]}
+    rows = [row for row in tables["posts"] if row["post"] in seen]
+    assert len(rows) > 10
+    for row in rows:
+        assert (row["text"], json.loads(row["topics"]), names[row["author"]]) == seen[row["post"]]
+        assert row["text_by"] == "template"
+
+
+def check_questions(tables: Read, run: Path) -> None:
+    """Compare the questions with those in the journal, their ids with their bytes, and answers with the log."""
+    header, ticks, _, logged = read_run(run)
+    asked = [each for answers in ticks for each in answers if each[0] == 3]
+    answers = {(each[1], each[2], each[3]): each for each in logged}
+    assert len(asked) == len(tables["questions"]) > 20
+    for row, each in zip(tables["questions"], asked, strict=True):
+        encoded = msgspec.msgpack.encode(each)
+        digits = sha256(f"{header['seed']}:".encode() + encoded).hexdigest()[:16]
+        assert row["question"] == f"{each[1]}-{each[2]}-{digits}"
+        assert [row[name] for name in ("tick", "agent", "trigger", "state")] == each[1:5]
+        assert json.loads(row["options"]) == each[5]
+        answer = answers.get((each[1], each[2], each[3]))
+        if answer is None:
+            assert row["latency_s"] is None
+            continue
+        assert row["latency_s"] == answer[8]
+        assert row["method"] == (answer[10] or None)
+        assert row["calls"] == sum(spent[1] for spent in answer[9])
+        assert row["prompt_tokens"] == sum(spent[3] for spent in answer[9])
+        assert row["completion_tokens"] == sum(spent[5] for spent in answer[9])
+        if row["answer"] is not None:
+            assert (row["answer"], row["source"], row["reason"]) == (answer[4], answer[5], answer[6] or None)
+
+
+def test_questions_are_those_of_the_journal_with_the_probabilities_of_the_embedded_oracle(
+    tables: Read, embedded: Path
+) -> None:
+    check_questions(tables, embedded)
+    rows = [row for row in tables["questions"] if row["answer"] is not None]
+    assert len(rows) > 0.8 * len(tables["questions"]), "the others are still open"
+    decided = Counter(row["answer"] for row in rows)
+    updates = [each for answers in read_run(embedded)[1] for each in answers if each[0] == 2 and each[6] == "oracle"]
+    assert decided == Counter(each[5] for each in updates)
+    expected: Counter[str] = Counter()
+    for row in rows:
+        shares = json.loads(row["probabilities"])
+        assert list(shares) == json.loads(row["options"])
+        assert sum(shares.values()) == pytest.approx(1.0)
+        assert shares[row["answer"]] > 0.0
+        expected.update(shares)
+    for option, number in expected.items():  # drawn from these, so within four standard deviations
+        assert abs(decided[option] - number) <= 4.0 * number**0.5
+
+
+@pytest.mark.network
+def test_questions_to_a_model_have_their_answers_and_costs_from_the_log(live_tables: Read, live: Path) -> None:
+    check_questions(live_tables, live)
+    rows = live_tables["questions"]
+    assert {row["source"] for row in rows if row["answer"] is not None} <= {"llm", "fallback", "timeout"}
+    assert sum(row["calls"] or 0 for row in rows) > 20
+    assert all(row["probabilities"] is None for row in rows)
+    assert all(row["decided_tick"] == row["tick"] + 2 for row in rows if row["answer"] is not None)
+
+
+def test_the_three_formats_are_equal_cell_by_cell(embedded: Path, tables: Read, tmp_path: Path) -> None:
+    for form in READERS:
+        done, read = exported(form, tmp_path / form, embedded)
+        assert read == tables, form
+        assert done.rows == {name: len(rows) for name, rows in tables.items()}
+        assert done.bytes == sum(path.stat().st_size for path in (tmp_path / form).iterdir())
+
+
+def test_keys_join_without_orphans(tables: Read) -> None:
+    for name, rows in tables.items():
+        for column in TABLES[name].columns:
+            if column.key:
+                other, _, key = column.key.partition(".")
+                known = {row[key] for row in tables[other]}
+                assert {row[column.name] for row in rows} - {None} <= known, f"{name}.{column.name}"
+        primary = TABLES[name].primary
+        if primary:
+            assert len({tuple(row[key] for key in primary) for row in rows}) == len(rows)
+
+
+def test_tables_that_a_run_does_not_have_are_not_written_and_it_is_said_why(embedded: Path, tmp_path: Path) -> None:
+    done, read = exported("csv", tmp_path / "out", embedded)
+    assert set(TABLES) - set(read) == {"feeds", "chains", "indicators"} == set(done.left_out)
+    assert done.left_out["feeds"] == "feeds were not recorded: set run.record_feeds"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(f"{name}.csv" for name in read)
+
+
+def test_some_tables_are_the_same_alone(embedded: Path, tables: Read, tmp_path: Path) -> None:
+    names = ("engagements", "posts")
+    done, read = exported("csv", tmp_path / "out", embedded, names=names)
+    assert read == {name: tables[name] for name in names}
+    assert list(done.rows) == ["posts", "engagements"]
+    for name in tables:
+        exported("csv", tmp_path / name, embedded, names=(name,))
+        assert read_csv(tmp_path / name) == {name: tables[name]}

@@ -1,0 +1,224 @@
+"""Exports of economies, of domains and charts of one's own, of people with attributes, and of hostile texts."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from actors.testing import ModelServer
+from tests.actors.persistence.independent_reader import read_run
+from tests.actors.persistence.test_tree_reader import LIKES_AT_SIGHT
+from tests.actors.real_runs import EMBEDDED, run_of
+from tests.actors.results.exports import READERS, Read, exported
+from tests.actors.results.test_export import check_posts, check_transitions
+from tests.command import prism_alone
+from tests.hostile_texts import TEXTS
+from tests.own_domains import path_restored, write_study
+
+ECONOMY: dict[str, dict[str, Any]] = {
+    "simulation": {"domain": "economy", "rounds": 6, "ticks_per_round": 1, "seed": 3, "tick_seconds": 7889400},
+    "economy": {"nations": ["Ada", "=Bo", "Cy"], "strengths": [3, 2, 1]},
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let commands block here: they are run as a user runs them, and not in a task of a test."""
+
+
+def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(tmp_path: Path) -> None:
+    run = run_of(tmp_path, ECONOMY)
+    read = exported("csv", tmp_path / "out", run)[1]
+    assert all(exported(form, tmp_path / form, run)[1] == read for form in ("sqlite", "parquet"))
+    ticks = read_run(run)[1]
+    check_transitions_of_economy(read, ticks)
+    steps = [(each, each[7]) for answers in ticks for each in answers if each[0] == 2]
+    assert len(steps) == len(read["chains"]) == 6 * 3 * 3
+    for row, (update, step) in zip(read["chains"], steps, strict=True):
+        chain, decision = step["chain"], step["decision"]
+        assert [row["tick"], row["agent"], row["trigger"]] == update[1:4]
+        assert row["nation"] == ("Ada", "=Bo", "Cy")[update[2]] == chain["agent_name"]
+        assert row["response"] == chain["response"]
+        assert (row["component"], row["reasoning"]) == (chain["component"], decision["reasoning"])
+        assert row["is_valid"] == decision.get("is_valid")
+        assert row["new_interest_rate"] == decision.get("new_interest_rate")
+    with (run / "rounds.csv").open(newline="") as file:
+        rounds = list(csv.DictReader(file))
+    whole = [row for row in read["indicators"] if row["agent"] is None]
+    assert [row["quarter"] for row in whole] == [int(row["tick"]) for row in rounds] == list(range(1, 7))
+    for name in ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value"):
+        assert [row[name] for row in whole] == [float(row[name]) for row in rounds]
+    nations = [row for row in read["indicators"] if row["agent"] is not None]
+    assert Counter(row["outcome"] for row in nations)["applied"] == int(rounds[-1]["applied"])
+    last = [row for row in nations if row["quarter"] == 6 and row["outcome"] == "applied"][-1]
+    assert round(last["interest_rate"], 4) == whole[-1]["interest_rate"]
+    assert [row["economic_strength"] for row in read["agents"]] == [3.0, 2.0, 1.0]
+
+
+def check_transitions_of_economy(tables: Read, ticks: list[Any]) -> None:
+    """Compare the transitions with the updates, whose effects are steps."""
+    updates = [each for answers in ticks for each in answers if each[0] == 2]
+    names = ("tick", "agent", "trigger", "from_state", "to_state", "source")
+    assert [tuple(row[name] for name in names) for row in tables["transitions"]] == [
+        tuple(each[1:7]) for each in updates
+    ]
+    assert [row["effect"] for row in tables["transitions"]] == [each[7]["type"] for each in updates]
+    asked = [each for answers in ticks for each in answers if each[0] == 3]
+    assert [(row["tick"], row["agent"], row["trigger"]) for row in tables["questions"]] == [
+        tuple(each[1:4]) for each in asked
+    ]
+    assert [row["answer"] for row in tables["questions"]] == [each[5] for each in updates]
+
+
+def test_runs_of_different_domains_go_into_the_same_files(tmp_path: Path, embedded: Path) -> None:
+    economy = run_of(tmp_path, ECONOMY)
+    read = exported("parquet", tmp_path / "out", economy, embedded)[1]
+    assert [row["domain"] for row in read["runs"]] == ["economy", "social"]
+    names = [row["run"] for row in read["runs"]]
+    assert names == [str(economy), str(embedded)], "both directories are called run, so their paths tell them apart"
+    counts = Counter(row["run"] for row in read["agents"])
+    assert counts == {names[0]: 3, names[1]: 60}
+    assert {row["run"] for row in read["posts"]} == {names[1]}
+    for row in read["rounds"]:
+        assert (row["interest_rate"] is None) == (row["run"] == names[1])
+        assert (row["likes"] is None) == (row["run"] == names[0])
+
+
+def test_a_domain_of_ones_own_has_the_tables_that_every_run_has(tmp_path: Path) -> None:
+    with path_restored():
+        study = write_study(tmp_path / "study")
+        run = tmp_path / "own"
+        assert prism_alone("run", str(study.config), "-q", "--out", str(run)).code == 0
+        done, read = exported("sqlite", tmp_path / "out", run)
+    assert set(read) == {"runs", "rounds", "agents", "transitions", "questions"}
+    assert done.left_out["posts"] == "no posts on a feed in this domain"
+    ticks = read_run(run)[1]
+    updates = [each for answers in ticks for each in answers if each[0] == 2]
+    assert [row["to_state"] for row in read["transitions"]] == [each[5] for each in updates]
+    assert [row["state"] for row in read["agents"]] == [
+        next(each[5] for each in reversed(updates) if each[2] == agent) for agent in range(3)
+    ]
+
+
+def test_a_chart_of_ones_own_gives_the_cascades_of_its_journal(tmp_path: Path) -> None:
+    chart = tmp_path / "chart.yaml"
+    chart.write_text(LIKES_AT_SIGHT)
+    run = run_of(tmp_path, {**EMBEDDED, "statechart": {"file": str(chart)}})
+    read = exported("csv", tmp_path / "out", run)[1]
+    check_transitions(read, read_run(run)[1])
+    check_posts(read, run / "journal.prism")
+    assert {row["state"] for row in read["agents"]} <= {"away", "writing", "reading", "pleased", "sharing"}
+    assert max(row["depth"] for row in read["posts"]) >= 2
+
+
+def test_attributes_ties_and_posts_of_interventions_are_in_the_tables(tmp_path: Path) -> None:
+    people = {
+        **EMBEDDED["population"],
+        "attributes": {
+            "age": {"type": "int", "min": 13, "max": 99},
+            "trust": {"type": "float", "default": 1.5, "description": "0 is none"},
+            "Trust": {"type": "bool", "probability": 1.0},
+            "note": {"type": "text", "default": "=1+1"},
+        },
+    }
+    done = [
+        {"tick": 5, "publish": {"author": 17, "text": "=cmd|' /C calc'!A0", "topics": ["<b>tea</b>"]}},
+        *({"tick": 1, "publish": {"author": author, "text": "news"}} for author in range(60)),
+        {"tick": 6, "unfollow": [[0, 1]]},
+        {"tick": 7, "follow": [[0, 1], [2, 3]]},
+        {"tick": 9, "unfollow": [[2, 3]]},
+    ]
+    run = run_of(tmp_path, {**EMBEDDED, "population": people, "interventions": done})  # type: ignore[dict-item]
+    before = run_of_ties(tmp_path / "before")
+    read = exported("parquet", tmp_path / "out", run)[1]
+    for row in read["agents"]:
+        assert 13 <= row["attribute_age"] <= 99
+        assert (row["attribute_trust_"], row["attribute_Trust"], row["attribute_note"]) == (1.5, True, "=1+1")
+    published = [row for row in read["posts"] if row["text_by"] == "intervention"]
+    assert [row["author"] for row in published] == [*range(60), 17], "those of one tick in the order of the list"
+    author_of = {row["post"]: row["author"] for row in read["posts"]}
+    named = {row["post"] for row in read["transitions"] if author_of.get(row["post"]) == row["agent"]}
+    assert {row["agent"] for row in read["transitions"] if row["tick"] == 1}, "their authors moved in the same tick"
+    assert not named & {row["post"] for row in published}, "what is done from outside is no turn of anybody"
+    made = {row["post"] for row in read["posts"]} - {row["post"] for row in published}
+    assert made == named
+    post = published[-1]
+    assert (post["author"], post["tick"], post["text"]) == (17, 5, "=cmd|' /C calc'!A0")
+    assert json.loads(post["topics"]) == ["<b>tea</b>"]
+    times: dict[tuple[int, int], list[tuple[int, int | None]]] = {}
+    for row in read["edges"]:
+        times.setdefault((row["follower"], row["followee"]), []).append((row["from_tick"], row["until_tick"]))
+    assert times[0, 1] == ([(0, 6), (7, None)] if (0, 1) in before else [(7, None)])
+    assert times[2, 3] == ([(0, 9)] if (2, 3) in before else [(7, 9)])
+    assert {tie for tie, spans in times.items() if spans[0][0] == 0} == before
+    check_posts(read, run / "journal.prism")
+
+
+def run_of_ties(directory: Path) -> set[tuple[int, int]]:
+    """Return the ties of the same people without interventions."""
+    directory.mkdir()
+    read = exported("csv", directory / "out", run_of(directory, EMBEDDED), names=("edges",))[1]
+    return {(row["follower"], row["followee"]) for row in read["edges"]}
+
+
+def test_hostile_names_attributes_and_posts_are_data_in_every_format(tmp_path: Path) -> None:
+    texts = [text for text in TEXTS.values() if text.strip() and len(text) <= 10_000]
+    profiles = [{"username": f"u{place}", "realname": text, "note": text} for place, text in enumerate(texts)]
+    (tmp_path / "people.json").write_text(json.dumps(profiles))
+    settings: dict[str, Any] = {
+        "simulation": {"rounds": 1, "ticks_per_round": 12, "seed": 5},
+        "population": {
+            "size": len(texts),
+            "profiles": str(tmp_path / "people.json"),
+            "attributes": {"note": {"type": "text"}},
+        },
+        "interventions": [
+            {"tick": 1, "publish": {"author": place, "text": text, "topics": [text]}}
+            for place, text in enumerate(texts)
+        ],
+    }
+    run = run_of(tmp_path, settings)
+    read = {form: exported(form, tmp_path / form, run)[1] for form in READERS}
+    assert read["csv"] == read["sqlite"] == read["parquet"]
+    published = [row for row in read["csv"]["posts"] if row["text_by"] == "intervention"]
+    assert [(row["text"], json.loads(row["topics"])) for row in published] == [(text, [text]) for text in texts]
+    contents = [each[4] for answers in read_run(run)[1] for each in answers if each[0] == 6]
+    assert [content["publish"]["text"] for content in contents] == texts
+    notes = [row["attribute_note"] for row in read["csv"]["agents"]]
+    assert sum(note == text for note, text in zip(notes, texts, strict=True)) > 0.8 * len(texts)
+
+
+WRITES = """
+simulation: {{rounds: 3, ticks_per_round: 16, seed: 5}}
+population:
+  {{size: 60, deliberation_minutes: 2, ambiguity: 0.9, posts_per_session: 0.5, activity: {{mean: 0.9, sigma: 0.1}}}}
+oracle: {{backend: ollama}}
+llm: {{host: "{host}", timeout_s: 120.0, writes: true}}
+run: {{checkpoint_every_ticks: 7}}
+"""
+
+
+@pytest.mark.network
+def test_texts_that_a_model_wrote_are_those_that_people_had_in_view(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run = run_of(tmp_path, yaml.safe_load(WRITES.format(host=server.url)))
+    read = exported("csv", tmp_path / "out", run)[1]
+    questions = [each for answers in read_run(run)[1] for each in answers if each[0] == 3]
+    seen = {each[6][0]: each[6][3] for each in questions}
+    rows = [row for row in read["posts"] if row["post"] in seen]
+    assert [row["text"] for row in rows] == [seen[row["post"]] for row in rows]
+    written: Callable[[str], int] = lambda by: sum(row["text_by"] == by for row in rows)  # noqa: E731
+    assert written("template") > 5
+    drafts = [
+        each[7][1] for answers in read_run(run)[1] for each in answers if each[0] == 2 and isinstance(each[7], list)
+    ]
+    texts = Counter(row["text"] for row in read["posts"] if row["text_by"] == "llm")
+    assert len(texts) > 5
+    assert not texts - Counter(drafts)

@@ -1,0 +1,203 @@
+"""Exports of runs that are going on, were killed, forked or damaged: a part of a run has the first rows of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any
+
+import pytest
+import yaml
+
+from actors.core.errors import DamagedError, JournalError
+from actors.persistence.journal import JOURNAL
+from actors.persistence.oracle_log import ANSWERS
+from actors.runs.directory import SUMMARY
+from actors.runs.lock import locked
+from actors.runs.rounds_csv import ROUNDS
+from tests.actors.persistence.independent_reader import read_run
+from tests.actors.persistence.tree_reader import decode
+from tests.actors.real_runs import EMBEDDED, run_of
+from tests.actors.results.exports import Read, exported
+from tests.actors.results.test_export import check_posts, check_questions, check_transitions
+from tests.command import prism_alone
+from tests.durability.process_runs import KillableRun, ends
+from tests.patience import HANG_S
+
+HAPPENED = ("transitions", "engagements", "feeds")
+GROWING = {
+    "posts": {"likes", "replies", "reshares"},
+    "questions": {"answer", "source", "reason", "method", "decided_tick", "content", "latency_s", "calls"},
+}
+"""The columns of a row that may change after it was made."""
+
+
+def ends_of_ticks(journal: Path) -> list[int]:
+    """Return the offset after the header, and after each tick."""
+    data, ends = journal.read_bytes(), []
+    _, at = decode(data, 8 + 40)
+    ends.append(at)
+    while at < len(data):
+        _, at = decode(data, at + 40)
+        ends.append(at)
+    return ends
+
+
+def cut(run: Path, to: Path, size: int) -> Path:
+    """Return a copy of a run whose journal has only its first bytes, as a crash leaves it."""
+    shutil.copytree(run, to)
+    (to / SUMMARY).unlink()
+    with (to / JOURNAL).open("r+b") as journal:
+        journal.truncate(size)
+    return to
+
+
+def without(rows: Sequence[dict[str, Any]], names: set[str]) -> list[dict[str, Any]]:
+    """Return rows without the columns that change."""
+    return [{name: value for name, value in row.items() if name not in names} for row in rows]
+
+
+def check_begins(part: Read, whole: Read) -> None:
+    """Check that the tables of a part of a run are the beginning of those of the whole run."""
+    for name in HAPPENED:
+        if name in whole:
+            assert part[name] == whole[name][: len(part[name])], name
+    for name, changing in GROWING.items():
+        ours, theirs = part[name], whole[name][: len(part[name])]
+        assert without(ours, changing) == without(theirs, changing)
+    for our, their in zip(part["questions"], whole["questions"], strict=False):
+        if our["answer"] is not None:
+            assert our == their
+    assert part["rounds"] == whole["rounds"][: len(part["rounds"])]
+    ticks = part["runs"][0]["ticks"]
+    assert len(part["transitions"]) == sum(row["tick"] < ticks for row in whole["transitions"])
+    assert len(part["posts"]) == sum(row["tick"] < ticks for row in whole["posts"])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let commands block here: they are run as a user runs them, and not in a task of a test."""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run that records feeds."""
+    return run_of(tmp_path_factory.mktemp("recording"), {**EMBEDDED, "run": {"record_feeds": True}})
+
+
+@pytest.mark.parametrize(("ticks", "torn"), [(0, 0), (1, 3), (17, 0), (30, 39), (31, 200), (48, 0)])
+def test_a_run_that_is_cut_anywhere_has_the_first_rows_of_the_whole_run(
+    ticks: int, torn: int, recording: Path, tmp_path: Path
+) -> None:
+    whole = exported("csv", tmp_path / "whole", recording)[1]
+    end = ends_of_ticks(recording / JOURNAL)[ticks]
+    run = cut(recording, tmp_path / "run", end + torn)
+    part = exported("csv", tmp_path / "part", run)[1]
+    check_begins(part, whole)
+    (row,) = part["runs"]
+    assert (row["ticks"], row["status"]) == (ticks, "crashed")
+    assert len(part["rounds"]) == ticks // 12
+    assert len(part["feeds"]) == sum(row["tick"] < ticks for row in whole["feeds"])
+    with (run / JOURNAL).open("r+b") as journal:
+        journal.truncate(end)
+    assert row["digest"] == read_run(run)[2]
+
+
+def test_a_run_under_way_says_so_and_is_not_disturbed(embedded: Path, tmp_path: Path) -> None:
+    run = cut(embedded, tmp_path / "run", ends_of_ticks(embedded / JOURNAL)[20] + 7)
+    with locked(run):
+        before = {path.name: path.read_bytes() for path in run.iterdir()}
+        part = exported("csv", tmp_path / "part", run)[1]
+        assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+    assert (part["runs"][0]["status"], part["runs"][0]["ticks"]) == ("running", 20)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_run_that_is_going_on_in_another_process_has_the_first_rows_of_the_run_that_ended(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(yaml.safe_dump({**EMBEDDED, "run": {"tick_s": 0.05, "sync": False}}))
+    run = KillableRun(settings, tmp_path / "run")
+    process = run.start()
+    try:
+        deadline = perf_counter() + HANG_S
+        while run.ticks < 6 and perf_counter() < deadline:
+            sleep(0.05)
+        parts = [exported("csv", tmp_path / f"part-{number}", run.run)[1] for number in range(3)]
+    finally:
+        process.kill()
+        process.communicate()
+    parts.append(exported("csv", tmp_path / "killed", run.run)[1])
+    ends(run.start())
+    whole = exported("csv", tmp_path / "whole", run.run)[1]
+    assert whole["runs"][0]["status"] == "done"
+    for part in parts:
+        check_begins(part, whole)
+    assert {part["runs"][0]["status"] for part in parts} == {"running", "crashed"}
+    assert 6 <= parts[0]["runs"][0]["ticks"] <= parts[-1]["runs"][0]["ticks"] < 48
+
+
+def test_a_fork_has_the_past_of_its_parent_and_rows_of_its_own(embedded: Path, tmp_path: Path) -> None:
+    forked = prism_alone(
+        *("fork", str(embedded), "--at", "24", "--set", "oracle.choice.like=3", "--out", str(tmp_path / "fork")),
+        "--quiet",
+    )
+    assert forked.code == 0, forked.err
+    both = exported("csv", tmp_path / "both", embedded, tmp_path / "fork")[1]
+    alone = exported("csv", tmp_path / "alone", tmp_path / "fork")[1]
+    parent = exported("csv", tmp_path / "parent", embedded)[1]
+    assert {name: [row for row in rows if row["run"] == "fork"] for name, rows in both.items()} == alone
+    assert {name: [row for row in rows if row["run"] == "run"] for name, rows in both.items()} == parent
+    check_transitions(alone, read_run(tmp_path / "fork")[1])
+    check_posts(alone, tmp_path / "fork" / JOURNAL)
+    check_questions(alone, tmp_path / "fork")
+    (row,) = alone["runs"]
+    assert (row["parent"], row["fork_tick"]) == (str(embedded), 24)
+    past = [[{**row, "run": ""} for row in each["transitions"] if row["tick"] < 24] for each in (alone, parent)]
+    assert past[0] == past[1]
+    assert alone["transitions"] != parent["transitions"]
+    assert {(row["probabilities"] is None) == (row["tick"] < 24) for row in alone["questions"]} == {True}
+
+
+def test_damage_that_no_crash_explains_is_refused_and_nothing_is_written(embedded: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(embedded, tmp_path / "run")
+    content = bytearray((run / JOURNAL).read_bytes())
+    at = ends_of_ticks(run / JOURNAL)[10] + 45
+    content[at] ^= 1
+    (run / JOURNAL).write_bytes(content)
+    with pytest.raises(DamagedError, match=rf"run/{JOURNAL}: damaged at byte {at - 45}: .*CRC32.*prism verify"):
+        exported("csv", tmp_path / "out", run)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.network
+def test_answers_that_the_log_has_lost_are_counted_and_their_cost_is_empty(live: Path, tmp_path: Path) -> None:
+    whole = exported("csv", tmp_path / "whole", live)
+    assert whole[0].notes == []
+    run = shutil.copytree(live, tmp_path / "run")
+    with (run / ANSWERS).open("r+b") as log:
+        log.truncate(log.seek(0, 2) // 2)
+    done, read = exported("csv", tmp_path / "out", run)
+    lost = [row for row in read["questions"] if row["source"] == "llm" and row["latency_s"] is None]
+    assert done.notes == [f"run: oracle.log lacks {len(lost)} answers, whose latency and cost are not known"]
+    assert 0.3 < len(lost) / len(read["questions"]) < 0.7
+    measured = {"latency_s", "calls", "failed_calls", "prompt_tokens", "cached_tokens", "completion_tokens"}
+    changing = measured | {"content", "method"}
+    assert without(read["questions"], changing) == without(whole[1]["questions"], changing)
+
+
+def test_rounds_that_are_missing_are_said_and_rounds_that_are_no_numbers_are_refused(
+    embedded: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(embedded, tmp_path / "run")
+    rows = (run / ROUNDS).read_bytes()
+    (run / ROUNDS).unlink()
+    done, read = exported("csv", tmp_path / "out", run)
+    assert done.notes == ["run: rounds.csv has no rows; `prism resume` writes them again"]
+    assert read["rounds"] == []
+    assert len(read["transitions"]) > 500
+    (run / ROUNDS).write_bytes(rows.replace(b"\n1,12,", b"\n1,12,x", 1))
+    with pytest.raises(JournalError, match=r"run/rounds.csv: cannot be read as rounds: activations: .*prism verify"):
+        exported("csv", tmp_path / "other", run)

@@ -1,0 +1,133 @@
+"""Who may ask for the local page, and what its answers and its sources allow."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from actors.view.access import Guard
+from actors.view.app import STATIC, Site
+from tests.actors.view.asking import Asked, get
+
+TOKEN = "a-token-of-this-test"
+SOURCES = sorted(Path(str(STATIC)).iterdir())
+
+
+def guard(host: str = "127.0.0.1", token: str = "") -> Guard:
+    async def answer(_: object) -> PlainTextResponse:
+        return PlainTextResponse("inside")
+
+    return Guard(Starlette(routes=[Route("/", answer)]), host=host, port=8480, token=token)
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1:8480", "localhost:8480", "[::1]:8480", "LOCALHOST", "localhost"])
+def test_this_machine_may_ask(name: str) -> None:
+    assert get(guard(), "/", host=name).text == "inside"
+
+
+@pytest.mark.parametrize(
+    "name", ["example.org", "example.org:8480", "localhost.example.org", "127.0.0.1.example.org", "10.0.0.7", ""]
+)
+def test_a_name_that_leads_here_from_elsewhere_is_refused(name: str) -> None:
+    assert get(guard(), "/", host=name).status_code == 421
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_nothing_can_be_changed(method: str) -> None:
+    assert get(guard(), "/", method).status_code == 405
+
+
+def test_every_answer_says_what_a_browser_may_do(tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    for path in (
+        "/",
+        "/static/main.js",
+        "/static/theme.css",
+        "/api/runs",
+        "/api/runs/none",
+        "/nowhere",
+        "/static/../app.py",
+    ):
+        headers = asked.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+
+
+def test_an_address_that_others_reach_asks_for_its_token() -> None:
+    guarded = guard("0.0.0.0", TOKEN)
+    assert get(guarded, "/", host="10.0.0.7:8480").status_code == 401
+    assert get(guarded, "/?token=another", host="10.0.0.7:8480").status_code == 401
+    shown = get(guarded, f"/?token={TOKEN}", host="10.0.0.7:8480")
+    assert (shown.status_code, shown.headers["location"]) == (303, "/")
+    cookie = shown.headers["set-cookie"]
+    assert "httponly" in cookie.lower()
+    assert "samesite=strict" in cookie.lower()
+    assert get(guarded, "/", host="10.0.0.7:8480", cookie=cookie.split(";")[0]).text == "inside"
+    assert get(guarded, "/", host="10.0.0.7:8480", cookie="prism-view-8480=another").status_code == 401
+    assert get(guarded, "/", host="example.org", cookie=cookie.split(";")[0]).status_code == 421
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_the_page_of_another_site_may_link_here_and_ask_for_nothing(tmp_path: Path, site: str) -> None:
+    asked = Asked(tmp_path)
+    for path, status in (("/", 200), ("/api/runs", 403), ("/static/main.js", 403)):
+        assert get(asked.guard, path, **{"sec-fetch-site": site}).status_code == status
+        assert get(asked.guard, path, **{"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+def test_another_address_of_this_machine_answers_under_its_own_name() -> None:
+    guarded = guard("127.0.0.2")
+    assert get(guarded, "/", host="127.0.0.2:8480").text == "inside"
+    assert get(guarded, "/", host="127.0.0.3:8480").status_code == 421
+
+
+@pytest.mark.parametrize("token", ["a+b&c=d e", 'quo"ted;,', "schlüssel €", "\udcff"])
+def test_a_token_may_have_any_characters(token: str) -> None:
+    guarded = guard("0.0.0.0", token)
+    shown = get(guarded, f"/?token={quote(token, safe='', errors='surrogateescape')}", host="10.0.0.7")
+    if token == "\udcff":  # an address cannot hold what is no text, but it is no reason to fail
+        assert shown.status_code == 401
+        return
+    cookie = shown.headers["set-cookie"].split(";")[0]
+    assert get(guarded, "/", host="10.0.0.7", cookie=cookie).text == "inside"
+
+
+@pytest.mark.parametrize("path", ["/static/nothing.js", "/static/..%2Fapp.py", "/static/", "/static/%2e%2e/app.py"])
+def test_only_the_files_of_the_page_are_served(tmp_path: Path, path: str) -> None:
+    assert get(Site(tmp_path).app(), path).status_code in (404, 405)
+
+
+def test_every_file_of_the_page_is_served_with_its_kind(tmp_path: Path) -> None:
+    kinds = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+    assert len(SOURCES) > 8
+    for source in SOURCES:
+        answer = get(Site(tmp_path).app(), f"/static/{source.name}")
+        assert answer.headers["content-type"].startswith(kinds[source.suffix]), source.name
+        assert answer.content == source.read_bytes()
+
+
+FORBIDDEN = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc"
+    r"|\beval\b|new Function|setTimeout\(\s*[\"'`]|javascript:|https?://(?!www\.w3\.org/2000/svg)"
+)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_no_source_makes_markup_or_code_of_a_text_or_asks_elsewhere(source: Path) -> None:
+    assert FORBIDDEN.findall(source.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "fault", ["a.innerHTML = text", "eval(text)", "fetch('https://example.org')", "new Function(text)"]
+)
+def test_such_a_source_would_be_found(fault: str) -> None:
+    assert FORBIDDEN.search(fault)

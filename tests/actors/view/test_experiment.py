@@ -1,0 +1,57 @@
+"""The local page on the directory of an experiment: its cells, their runs, and charts that follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.actors.experiments.written import CONDITIONS, SEEDS, write_cell, write_experiment_directory
+from tests.actors.view.asking import Asked
+
+SHORT, LONG = CONDITIONS
+
+
+def test_a_directory_of_runs_is_no_experiment(tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    assert asked.json("experiment") is None
+    assert asked.get("/api/experiment/charts").status_code == 404
+
+
+def test_cells_are_listed_with_their_states_and_again_as_they_end(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=3)
+    asked = Asked(path)
+    page = asked.json("experiment")
+    assert page["counts"] == {"done": 3, "running": 0, "interrupted": 0, "waiting": 2 * SEEDS - 3}
+    cells = page["conditions"][0]["cells"]
+    assert [state for _, _, state in cells[:4]] == ["done", "done", "done", "waiting"]
+    write_cell(path / "cells" / cells[3][1], likes=4)
+    again = asked.json("experiment")
+    assert again["counts"]["done"] == 4
+    assert again["version"] != page["version"]
+
+
+def test_charts_are_those_of_the_report_and_drawn_again_as_cells_end(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=SEEDS + 2)
+    asked = Asked(path)
+    sections = {attributes["id"]: children for _, attributes, children in asked.json("experiment/charts")}
+    assert list(sections) == ["answer", "comparisons", "means", "effects", "courses", "thresholds"]
+    assert "2 pairs" in str(sections["answer"])
+    key = asked.json("experiment")["conditions"][1]["cells"][2][1]
+    write_cell(path / "cells" / key, likes=13)
+    assert "3 pairs" in str(asked.json("experiment/charts")[0])
+
+
+def test_a_cell_of_the_experiment_is_a_run_of_the_page(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=0)
+    assert Asked(path).json("runs")["runs"] == []
+    run = path / "cells" / "0123"
+    run.mkdir(parents=True)
+    (run / "manifest.json").write_text("{}")
+    assert [line["name"] for line in Asked(path).json("runs")["runs"]] == ["0123"]
+
+
+def test_a_damaged_plan_is_a_problem_in_words(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=0)
+    next((path / "plans").iterdir()).write_text("{")
+    answer = Asked(path).get("/api/experiment")
+    assert answer.status_code == 422
+    assert "holds a file that is no plan" in answer.json()["problem"]

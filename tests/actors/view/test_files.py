@@ -1,0 +1,170 @@
+"""The local page on runs that grow, were killed, are damaged or are none."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+from actors.core.errors import DamagedError
+from actors.core.frames import HEAD
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import create_journal, read_header
+from actors.runs.lock import LOCK, reader_sees_holder
+from actors.view.record import Record
+from tests.actors.view.asking import Asked, copied
+
+pytestmark = pytest.mark.long
+JOURNAL = "journal.prism"
+
+
+def ends_of_frames(data: bytes) -> list[int]:
+    """Return the offset after the header, and after each tick."""
+    ends, at = [], 8
+    while at + HEAD.size <= len(data):
+        at += HEAD.size + HEAD.unpack_from(data, at)[0]
+        ends.append(at)
+    return ends
+
+
+def test_a_journal_that_grows_is_read_on(embedded: Path, tmp_path: Path) -> None:
+    run = copied(embedded, tmp_path, "grows")
+    whole = (run / JOURNAL).read_bytes()
+    ends = ends_of_frames(whole)
+    (run / JOURNAL).write_bytes(whole[: ends[10]])
+    asked = Asked(tmp_path, "grows")
+    assert asked.json("runs/grows")["read_ticks"] == 10
+    (run / JOURNAL).write_bytes(whole[: ends[30] + 5])
+    asked.read("grows")
+    page = asked.json("runs/grows")
+    assert page["read_ticks"] == 30
+    assert "ends within tick 30" in page["problem"]
+    (run / JOURNAL).write_bytes(whole)
+    asked.read("grows")
+    page = asked.json("runs/grows")
+    assert (page["read_ticks"], page["problem"]) == (48, "")
+
+
+def test_a_journal_that_was_put_back_is_read_anew(embedded: Path, tmp_path: Path) -> None:
+    run = copied(embedded, tmp_path, "shorter")
+    asked = Asked(tmp_path, "shorter")
+    whole = (run / JOURNAL).read_bytes()
+    (run / JOURNAL).write_bytes(whole[: ends_of_frames(whole)[5]])
+    asked.read("shorter")
+    assert asked.json("runs/shorter")["read_ticks"] == 5
+
+
+def test_a_run_that_takes_the_place_of_another_is_read_anew(embedded: Path, tmp_path: Path) -> None:
+    run = copied(embedded, tmp_path, "run")
+    asked = Asked(tmp_path, "run")
+    assert asked.json("runs")["runs"][0]["ticks"] == 48
+    header, _ = read_header(RealDisk(run))
+    config = {**header.config, "feed": {**header.config["feed"], "size": 77}}
+    create_journal(RealDisk(run), msgspec.structs.replace(header, config=config))
+    asked.read("run")
+    assert asked.json("runs/run")["config"]["feed"]["size"] == 77
+    copied(embedded, tmp_path, "other")
+    differing = {one["key"]: one["values"] for one in asked.json("runs")["differences"]}
+    assert "77" in differing["feed.size"]
+
+
+@pytest.mark.parametrize("name", [b"not-utf-8-\xff", b"<img src=x onerror=alert(1)>", b"100%25 ?#x", b"a\nb"])
+def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: Path, name: bytes) -> None:
+    copied(embedded, tmp_path, os.fsdecode(name))
+    asked = Asked(tmp_path)
+    (line,) = asked.json("runs")["runs"]
+    page = asked.json(f"runs/{quote(line['name'], safe='')}")
+    assert page["line"]["name"] == name.decode("utf-8", "backslashreplace")
+    assert page["problem"] == ""
+
+
+def test_two_runs_of_one_name_behind_links_are_two(embedded: Path, tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    copied(embedded, root, "run")
+    (root / "link").symlink_to(copied(embedded, elsewhere, "run"))
+    assert [line["name"] for line in Asked(root).json("runs")["runs"]] == ["link", "run"]
+
+
+def test_an_update_of_an_agent_that_does_not_exist_is_damage(embedded: Path, tmp_path: Path) -> None:
+    record = Record(copied(embedded, tmp_path, "run"))
+    record.agents = 1  # as in a header that says less than the journal holds
+    with pytest.raises(DamagedError, match=r"names agent \d+ of 1"):
+        record.read_on(48)
+    assert sum(record.course().counted[-1] if record.ticks else []) == 0
+
+
+def test_damage_is_named_with_its_tick_and_all_before_it_is_shown(embedded: Path, tmp_path: Path) -> None:
+    run = copied(embedded, tmp_path, "damaged")
+    data = bytearray((run / JOURNAL).read_bytes())
+    ends = ends_of_frames(bytes(data))
+    data[ends[20] + HEAD.size + 3] ^= 1
+    (run / JOURNAL).write_bytes(data)
+    asked = Asked(tmp_path, "damaged")
+    page = asked.json("runs/damaged")
+    assert page["read_ticks"] == 20
+    assert f"damaged at byte {ends[20]:,}, in tick 20" in page["problem"]
+    assert asked.json("runs/damaged/course")["ticks"][-1] == 19
+    assert asked.get("/api/runs/damaged/states?tick=19").status_code == 200
+    assert asked.get("/api/runs/damaged/states?tick=20").status_code == 422
+
+
+def test_a_journal_of_another_format_is_refused_in_words(embedded: Path, tmp_path: Path) -> None:
+    run = copied(embedded, tmp_path, "old")
+    (run / JOURNAL).write_bytes(b"PRISMX\r\n" + (run / JOURNAL).read_bytes()[8:])
+    asked = Asked(tmp_path, "old")
+    page = asked.json("runs/old")
+    assert "does not begin with" in page["problem"]
+    assert page["read_ticks"] == 0
+    assert asked.get("/api/runs/old/course").status_code == 422
+    assert asked.json("runs")["runs"][0]["state"] == "damaged"
+
+
+def test_a_directory_without_runs_has_an_empty_list(tmp_path: Path) -> None:
+    assert Asked(tmp_path).json("runs")["runs"] == []
+
+
+@pytest.mark.parametrize("path", ["runs/nobody", "runs/..%2f..", "runs/%00", "compare?left=a&right=b"])
+def test_a_run_that_is_not_listed_is_not_there(tmp_path: Path, path: str) -> None:
+    answer = Asked(tmp_path).get(f"/api/{path}")
+    assert answer.status_code == 404
+    assert answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("query", ["agent?agent=60&tick=1", "agent?agent=-1&tick=1", "agent?agent=x&tick=1", "states"])
+def test_a_number_that_does_not_exist_is_refused_in_words(embedded: Path, query: str) -> None:
+    answer = Asked(embedded, embedded.name).get(f"/api/runs/{embedded.name}/{query}")
+    assert answer.status_code == 422
+    assert "expected" in answer.json()["problem"]
+
+
+def test_nothing_is_written_beside_a_run(embedded: Path, tmp_path: Path) -> None:
+    run = copied(embedded, tmp_path, "run")
+    before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in run.iterdir()}
+    asked = Asked(tmp_path, "run")
+    for path in ("", "/course", "/cascades", "/oracle", "/agent?agent=1&tick=20", "/network"):
+        asked.json(f"runs/run{path}")
+    asked.json("runs")
+    assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in run.iterdir()} == before
+
+
+def test_a_holder_is_seen_without_touching_the_lock(tmp_path: Path) -> None:
+    assert reader_sees_holder(tmp_path) is None
+    (tmp_path / LOCK).write_text("")
+    assert reader_sees_holder(tmp_path) is None
+    named = f"process {os.getpid()} on {socket.gethostname()}"
+    (tmp_path / LOCK).write_text(f"{named}\n")
+    assert reader_sees_holder(tmp_path) == named
+
+
+@pytest.mark.process
+def test_a_killed_holder_is_none(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / LOCK).write_text(f"process {ended.pid} on {socket.gethostname()}\n")
+    assert reader_sees_holder(tmp_path) is None

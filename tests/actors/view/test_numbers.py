@@ -1,0 +1,185 @@
+"""The numbers of the local page are those that an independent reader of the journal finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from actors.view import record
+from actors.view.record import Record
+from tests.actors.persistence.independent_reader import read_run
+from tests.actors.persistence.tree_reader import read_posts
+from tests.actors.real_runs import DELIBERATION_TICKS
+from tests.actors.view.asking import Asked, copied
+from tests.command import prism_alone
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def asked(embedded: Path) -> Asked:
+    return Asked(embedded, embedded.name)
+
+
+@pytest.fixture(scope="module")
+def economy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("economy") / "economy"
+    ended = prism_alone("run", str(ROOT / "configs/economy.yaml"), "--ticks", "6", "--quiet", "--out", str(out))
+    assert ended.code == 0, ended.err
+    return out
+
+
+@pytest.fixture(scope="module")
+def forks(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("forks")
+    one, other = copied(embedded, directory, "one"), directory / "other"
+    settings = ("--at", "20", "--set", "feed.algorithm=random", "--quiet")
+    ended = prism_alone("fork", str(one), *settings, "--out", str(other))
+    assert ended.code == 0, ended.err
+    return directory
+
+
+def states_after(run: Path) -> Iterator[dict[int, str]]:
+    """Yield `{agent: its state}` after each tick; nobody is in it who has not moved."""
+    states: dict[int, str] = {}
+    for answers in read_run(run)[1]:
+        states |= {answer[2]: answer[5] for answer in answers if answer[0] == 2}
+        yield dict(states)
+
+
+def test_states_over_time_and_of_everybody_in_every_tick(asked: Asked, embedded: Path) -> None:
+    name = embedded.name
+    page, course = asked.json(f"runs/{name}"), asked.json(f"runs/{name}/course")
+    numbers = {style[0]: style[1] for style in page["states"]}
+    agents = page["line"]["agents"]
+    assert course["ticks"] == list(range(48))
+    for tick, states in enumerate(states_after(embedded)):
+        expected = [numbers[states.get(agent, "idle")] for agent in range(agents)]
+        assert list(asked.get(f"/api/runs/{name}/states?tick={tick}").content) == expected
+        assert course["states"][tick] == np.bincount(expected, minlength=len(numbers)).tolist()
+
+
+def test_questions_and_posts_are_counted(asked: Asked, embedded: Path) -> None:
+    course = asked.json(f"runs/{embedded.name}/course")
+    answers = [answer for tick in read_run(embedded)[1] for answer in tick]
+    counted = Counter(answer[3] for answer in answers if answer[0] == 7)
+    counted["questions"] = sum(answer[0] == 3 for answer in answers)
+    counted["oracle"] = sum(answer[0] == 2 and answer[6] == "oracle" for answer in answers)
+    last = dict(zip(course["counted_names"], course["counted"][-1], strict=True))
+    assert {name: count for name, count in last.items() if count} == {name: n for name, n in counted.items() if n}
+
+
+def test_cascades_are_the_trees_of_the_journal(asked: Asked, embedded: Path) -> None:
+    posts, _ = read_posts(embedded / "journal.prism")
+    sizes = Counter(root for _, _, _, root, _ in posts.values())
+    expected = sorted((size, -posts[root][0]) for root, size in sizes.items() if size > 1)[::-1]
+    listed = asked.json(f"runs/{embedded.name}/cascades")["largest"]
+    assert [one["size"] for one in listed] == [size for size, _ in expected][: len(listed)]
+    assert len(listed) > 1
+    root = listed[0]["post"]
+    tree = asked.json(f"runs/{embedded.name}/cascade?post={root}")
+    found = {
+        one["post"]: (one["tick"], one["kind"], tree[one["parent"]]["post"] if one["parent"] >= 0 else None)
+        for one in tree
+    }
+    assert found == {post: (tick, kind, parent) for post, (tick, kind, parent, of, _) in posts.items() if of == root}
+
+
+def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Path) -> None:
+    _, ticks, _, _ = read_run(embedded)
+    agent = next(answer[2] for answers in ticks for answer in answers if answer[0] == 3)
+    tick = 40
+    ours = [answer for answers in ticks[: tick + 1] for answer in answers if answer[0] in (2, 3) and answer[2] == agent]
+    panel = asked.json(f"runs/{embedded.name}/agent?agent={agent}&tick={tick}")
+    moves = [(move["tick"], move["trigger"], move["before"], move["after"], move["source"]) for move in panel["moves"]]
+    assert moves == [(a[1], a[3], a[4], a[5], a[6]) for a in ours if a[0] == 2][-60:]
+    questions = [
+        (put["tick"], put["trigger"], put["options"], list(put["context"].values())) for put in panel["questions"]
+    ]
+    assert questions == [(a[1], a[3], list(a[5]), a[6]) for a in ours if a[0] == 3][-12:]
+    assert panel["state"] == moves[-1][3]
+
+
+@pytest.mark.network
+def test_a_question_has_the_answer_of_the_log(live: Path) -> None:
+    asked = Asked(live, live.name)
+    *_, decided = read_run(live)
+    _, tick, agent, trigger, state, source, _, _, latency_s = decided[0][:9]
+    panel = asked.json(f"runs/{live.name}/agent?agent={agent}&tick={tick + DELIBERATION_TICKS}")
+    put = next(put for put in panel["questions"] if (put["tick"], put["trigger"]) == (tick, trigger))
+    assert (put["answer"]["state"], put["answer"]["source"], put["answer"]["latency_s"]) == (state, source, latency_s)
+    assert put["decided_tick"] == tick + DELIBERATION_TICKS
+    oracle = asked.json(f"runs/{live.name}/oracle")
+    assert (
+        oracle["answers"]
+        == len(decided)
+        == sum(oracle["histogram"])
+        == sum(one["count"] for one in oracle["over_time"])
+    )
+    assert oracle["by_source"] == dict(Counter(answer[5] for answer in decided))
+    assert max(one["slowest_s"] for one in oracle["over_time"]) == max(answer[8] for answer in decided)
+
+
+def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None:
+    ours, theirs = read_run(forks / "one")[1], read_run(forks / "other")[1]
+    first = next(tick for tick, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
+    place = next(
+        place for place, pair in enumerate(zip(ours[first], theirs[first], strict=False)) if pair[0] != pair[1]
+    )
+    found = Asked(forks, "one", "other").json("compare?left=one&right=other")
+    assert (found["first"], found["place"]) == (first, place)
+    assert first >= 20
+    assert found["settings"] == [{"key": "feed.algorithm", "values": ["interest", "random"]}]
+    assert found["left"].startswith(f"agent {ours[first][place][2]}")
+
+
+def test_a_run_is_the_same_as_itself(asked: Asked, embedded: Path) -> None:
+    found = asked.json(f"compare?left={embedded.name}&right={embedded.name}")
+    assert (found["first"], found["compared"], found["settings"]) == (None, 48, [])
+
+
+def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> None:
+    asked = Asked(economy, economy.name)
+    council = asked.json(f"runs/{economy.name}/council?tick=3")
+    effects = [(a[2], a[7]) for a in read_run(economy)[1][3] if a[0] == 2]
+    for seat in council["seats"]:
+        expected = [effect["decision"]["reasoning"] for agent, effect in effects if agent == seat["agent"]]
+        assert [stage["reasoning"] for stage in seat["stages"]] == expected
+        assert [stage["kind"] for stage in seat["stages"]] == ["proposed", "reviewed", "applied"]
+    indicators = asked.json(f"runs/{economy.name}/economy")
+    assert indicators["ticks"] == list(range(6))
+    rate = next(one for one in indicators["indicators"] if one["key"] == "interest_rate")
+    # what the nations see at the beginning of a quarter is what the one before has left, which the file has rounded
+    assert rate["values"][2] == pytest.approx(council["before"]["interest_rate"], abs=1e-4)
+
+
+def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "SPACING_BYTES", 2_000)
+    monkeypatch.setattr(record, "SAMPLES_MAX", 8)
+    read = Record(embedded, ["idle"])
+    while read.read_on(7):
+        pass
+    course = read.course()
+    assert len(course.ticks) <= 8
+    assert course.ticks[-1] == 47
+    assert len(read._key_frames) <= record.KEY_FRAMES_MAX + 1
+    for tick, states in reversed(list(enumerate(states_after(embedded)))):
+        names = [read.states[number] for number in read.states_at(tick)]
+        assert names == [states.get(agent, "idle") for agent in range(read.agents)]
+        if tick in course.ticks:
+            counts = course.states[course.ticks.index(tick)]
+            assert dict(zip(read.states, counts, strict=True)) == {**dict.fromkeys(read.states, 0), **Counter(names)}
+
+
+def test_states_are_those_of_the_journal_if_the_chart_is_not_known(embedded: Path) -> None:
+    read = Record(embedded)
+    while read.read_on(100):
+        pass
+    *_, last = states_after(embedded)
+    names = [read.states[number] for number in read.states_at(47)]
+    assert names == [last.get(agent, "idle") for agent in range(read.agents)]

@@ -1,0 +1,87 @@
+"""The distance of a run from data, worked out by hand, and the parts of the data."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from prism.calibration import Observed, Target, parted
+from prism.calibration.comparison import Comparer, holdout_targets, pooled
+from prism.calibration.parameters import Parameter
+from prism.scorecard import Tree
+
+NUMBERS = {
+    "posts": Target(measure="posts", value=40.0, tolerance=5.0, source="a panel"),
+    "engagement": Target(measure="engagement", most=0.05, tolerance=0.01, source="a panel", holdout=0.04),
+}
+DEPTH = {"depth": Target(shape="depth")}
+
+
+def star(leaves: int) -> Tree:
+    return Tree((-1, *[0] * leaves), tuple(float(minute) for minute in range(leaves + 1)))
+
+
+def rows(*depths: float) -> tuple[tuple[float, ...], ...]:
+    return tuple((100.0, depth, 0.5, 2.0, 10.0) for depth in depths)
+
+
+def test_a_deviation_is_in_tolerances_and_a_limit_counts_on_one_side() -> None:
+    comparer = Comparer(NUMBERS)
+    assert comparer.deviations(Observed(numbers={"posts": 30.0, "engagement": 0.04})) == {
+        "posts": -2.0,
+        "engagement": 0.0,
+    }
+    above = comparer.deviations(Observed(numbers={"posts": 40.0, "engagement": 0.07}))
+    assert above["engagement"] == pytest.approx(2.0)
+
+
+def test_a_shape_is_the_largest_gap_of_the_shares_at_equal_sizes_over_its_tolerance() -> None:
+    real = rows(1, 1, 2, 2, 3, 3, 4, 4)
+    ours = Observed(cascades=(*rows(3, 3, 4, 4, 4, 4), (5000.0, 1.0, 0.5, 2.0, 10.0)))
+    # At depth 2 half of the real ones are reached and none of ours; the large cascade has no real one of its size.
+    assert Comparer(DEPTH, real).deviations(ours) == {"depth": pytest.approx(0.5 / 0.25)}
+
+
+def test_a_run_with_too_few_cascades_is_as_far_as_can_be_and_has_no_statistics() -> None:
+    comparer = Comparer(DEPTH, rows(1, 2, 3, 4, 5, 6))
+    few = Observed(cascades=rows(1, 2, 3, 4))
+    assert comparer.deviations(few) == {"depth": 4.0}
+    assert comparer.statistics(few) is None
+
+
+def test_the_statistics_of_a_shape_are_ranks_among_the_data() -> None:
+    comparer = Comparer(DEPTH, rows(1, 2, 3, 4))
+    deep = comparer.statistics(Observed(cascades=rows(5, 5, 5, 5, 5)))
+    assert deep == [1.0, 0.5]
+    # Ranks of the data among themselves: 1/8, 3/8, 5/8, 7/8. With four cascades they are too few to be a run.
+    middle = Comparer(DEPTH, rows(1, 2, 3, 4, 5)).wanted()
+    assert middle == pytest.approx([0.5, 0.24])
+
+
+def test_runs_are_pooled_by_the_means_of_their_numbers_and_all_their_cascades() -> None:
+    whole = pooled([Observed(numbers={"a": 1.0}, cascades=rows(1)), Observed(numbers={"a": 4.0}, cascades=rows(2, 3))])
+    assert whole == Observed(numbers={"a": 2.5}, cascades=rows(1, 2, 3))
+
+
+def test_the_holdout_is_chosen_by_the_content_of_each_cascade() -> None:
+    trees = [star(leaves) for leaves in range(60, 360)]
+    real, turned = parted(trees, 1 / 3), parted(trees[::-1], 1 / 3)
+    assert sorted(real.holdout) == sorted(turned.holdout)
+    assert len(real.fitted) + len(real.holdout) == 300
+    assert abs(len(real.holdout) - 100) < 3 * math.sqrt(300 * 2 / 9)
+
+
+def test_a_target_with_a_figure_of_the_holdout_is_compared_with_that() -> None:
+    out = holdout_targets({**NUMBERS, **DEPTH}, has_cascades=True)
+    assert [*out] == ["engagement", "depth"]
+    assert out["engagement"].most == 0.04
+    assert [*holdout_targets(DEPTH, has_cascades=False)] == []
+
+
+def test_places_of_a_range_are_values_and_back() -> None:
+    log = Parameter(setting="a", low=1.0, high=100.0, scale="log")
+    assert (log.value_at(0.5), log.place_of(10.0), log.value_at(2.0)) == (10.0, 0.5, 100.0)
+    whole = Parameter(setting="b", low=2, high=4, whole=True)
+    assert [whole.value_at(place) for place in (0.0, 0.32, 0.34, 0.67, 1.0)] == [2, 2, 3, 4, 4]
+    assert whole.place_of(3) == 0.5

@@ -1,0 +1,87 @@
+"""The file of a calibration: each thing that is wrong is named with its key and its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from prism.calibration import Budget, read_calibration
+from prism.calibration.document import split
+from prism.errors import ConfigError
+from tests.docs.pages import blocks
+from tests.paths import ROOT
+
+TEXT = """\
+base: base.yaml
+parameters:
+  population.posts_per_session: {low: 0.05, high: 0.6, scale: log}
+  feed.size: {low: 2, high: 9, whole: true}
+targets:
+  posts: {measure: rounds.posts, value: 40, tolerance: 6, source: a panel}
+checks:
+  likes: {measure: likes, most: 60, tolerance: 30, source: a panel}
+budget: 100
+"""
+
+
+def test_a_budget_of_one_number_is_split_over_the_steps() -> None:
+    assert read_calibration(TEXT, "c.yaml").budget == Budget(screening=10, design=55, search=20, confirm=15)
+    assert split(40, 3) == Budget(screening=0, design=26, search=8, confirm=6)
+
+
+def test_the_calibration_of_the_page_can_be_read() -> None:
+    block = next(block for block in blocks(ROOT / "docs" / "calibrate.md") if block.info == "yaml calibration.yaml")
+    read = read_calibration(block.text, "calibration.yaml")
+    assert [each.setting for each in read.parameters][1] == "population.posts_per_session"
+    assert read.targets["engagement"].holdout == 0.26
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "low: 0.05, high: 0.6",
+            "low: 0.6, high: 0.05",
+            "c.yaml:3: parameters.population.posts_per_session: expected low",
+        ),
+        ("low: 0.05,", "low: 0.0,", "c.yaml:3: parameters.population.posts_per_session.low: expected more than 0"),
+        ("low: 2,", "low: 2.5,", "c.yaml:4: parameters.feed.size: expected whole numbers, got 2.5 and 9"),
+        ("low: 2,", "low: two,", "c.yaml:4: parameters.feed.size.low: expected a number, got a text"),
+        ("low: 2,", "lowest: 2,", "c.yaml:4: parameters.feed.size"),
+        ("value: 40, ", "", "c.yaml:6: targets.posts: expected one of value, most, least, got none"),
+        ("value: 40, ", "value: 40, least: 3, ", "got value, least"),
+        ("tolerance: 6, ", "", "c.yaml:6: targets.posts: expected a tolerance"),
+        (", source: a panel}\nchecks", "}\nchecks", "c.yaml:6: targets.posts: expected a source"),
+        ("value: 40", "value: .inf", "c.yaml:6: targets.posts.value: expected a finite number, got inf"),
+        (
+            "measure: rounds.posts, value: 40",
+            "shape: depth",
+            "c.yaml:6: targets.posts.shape: is compared with cascades",
+        ),
+        ("measure: rounds.posts, ", "", "c.yaml:6: targets.posts: expected a measure or a shape"),
+        ("likes: {", "posts: {", "c.yaml:8: checks.posts: is a target, too"),
+        ("base: base.yaml", "base: base.yaml\nset: {feed.size: 3}", "c.yaml:2: set.feed.size: is a parameter, too"),
+        (
+            "base: base.yaml",
+            "base: base.yaml\nset: {simulation.seed: 3}",
+            "c.yaml:2: set.simulation.seed: follows from",
+        ),
+        ("budget: 100", "budget: 100\nholdout: 0.3", "c.yaml:10: holdout: is a share of the cascades"),
+        ("budget: 100", "budgets: 100", "c.yaml:9: budgets: unknown key; did you mean budget?"),
+        ("budget: 100", "budget: 0", "c.yaml:9: budget: expected a whole number >= 1"),
+        ("budget: 100", "budget: {desing: 3}", "c.yaml:9: budget.desing: unknown key; did you mean design?"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key_and_its_line(old: str, new: str, said: str) -> None:
+    assert old in TEXT
+    with pytest.raises(ConfigError) as caught:
+        read_calibration(TEXT.replace(old, new, 1), "c.yaml")
+    assert said in str(caught.value)
+
+
+def test_the_calibration_that_comes_with_prism_can_be_read() -> None:
+    path = Path(ROOT / "configs" / "calibrations" / "twitter15.yaml")
+    read = read_calibration(path.read_text(), str(path))
+    assert read.budget.runs == 58
+    assert {name for name, each in read.targets.items() if each.shape} == {"depth", "breadth share", "virality"}

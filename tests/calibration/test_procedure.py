@@ -1,0 +1,147 @@
+"""The steps of a calibration with a stand-in for runs: what is found, what is refused, and what is warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+import pytest
+
+from prism.calibration import Budget, Calibration, Observed, Parameter, Point, Real, Result, Target, calibrated
+
+pytest.importorskip("sklearn")
+pytest.importorskip("optuna")
+
+Model = Callable[[dict[str, float], np.random.Generator], dict[str, float]]
+BUDGET = Budget(screening=9, design=40, search=4, confirm=14)
+FEW = Budget(design=20, confirm=14)
+
+
+class StandIn:
+    def __init__(self, model: Model) -> None:
+        self.model, self.steps = model, dict[str, list[int]]()
+
+    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
+        self.steps.setdefault(step, []).extend(point.seed for point in points)
+        found = [self.model(point.values, np.random.default_rng(point.seed)) for point in points]
+        return [Observed(numbers={name: float(value) for name, value in each.items()}) for each in found]
+
+    def tell(self, best: float) -> None:
+        assert best >= 0.0
+
+
+def line(values: dict[str, float], random: np.random.Generator) -> dict[str, float]:
+    noise = random.normal(0.0, 0.1, 3)
+    return {"a": values["x"] + noise[0], "b": 2 * values["x"] + noise[1], "c": 5.0 + noise[2]}
+
+
+def target(measure: str, value: float, holdout: float | None = None) -> Target:
+    return Target(measure=measure, value=value, tolerance=0.2, source="made up", holdout=holdout)
+
+
+CALIBRATION = Calibration(
+    source="c.yaml",
+    question="",
+    base="",
+    settings={},
+    data=None,
+    holdout=0.0,
+    parameters=(Parameter(setting="x", low=0.0, high=4.0), Parameter(setting="idle", low=0.0, high=1.0)),
+    targets={"a": target("a", 3.0, holdout=3.1), "b": target("b", 6.0)},
+    checks={"c": target("c", 5.0)},
+    budget=BUDGET,
+    seed=7,
+)
+
+
+def fitted(calibration: Calibration = CALIBRATION, model: Model = line) -> Result:
+    return calibrated(calibration, {"x": 1.0, "idle": 0.5}, Real(), StandIn(model))
+
+
+def test_a_known_truth_is_found_and_an_idle_parameter_is_named() -> None:
+    result = fitted()
+    x, idle = result.estimates
+    assert result.is_reported
+    assert x.low is not None
+    assert x.high is not None
+    assert x.low < 3.0 < x.high
+    assert x.best == pytest.approx(3.0, abs=0.2)
+    assert x.is_identified is True
+    assert idle.is_identified is False
+    assert "idle cannot be identified from these targets" in result.warnings
+    assert result.fit is not None
+    assert result.base is not None
+    assert result.fit < 1.0 < result.base
+    assert result.holdout is not None
+    assert result.runs == {"screening": 9, "design": 40, "search": 4, "confirm": 14}
+    assert [effect.parameter for effect in result.effects] == ["x", "idle"]
+    assert all(abs(each.bias) < 0.1 and each.coverage > 0.75 for each in result.recovery)
+
+
+def test_the_same_file_gives_the_same_result_and_seeds_of_steps_differ() -> None:
+    one, other = StandIn(line), StandIn(line)
+    results = [calibrated(CALIBRATION, {"x": 1.0, "idle": 0.5}, Real(), each) for each in (one, other)]
+    assert msgspec.json.encode(results[0]) == msgspec.json.encode(results[1])
+    assert one.steps == other.steps
+    seeds = [set(each) for each in one.steps.values()]
+    assert sum(map(len, seeds)) == len(set.union(*seeds))
+    assert len(set(one.steps["design"])) == 40
+
+
+@pytest.mark.parametrize(
+    ("changed", "step"),
+    [
+        ({"checks": {}, "budget": FEW}, "check on what was not fitted"),
+        ({"targets": {"a": target("a", 3.0)}, "budget": FEW}, "holdout"),
+        ({"budget": Budget(design=10, confirm=14)}, "recovery of known truths"),
+        ({"budget": Budget(design=20, confirm=7)}, "noise floor"),
+    ],
+)
+def test_no_fit_is_reported_without_a_step(changed: dict[str, object], step: str) -> None:
+    result = fitted(msgspec.structs.replace(CALIBRATION, **changed))
+    assert not result.is_reported
+    assert step in [each.name for each in result.steps if each.left_out]
+
+
+def test_a_parameter_at_its_bound_and_a_target_out_of_reach_are_warned_of() -> None:
+    out_of_reach = {"a": target("a", 9.0, holdout=9.0), "b": target("b", 18.0)}
+    result = fitted(msgspec.structs.replace(CALIBRATION, targets=out_of_reach))
+    assert "x is at a bound of its range: widen the range" in result.warnings
+    assert any(each.startswith("no run comes near the target a") for each in result.warnings)
+    assert "the target a is outside of what the posterior predicts" in result.warnings
+
+
+def test_a_whole_number_at_its_bound_is_warned_of() -> None:
+    whole = (Parameter(setting="x", low=0, high=5, whole=True), CALIBRATION.parameters[1])
+    at_five = {"a": target("a", 5.0, holdout=5.0), "b": target("b", 10.0)}
+    result = fitted(msgspec.structs.replace(CALIBRATION, parameters=whole, targets=at_five))
+    assert result.estimates[0].best == 5
+    assert "x is at a bound of its range: widen the range" in result.warnings
+
+
+def test_a_posterior_like_the_ranges_is_warned_of() -> None:
+    def deaf(values: dict[str, float], random: np.random.Generator) -> dict[str, float]:
+        return {
+            name: 3.0 + 0.0 * values["x"] + number for name, number in zip("abc", random.normal(size=3), strict=True)
+        }
+
+    targets = {"a": target("a", 3.0, holdout=3.0), "b": target("b", 3.0)}
+    result = fitted(msgspec.structs.replace(CALIBRATION, targets=targets), deaf)
+    assert "the posterior is like the ranges: the data tell nothing of these parameters" in result.warnings
+    assert all(each.width is not None and each.width > 0.7 for each in result.estimates)
+
+
+def test_parameters_that_only_their_sum_tells_apart_are_not_identified() -> None:
+    def sum_of(values: dict[str, float], random: np.random.Generator) -> dict[str, float]:
+        noise = random.normal(0.0, 0.02, 3)
+        whole = values["x"] / 4.0 + values["idle"]
+        return {"a": whole + noise[0], "b": whole + noise[1], "c": noise[2]}
+
+    targets = {"a": target("a", 1.0, holdout=1.0), "b": target("b", 1.0)}
+    result = fitted(msgspec.structs.replace(CALIBRATION, targets=targets), sum_of)
+    assert [each.is_identified for each in result.estimates] == [False, False]
+    x = result.estimates[0]
+    assert x.with_other is not None
+    assert x.with_other[0] == "idle"
+    assert x.with_other[1] < -0.9

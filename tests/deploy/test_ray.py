@@ -1,0 +1,101 @@
+"""The files for Ray: the cluster by Ray's schema, the pods by that of Kubernetes, the job by KubeRay's keys."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from deploy.manifests import KUBERNETES
+from tests.deploy.tools import DEPLOY, read_yaml
+from tests.paths import ROOT
+
+RAY = DEPLOY / "ray"
+JOB_KEYS = {
+    "entrypoint",
+    "submissionMode",
+    "shutdownAfterJobFinishes",
+    "ttlSecondsAfterFinished",
+    "backoffLimit",
+    "rayClusterSpec",
+}
+CLUSTER_KEYS = {"rayVersion", "enableInTreeAutoscaling", "autoscalerOptions", "headGroupSpec", "workerGroupSpecs"}
+GROUP_KEYS = {"groupName", "replicas", "minReplicas", "maxReplicas", "rayStartParams", "template"}
+
+
+def manifests() -> dict[str, Any]:
+    return {each["kind"]: each for each in yaml.safe_load_all((RAY / "rayjob.yaml").read_text(encoding="utf-8"))}
+
+
+def groups() -> list[dict[str, Any]]:
+    cluster = manifests()["RayJob"]["spec"]["rayClusterSpec"]
+    return [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
+
+
+def test_the_cluster_is_what_ray_takes() -> None:
+    spec = find_spec("ray")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs ray")
+    import jsonschema
+
+    schema = json.loads((Path(spec.origin).parent / "autoscaler" / "ray-schema.json").read_text())
+    cluster = read_yaml(RAY / "cluster.yaml")
+    jsonschema.validate(cluster, schema)
+    with pytest.raises(jsonschema.ValidationError, match="max_worker"):
+        jsonschema.validate({**cluster, "max_worker": 3}, schema)
+    assert cluster["head_node_type"] in cluster["available_node_types"]
+
+
+def test_cells_are_on_spot_nodes_and_the_command_is_not() -> None:
+    types = read_yaml(RAY / "cluster.yaml")["available_node_types"]
+    assert types["spot"]["node_config"]["InstanceMarketOptions"] == {"MarketType": "spot"}
+    assert "InstanceMarketOptions" not in types["head"]["node_config"]
+    assert types["head"]["resources"] == {"CPU": 0}
+    head, worker = groups()
+    assert head["rayStartParams"]["num-cpus"] == "0"
+    assert "nodeSelector" not in head["template"]["spec"]
+    assert worker["template"]["spec"]["nodeSelector"]
+
+
+def test_the_pods_and_the_volume_are_what_kubernetes_takes() -> None:
+    kubernetes_validate.validate(manifests()["PersistentVolumeClaim"], KUBERNETES, strict=True)
+    for group in groups():
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, **group["template"]}
+        kubernetes_validate.validate(pod, KUBERNETES, strict=True)
+        pod["spec"] = {**pod["spec"], "tolerationz": []}
+        with pytest.raises(kubernetes_validate.ValidationError):
+            kubernetes_validate.validate(pod, KUBERNETES, strict=True)
+
+
+def test_the_job_has_the_keys_that_kuberay_has() -> None:
+    job = manifests()["RayJob"]
+    assert job["apiVersion"] == "ray.io/v1"
+    assert job["spec"].keys() <= JOB_KEYS
+    assert job["spec"]["submissionMode"] in {"K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"}
+    assert job["spec"]["rayClusterSpec"].keys() <= CLUSTER_KEYS
+    for group in groups():
+        assert group.keys() <= GROUP_KEYS
+        assert all(isinstance(value, str) for value in group["rayStartParams"].values())
+
+
+def test_the_experiments_of_the_job_are_on_its_volume() -> None:
+    job = manifests()["RayJob"]["spec"]
+    head = job["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in head["containers"][0]["volumeMounts"]}
+    assert f"--out {mounts['experiments']}/" in job["entrypoint"]
+    assert (ROOT / job["entrypoint"].split()[2]).exists()
+    claims = [volume.get("persistentVolumeClaim", {}).get("claimName") for volume in head["volumes"]]
+    assert manifests()["PersistentVolumeClaim"]["metadata"]["name"] in claims
+
+
+def test_one_version_of_ray_everywhere() -> None:
+    version = manifests()["RayJob"]["spec"]["rayClusterSpec"]["rayVersion"]
+    assert f"rayproject/ray:{version}-py311" in (RAY / "Dockerfile").read_text(encoding="utf-8")
+    assert f"=={version}'" in (RAY / "cluster.yaml").read_text(encoding="utf-8")
+    copied = [line.split()[2:-1] for line in (RAY / "Dockerfile").read_text().splitlines() if line.startswith("COPY")]
+    assert all((ROOT / name).exists() for names in copied for name in names)

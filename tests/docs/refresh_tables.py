@@ -1,0 +1,43 @@
+"""Writes the lists of columns in docs/tables.md from their schema: `python -m tests.docs.refresh_tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from actors.results.schema import TABLES, Table
+from tests.paths import ROOT
+
+DOCUMENT = ROOT / "docs" / "tables.md"
+BEGIN = "<!-- tables: written by `python -m tests.docs.refresh_tables` from the schema, do not edit below -->\n"
+END = "<!-- tables: end -->"
+
+
+def with_tables(text: str) -> str:
+    """Return the document with the tables between the markers."""
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    assert begin, f"{DOCUMENT} has lost its marker {BEGIN}"
+    assert end, f"{DOCUMENT} has lost its marker {END}"
+    return f"{head}{begin}\n{tables_markdown()}\n{end}{tail}"
+
+
+def tables_markdown() -> str:
+    """Return a section for each table."""
+    return "\n".join(line for table in TABLES.values() for line in _section(table))
+
+
+def _section(table: Table) -> Iterator[str]:
+    yield f"### {table.name}\n"
+    names = f" A row is named by {', '.join(f'`{name}`' for name in table.primary)}." if table.primary else ""
+    yield f"A row is {table.about}.{names}\n"
+    if table.absent:
+        yield f"Not every run has it: {table.absent}.\n"
+    yield "| column | type | unit | meaning | joins with |\n|---|---|---|---|---|"
+    for column in table.columns:
+        key = f"`{column.key}`" if column.key else ""
+        yield f"| `{column.name}` | {column.kind} | {column.unit} | {column.about} | {key} |"
+    yield f"\nFurther columns: {table.varies}.\n" if table.varies else ""
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(with_tables(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")

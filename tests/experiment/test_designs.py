@@ -1,0 +1,191 @@
+"""Sampled designs and tables: their points have the structure of the method, and are the same everywhere."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.errors import ConfigError
+from prism.experiment import Condition, read_experiment
+
+HEAD = "question: Does it matter?\nbase: base.yaml\nseeds: 3\nmeasures: {likes: likes}\n"
+SIZE = "feed.size: {low: 1, high: 8, whole: true}"
+ATTENTION = "feed.attention: {low: 0.01, high: 1, scale: log}"
+THRESHOLD = "population.ambiguity: {low: 0, high: 0.5}"
+ALGORITHM = "feed.algorithm: [hot, random]"
+
+
+def conditions(design: str) -> tuple[Condition, ...]:
+    return read_experiment(f"{HEAD}design: {{{design}}}\n", "e.yaml").conditions
+
+
+def column(found: tuple[Condition, ...], name: str) -> list[Any]:
+    return [each.settings[name] for each in found]
+
+
+def test_a_latin_hypercube_has_one_point_in_each_part_of_each_range() -> None:
+    found = conditions(
+        f"kind: latin_hypercube, samples: 16, factors: {{{SIZE}, {ATTENTION}, {THRESHOLD}, {ALGORITHM}}}"
+    )
+    assert [each.name for each in found] == [f"c{number:02d}" for number in range(1, 17)]
+    assert sorted(int(each / 0.5 * 16) for each in column(found, "population.ambiguity")) == [*range(16)]
+    parts = [math.log(each / 0.01) / math.log(100) * 16 for each in column(found, "feed.attention")]
+    assert sorted(int(each) for each in parts) == [*range(16)]
+    assert sorted(column(found, "feed.size")) == sorted([*range(1, 9)] * 2), "16 parts on 8 whole numbers"
+    assert sorted(column(found, "feed.algorithm")) == ["hot"] * 8 + ["random"] * 8
+
+
+def test_a_sobol_design_has_the_first_sample_with_one_factor_at_a_time_from_the_second() -> None:
+    found = conditions(f"kind: sobol, samples: 8, factors: {{{ATTENTION}, {THRESHOLD}}}")
+    assert len(found) == 8 * (2 + 2)
+    for start in range(0, len(found), 4):
+        first, by_attention, by_threshold, second = (each.settings for each in found[start : start + 4])
+        assert by_attention == {**first, "feed.attention": second["feed.attention"]}
+        assert by_threshold == {**first, "population.ambiguity": second["population.ambiguity"]}
+    firsts = column(found[::4], "population.ambiguity")
+    assert sorted(int(each / 0.5 * 8) for each in firsts) == [*range(8)], "a Sobol sequence is balanced"
+
+
+def test_a_morris_design_changes_one_factor_at_a_time_by_two_thirds_of_its_range() -> None:
+    found = conditions(f"kind: morris, trajectories: 5, factors: {{{SIZE}, {THRESHOLD}, {ALGORITHM}}}")
+    assert len(found) == 5 * (3 + 1)
+    for start in range(0, len(found), 4):
+        steps = [each.settings for each in found[start : start + 4]]
+        changed = [[name for name in before if before[name] != after[name]] for before, after in pairwise(steps)]
+        assert sorted(name for names in changed for name in names) == [
+            "feed.algorithm",
+            "feed.size",
+            "population.ambiguity",
+        ]
+        assert all(len(names) == 1 for names in changed)
+    assert set(column(found, "population.ambiguity")) <= {0.0, 0.166667, 0.333333, 0.5}
+    assert set(column(found, "feed.size")) <= {1, 3, 6, 8}
+
+
+@pytest.mark.parametrize("kind", ["latin_hypercube, samples: 4", "sobol, samples: 4", "morris, trajectories: 4"])
+def test_another_seed_has_other_points_and_the_same_seed_the_same(kind: str) -> None:
+    factors = f"factors: {{{ATTENTION}, {THRESHOLD}}}"
+    assert conditions(f"kind: {kind}, {factors}") == conditions(f"kind: {kind}, seed: 1, {factors}")
+    assert conditions(f"kind: {kind}, {factors}") != conditions(f"kind: {kind}, seed: 2, {factors}")
+
+
+def test_the_points_are_those_that_were_written_down() -> None:
+    """Other points would be other conditions: all cells of everybody's experiments would be run again."""
+    factors = f"factors: {{{ATTENTION}, {THRESHOLD}}}"
+    firsts = {
+        kind: [*conditions(f"kind: {kind}, {count}: 4, {factors}")[1].settings.values()]
+        for kind, count in (("latin_hypercube", "samples"), ("sobol", "samples"), ("morris", "trajectories"))
+    }
+    assert firsts == {
+        "latin_hypercube": [0.150467, 0.0849747],
+        "sobol": [0.150217, 0.0813177],
+        "morris": [1.0, 0.0],
+    }
+
+
+def table(text: str) -> tuple[Condition, ...]:
+    design = "design: {kind: table, file: design.csv}\n"
+    return read_experiment(HEAD + design, "e.yaml", lambda name: (text, f"there/{name}")).conditions
+
+
+def test_a_table_has_a_condition_in_each_row_whose_cells_are_read_as_settings() -> None:
+    found = table('\ufefffeed.size,name,feed.algorithm\r\n3,"a, b",hot\r\n\r\n0.5,c,"null"\r\n')
+    assert [(each.name, each.settings, each.line) for each in found] == [
+        ("a, b", {"feed.size": 3, "feed.algorithm": "hot"}, 2),
+        ("c", {"feed.size": 0.5, "feed.algorithm": None}, 4),
+    ]
+    assert [each.name for each in table("feed.size\n3\n4\n")] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "there/design.csv: expected a line with the names of settings, and a line for each condition"),
+        ("feed.size\n", "there/design.csv: expected a line with the names of settings, and a line for each condition"),
+        ("feed.size,\n3,4\n", "there/design.csv:1: column 2 has no name"),
+        ("feed.size,feed.size\n3,4\n", "there/design.csv:1: the column feed.size stands twice"),
+        ("name\na\n", "there/design.csv:1: expected a column for a setting, such as feed.size"),
+        ("feed.size,name\n3,a\n4\n", "there/design.csv:3: expected 2 cells, got 1"),
+        ("feed.size,name\n3,a\n ,b\n", "there/design.csv:3: feed.size: is empty: expected a value in every row"),
+        ("feed.size,name\n3,a\n5,a\n", "there/design.csv:3: name: the name a stands in line 2, too"),
+        ("feed.size\n[3\n", "there/design.csv:2: feed.size: not valid YAML: "),
+        ('feed.size\n3\n"4\n', "there/design.csv:3: is no CSV: unexpected end of data"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        table(text)
+    assert str(refused.value).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("design", "problem"),
+    [
+        ("kind: latin_hypercube, samples: 4", "design: expected factors for a design of kind latin_hypercube"),
+        (f"kind: sobol, factors: {{{SIZE}}}", "design: expected samples for a design of kind sobol"),
+        (
+            f"kind: morris, samples: 4, factors: {{{SIZE}}}",
+            "design.samples: a design of kind morris has factors and trajectories, not samples",
+        ),
+        (f"kind: factorial, factors: {{{SIZE}}}", "design.factors.feed.size: a design of kind factorial has lists of"),
+        ("kind: list, seed: 3, conditions: {a: {feed.size: 3}}", "design.seed: a design of kind list has conditions"),
+        (
+            f"kind: sobol, samples: 12, factors: {{{SIZE}}}",
+            "design.samples: a Sobol sequence is balanced for a power of 2 alone: expected 8 or 16, got 12",
+        ),
+        (
+            f"kind: sobol, samples: 4096, factors: {{{SIZE}}}",
+            "design.samples: expected at most 10,000 conditions, got 12,288 points (4,096 x (1 factors + 2))",
+        ),
+        (
+            f"kind: morris, trajectories: 4, levels: 5, factors: {{{SIZE}}}",
+            "design.levels: expected an even number of levels, got 5",
+        ),
+        (
+            "kind: sobol, samples: 4, factors: {feed.attention: {low: 1, high: 1}}",
+            "design.factors.feed.attention: expected a low below the high, got 1 and 1",
+        ),
+        (
+            "kind: sobol, samples: 4, factors: {feed.attention: {low: 0, high: 1, scale: log}}",
+            "design.factors.feed.attention: a range on a log scale needs a low above 0, got 0",
+        ),
+        (
+            "kind: sobol, samples: 4, factors: {feed.attention: {low: 0, high: .inf}}",
+            "design.factors.feed.attention: expected a finite low and high",
+        ),
+        (
+            "kind: sobol, samples: 4, factors: {feed.size: {low: 1.5, high: 3, whole: true}}",
+            "design.factors.feed.size: expected whole numbers as low and high, got 1.5 and 3",
+        ),
+        (
+            "kind: sobol, samples: 4, factors: {feed.size: {low: 1, high: 3}}",
+            "design.factors.feed.size: this setting takes whole numbers: expected whole: true",
+        ),
+        (
+            "kind: sobol, samples: 4, factors: {feed.algorithm: {low: 1, high: 3}}",
+            "design.factors.feed.algorithm: this setting is one of: ",
+        ),
+        (
+            "kind: sobol, samples: 4, factors: {feed.size: {low: 1, high: 3, scale: logarithmic}}",
+            "design.factors[...].scale: expected one of linear, log, got 'logarithmic'",
+        ),
+        (
+            "kind: sobol, samples: 1, factors: {feed.size: {low: 1, high: 3}}",
+            "design.samples: expected a whole number >= 2",
+        ),
+        ("kind: sobols", "design.kind: expected one of list, factorial, one_at_a_time, latin_hypercube, sobol, "),
+    ],
+)
+def test_a_design_that_cannot_be_is_refused_with_its_line(design: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        conditions(design)
+    assert str(refused.value).replace("`", "").startswith("e.yaml:5: " + problem.replace("`", ""))
+
+
+def test_a_level_on_a_grid_is_the_nearest_one_and_both_ends_are_taken() -> None:
+    found = conditions("kind: morris, trajectories: 20, factors: {feed.size: {low: 1, high: 2, whole: true}}")
+    assert np.mean(column(found, "feed.size")) == pytest.approx(1.5)

@@ -1,0 +1,114 @@
+"""The file of an experiment: what it means, and what is wrong with a wrong one, with its line."""
+
+from __future__ import annotations
+
+import pytest
+
+from prism.errors import ConfigError
+from prism.experiment import read_experiment
+
+HEAD = "question: Does it matter?\nbase: base.yaml\nseeds: 3\nmeasures: {likes: likes}\n"
+LIST = "design: {conditions: {a: {feed.size: 3}, b: {feed.size: 5}}}\n"
+FACTORS = "design: {kind: KIND, factors: {feed.size: [3, 5, 7], feed.algorithm: [hot, random]}}\n"
+
+
+def test_a_list_has_its_conditions_and_seeds_count_from_one() -> None:
+    found = read_experiment(HEAD + LIST, "e.yaml")
+    assert [(each.name, each.settings) for each in found.conditions] == [
+        ("a", {"feed.size": 3}),
+        ("b", {"feed.size": 5}),
+    ]
+    assert found.seeds == (1, 2, 3)
+    assert read_experiment((HEAD + LIST).replace("seeds: 3", "seeds: [7, 5]"), "e.yaml").seeds == (7, 5)
+
+
+def test_a_factorial_has_every_combination_and_one_at_a_time_each_level_alone() -> None:
+    full = read_experiment(HEAD + FACTORS.replace("KIND", "factorial"), "e.yaml").conditions
+    assert len(full) == 6
+    assert full[1].name == "size=3 algorithm=random"
+    assert full[1].settings == {"feed.size": 3, "feed.algorithm": "random"} == full[1].factors
+    alone = read_experiment(HEAD + FACTORS.replace("KIND", "one_at_a_time"), "e.yaml").conditions
+    assert [each.settings for each in alone] == [
+        {"feed.size": 3, "feed.algorithm": "hot"},
+        {"feed.size": 5, "feed.algorithm": "hot"},
+        {"feed.size": 7, "feed.algorithm": "hot"},
+        {"feed.size": 3, "feed.algorithm": "random"},
+    ]
+
+
+def test_a_hypothesis_and_a_threshold_say_in_words_what_they_are() -> None:
+    text = (
+        HEAD
+        + LIST
+        + (
+            "hypotheses:\n"
+            "  - {measure: likes, contrast: [a, b], alternative: less}\n"
+            "  - {measure: likes, contrast: [b, a], test: equivalence, margin: 2}\n"
+            "thresholds: [{measure: likes, condition: a, least: 1, most: 9}, {measure: likes, most: 5}]\n"
+        )
+    )
+    found = read_experiment(text, "e.yaml")
+    assert [str(each) for each in found.hypotheses] == ["likes: a is less than b", "likes: b equals a within 2"]
+    assert [str(each) for each in found.thresholds] == ["likes of a at least 1 and at most 9", "likes at most 5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "e.yaml: object missing required field question"),
+        (HEAD, "e.yaml: object missing required field design"),
+        (
+            HEAD.replace("3", "100000") + FACTORS.replace("KIND", "factorial"),
+            "e.yaml:3: seeds: expected at most 200,000 cells, got 600,000: 6 conditions, 100,000 seeds",
+        ),
+        (
+            HEAD + "design: {kind: factorial, factors: {x.a: [p b=q, p], x.b: [r, q b=r]}}\n",
+            "e.yaml:5: design: two conditions have the name a=p b=q b=r",
+        ),
+        (
+            HEAD + LIST + "thresholds: [{measure: likes, least: .nan}]\n",
+            "e.yaml:6: thresholds[0].least: expected a finite number, got nan",
+        ),
+        (
+            HEAD + LIST + "hypotheses: [{measure: likes, contrast: [a, b], test: equivalence, margin: .inf}]\n",
+            "e.yaml:6: hypotheses[0].margin: expected a finite number, got inf",
+        ),
+        (HEAD + "design: {kind: list}\n", "e.yaml:5: design: expected conditions for a design of kind list"),
+        (HEAD + "design: {factors: {a.b: [1, 2]}}\n", "e.yaml:5: design.factors: a design of kind list has conditions"),
+        (
+            HEAD + "design: {kind: factorial, factors: {a.b: [1]}}\n",
+            "e.yaml:5: design.factors.a.b: expected two levels or more, got [1]",
+        ),
+        (
+            HEAD + "design: {kind: factorial, factors: {a.b: [1, 1]}}\n",
+            "e.yaml:5: design.factors.a.b: the level 1 stands twice",
+        ),
+        ((HEAD + LIST).replace("seeds: 3", "seeds: 1"), "e.yaml:3: seeds: expected a whole number >= 2"),
+        ((HEAD + LIST).replace("seeds: 3", "seeds: [4, 4]"), "e.yaml:3: seeds: expected 2 different seeds or more"),
+        (HEAD + LIST + "hypothesis: []\n", "e.yaml:6: hypothesis: unknown key; did you mean hypotheses?"),
+        (HEAD + LIST + "colour: red\n", "e.yaml:6: colour: unknown key; expected one of question, base, "),
+        (
+            HEAD + LIST + "hypotheses:\n  - {measure: likes, contrast: [a, b], test: permutations}\n",
+            "e.yaml:6: hypotheses[0].test: expected one of wilcoxon, permutation, t, equivalence, mann_whitney, krusk",
+        ),
+        (HEAD + LIST + "set: {simulation.seed: 3}\n", "e.yaml:6: set: simulation.seed is given by the key seeds"),
+        (
+            HEAD + LIST + "hypotheses:\n  - {measure: love, contrast: [a, b]}\n",
+            "e.yaml:6: hypotheses[0].measure: expected one of the measures: likes, got 'love'",
+        ),
+        (
+            HEAD + LIST + "hypotheses: [{measure: likes, contrast: [a, c]}]\n",
+            "e.yaml:6: hypotheses[0].contrast: expected one of the conditions: a, b, got 'c'",
+        ),
+        (
+            HEAD + LIST + "hypotheses: [{measure: likes, contrast: [a, b], margin: 2}]\n",
+            "e.yaml:6: hypotheses[0].margin: expected a margin for the test equivalence, and for no other",
+        ),
+        (HEAD + LIST + "thresholds: [{measure: likes}]\n", "e.yaml:6: thresholds[0]: expected least, most or both"),
+        (HEAD.replace("{likes: likes}", "{}") + LIST, "e.yaml:4: measures: expected one measure or more"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_line(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_experiment(text, "e.yaml")
+    assert str(refused.value).startswith(problem.replace("`", ""))

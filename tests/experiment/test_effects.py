@@ -1,0 +1,140 @@
+"""Effects of factors and shares of variance: functions whose values are known, and their edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.experiment import Condition, Design, conditions_of, decomposed, effects_on
+from prism.experiment.decomposition import noise_share
+from prism.experiment.design import Range
+from prism.experiment.sampling import sampled_conditions, unit_points
+
+PHONES = [
+    [45939, 21574, 2876, 1815, 1646, 89, 555],
+    [60423, 29990, 4708, 2568, 2366, 1411, 733],
+    [64721, 32510, 5230, 2695, 2526, 1546, 773],
+    [68484, 35218, 6662, 2845, 2691, 1663, 836],
+    [71799, 37598, 6856, 3000, 2868, 1769, 911],
+    [76036, 40341, 8220, 3145, 3054, 1905, 1008],
+    [79831, 43173, 9053, 3338, 3224, 2005, 1076],
+]
+"""Telephones by year and continent: AT&T (1961), in R as WorldPhones."""
+
+
+def sampled(kind: str, factors: int, **others: Any) -> Design:
+    ranges = {f"x.x{place}": Range(low=0.0, high=1.0) for place in range(1, factors + 1)}
+    return Design(kind=kind, factors=ranges, **others)  # type: ignore[arg-type]
+
+
+def values_of(design: Design, table: Any) -> dict[tuple[str, str], float]:
+    """Return `{(factor, kind or level): value}`."""
+    conditions = (
+        sampled_conditions(design) if design.kind in ("sobol", "morris", "latin_hypercube") else conditions_of(design)
+    )
+    found = effects_on("m", design, conditions, np.asarray(table, dtype=np.float64))
+    for each in found.effects:
+        assert each.low is None or each.low <= each.value + 1e-9
+        assert each.high is None or each.high >= each.value - 1e-9
+    return {(each.factor, each.level or each.kind): each.value for each in found.effects}
+
+
+def test_sobol_indices_of_the_ishigami_function_are_the_analytic_ones() -> None:
+    """Ishigami and Homma (1990), a = 7, b = 0.1: first order 0.314, 0.442, 0; total 0.558, 0.442, 0.244."""
+    design = sampled("sobol", 3, samples=1024)
+    x1, x2, x3 = (unit_points(design).T - 0.5) * 2 * np.pi
+    exact = np.sin(x1) + 7 * np.sin(x2) ** 2 + 0.1 * x3**4 * np.sin(x1)
+    seeds = exact[:, None] + np.array([-2.0, 0.5, 3.0])  # a seed that moves all points alike changes no index
+    found = values_of(design, seeds * 1e-9)
+    for place, (first, total) in enumerate([(0.3139, 0.5576), (0.4424, 0.4424), (0.0, 0.2437)], start=1):
+        assert found[f"x.x{place}", "first_order"] == pytest.approx(first, abs=0.03)
+        assert found[f"x.x{place}", "total"] == pytest.approx(total, abs=0.03)
+
+
+def test_morris_measures_of_a_line_a_square_and_nothing_are_the_analytic_ones() -> None:
+    """The steps of x squared on the grid 0, 1/3, 2/3, 1 are 2/3 and 4/3: their mean is 1, and their spread 1/3."""
+    design = sampled("morris", 4, trajectories=200)
+    x1, x2, x3, _ = unit_points(design).T
+    found = values_of(design, (2 * x1 - 3 * x2 + x3**2)[:, None] + np.zeros(2))
+    assert [found["x.x1", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([2, 2, 0], abs=1e-9)
+    assert [found["x.x2", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([-3, 3, 0], abs=1e-9)
+    assert [found["x.x3", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([1, 1, 1 / 3], abs=0.04)
+    assert [found["x.x4", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([0, 0, 0], abs=1e-9)
+
+
+def test_chance_between_points_is_said() -> None:
+    design = sampled("sobol", 2, samples=16)
+    table = np.random.default_rng(3).normal(size=(64, 4))
+    found = effects_on("m", design, sampled_conditions(design), table)
+    assert "of the variance between points is chance, which hides effects: take more seeds" in found.note
+    assert noise_share(table) > 0.8
+
+
+def test_slopes_of_a_latin_hypercube_are_those_of_a_plane() -> None:
+    design = sampled("latin_hypercube", 2, samples=40)
+    x1, x2 = unit_points(design).T
+    found = values_of(design, (3 * x1 - 4 * x2)[:, None] + np.array([-1.0, 1.0]))
+    assert found["x.x1", "slope"] == pytest.approx(3 * x1.std() / (3 * x1 - 4 * x2).std(), rel=1e-4)
+    assert found["x.x2", "slope"] == pytest.approx(-4 * x2.std() / (3 * x1 - 4 * x2).std(), rel=1e-4)
+
+
+def test_levels_are_compared_with_all_and_one_at_a_time_with_the_first() -> None:
+    levels: dict[str, Any] = {"x.a": [1, 2], "x.b": ["p", "q", "r"]}
+    full = [[1.0, 2], [2, 3], [3, 4], [11, 14], [12, 15], [13, 16]]
+    found = values_of(Design(kind="factorial", factors=levels), full)
+    assert found["x.a", "1"] == pytest.approx(-5.5)
+    assert found["x.a", "2"] == pytest.approx(5.5)
+    assert [found["x.b", level] for level in "pqr"] == pytest.approx([-1, 0, 1])
+    alone = values_of(Design(kind="one_at_a_time", factors=levels), [[1.0, 2], [4, 6], [0, 1], [9, 9]])
+    assert alone == pytest.approx({("x.a", "2"): 3.5, ("x.b", "q"): -1.0, ("x.b", "r"): 7.5})
+
+
+@pytest.mark.parametrize(
+    ("design", "count", "note"),
+    [
+        (sampled("latin_hypercube", 3, samples=7), 7, "m: no slopes: 3 factors need 8 conditions or more"),
+        (sampled("sobol", 1, samples=2), 6, "m: all values are equal, so there are no effects"),
+    ],
+)
+def test_effects_that_cannot_be_told_are_said(design: Design, count: int, note: str) -> None:
+    table = np.ones((count, 3)) if "equal" in note else np.random.default_rng(1).normal(size=(count, 3))
+    found = effects_on("m", design, sampled_conditions(design), table)
+    assert (found.effects, found.note) == ([], note)
+
+
+def test_shares_of_variance_are_those_of_the_analysis_of_variance() -> None:
+    """R: anova(lm(v ~ continent + year)) has mean squares 4433674097, 71431143 and 18835007, seven of each."""
+    continents, years, rest = (4433674097 - 18835007) / 7, (71431143 - 18835007) / 7, 18835007
+    total = continents + years + rest
+    found = decomposed(np.array(PHONES, dtype=np.float64).T)
+    assert [each.source for each in found] == ["conditions", "seeds", "rest"]
+    assert [each.share for each in found] == pytest.approx([continents / total, years / total, rest / total], rel=1e-6)
+    assert sum(each.share for each in found) == pytest.approx(1.0)
+    assert all(each.low is not None and each.high is not None and each.low <= each.share <= each.high for each in found)
+
+
+def test_rounds_within_runs_are_a_share_of_their_own_and_nothing_is_below_zero() -> None:
+    table = np.array([[1.0, 2, 3], [3, 4, 5]])
+    found = {each.source: each.share for each in decomposed(table, np.full((2, 3), 4.0))}
+    assert found == pytest.approx({"conditions": 2 / 7, "seeds": 1 / 7, "rest": 0.0, "within_runs": 4 / 7})
+    against = {each.source: each.share for each in decomposed(np.array([[1.0, -1], [-1, 1]]))}
+    assert against == {"conditions": 0.0, "seeds": 0.0, "rest": 1.0}
+    assert decomposed(np.ones((3, 4))) == []
+    few = np.array([[1.0, 2, 4, 3], [3, 5, 4, 8]])
+    assert [each.low for each in decomposed(few)] == [None] * 3, "four seeds have no interval"
+
+
+def test_effects_that_are_rounding_alone_are_zero_and_have_no_interval() -> None:
+    design = Design(kind="factorial", factors={"x": [1, 2, 3], "y": ["a", "b"]})
+    found = effects_on("m", design, conditions_of(design), np.array([[0.1, 0.2, 0.7, 0.3]] * 6))
+    assert {(each.value, each.low, each.high) for each in found.effects} == {(0.0, None, None)}
+
+
+def test_a_slope_that_hangs_on_one_condition_is_not_told() -> None:
+    conditions = [Condition(name=f"c{row}", settings={}, factors={"x": int(row == 3), "y": row}) for row in range(8)]
+    table = np.random.default_rng(1).random((8, 3))
+    found = effects_on("m", Design(kind="table", file="x.csv"), conditions, table)
+    assert found.effects == []
+    assert found.note == "m: no slopes: that of a factor hangs on the condition c3 alone"

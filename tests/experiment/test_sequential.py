@@ -1,0 +1,130 @@
+"""Sequential seeds: the rule looks at widths alone, and stops where it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.errors import ConfigError
+from prism.experiment import Sequential, described, read_experiment, stopped
+
+HEAD = "question: Does it matter?\nbase: base.yaml\nmeasures: {likes: likes}\n"
+LIST = "design: {conditions: {a: {feed.size: 3}, b: {feed.size: 5}}}\n"
+
+
+def rule(**others: Any) -> Sequential:
+    return Sequential(**{"measure": "likes", "half_width": 0.5, "least": 10, "most": 40, "step": 10, **others})
+
+
+def drawn(seed: int, count: int, scale: float = 1.0) -> list[float]:
+    return list(np.random.default_rng(seed).normal(10.0, scale, size=count))
+
+
+def test_the_rule_of_a_file_has_all_seeds_that_may_be_run() -> None:
+    text = HEAD + LIST + "seeds: {measure: likes, relative: 0.05, contrast: [a, b], least: 8, most: 25, step: 6}\n"
+    found = read_experiment(text, "e.yaml")
+    assert found.seeds == tuple(range(1, 26))
+    assert found.sequential is not None
+    assert found.sequential.counts() == [8, 14, 20, 25]
+    assert str(found.sequential) == "until the 95% interval of likes, a minus b is within 0.05 of the mean on each side"
+    assert Sequential(measure="likes", half_width=1.0, least=10, most=10).counts() == [10]
+
+
+def test_it_goes_on_while_one_interval_is_too_wide_and_stops_when_all_are_narrow() -> None:
+    narrow, wide = drawn(1, 20, 0.5), drawn(2, 20, 3.0)
+    assert stopped(rule(), {"a": narrow, "b": wide}, 20) is None
+    end = stopped(rule(), {"a": narrow, "b": drawn(3, 20, 0.6)}, 20)
+    assert end is not None
+    assert (end.reason, end.seeds, end.looks, end.widest, end.wanted) == ("narrow", 20, 2, "b", 0.5)
+    over = described(drawn(3, 20, 0.6))
+    assert end.half_width == pytest.approx(((over.high or 0) - (over.low or 0)) / 2)
+    assert str(end).startswith("stopped at 20 seeds after 2 looks: every interval is narrow enough; the widest, b, is")
+
+
+def test_a_contrast_is_looked_at_by_its_pairs_and_its_sign_does_not_matter() -> None:
+    shared = np.array(drawn(4, 10, 5.0))
+    own = np.random.default_rng(5).normal(size=(2, 10)) * 0.2
+    values = {"a": list(shared + own[0] + 3), "b": list(shared + own[1])}
+    assert stopped(rule(), values, 10) is None, "each mean alone is wide"
+    end = stopped(rule(contrast=("a", "b")), values, 10)
+    assert end is not None
+    assert end.reason == "narrow"
+    mirrored = stopped(rule(contrast=("b", "a")), values, 10)
+    assert mirrored is not None
+    assert mirrored.half_width == pytest.approx(end.half_width, rel=0.2)
+
+
+def test_a_share_is_one_of_the_mean_or_of_the_second_condition() -> None:
+    values = {"a": drawn(6, 20), "b": drawn(7, 20)}
+    end = stopped(rule(half_width=None, relative=0.1), values, 20)
+    assert end is not None
+    assert end.wanted == pytest.approx(0.1 * np.mean(values[end.widest]))
+    paired = stopped(rule(half_width=None, relative=0.1, contrast=("a", "b")), values, 20)
+    assert paired is not None
+    assert paired.wanted == pytest.approx(0.1 * np.mean(values["b"]))
+
+
+def test_equal_values_are_no_narrow_interval_and_the_limit_ends_it() -> None:
+    values = {"a": [3.0] * 10, "b": drawn(8, 10, 0.1)}
+    assert stopped(rule(), values, 10) is None
+    end = stopped(rule(), {"a": [3.0] * 40, "b": drawn(8, 40, 0.1)}, 40)
+    assert end is not None
+    assert (end.reason, end.widest, end.half_width) == ("most", "a", None)
+    assert "the widest, a, has no interval" in str(end)
+
+
+def test_failed_cells_end_it_at_once_also_where_nothing_has_a_result() -> None:
+    end = stopped(rule(), {"a": drawn(9, 9, 0.1), "b": drawn(9, 10, 0.1)}, 10, has_failed=True)
+    assert end is not None
+    assert end.reason == "failed"
+    for contrast in (None, ("a", "b")):
+        none = stopped(rule(contrast=contrast), {"a": [], "b": []}, 10, has_failed=True)
+        assert none is not None
+        assert (none.reason, none.half_width) == ("failed", None)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "problem"),
+    [
+        ("{measure: love, half_width: 1}", "e.yaml:5: seeds.measure: expected one of the measures: likes, got 'love'"),
+        ("{measure: likes}", "e.yaml:5: seeds: expected half_width or relative"),
+        ("{measure: likes, half_width: 1, relative: 1}", "e.yaml:5: seeds: expected half_width or relative"),
+        ("{measure: likes, half_width: 0}", "e.yaml:5: seeds.half_width: expected a number > 0.0"),
+        ("{measure: likes, half_width: .inf}", "e.yaml:5: seeds.half_width: expected a finite number, got inf"),
+        (
+            "{measure: likes, half_width: 1, most: 9}",
+            "e.yaml:5: seeds.most: expected at least 10, the key least, got 9",
+        ),
+        ("{measure: likes, half_width: 1, least: 3}", "e.yaml:5: seeds.least: expected a whole number >= 5"),
+        (
+            "{measure: likes, half_width: 1, contrast: [a, c]}",
+            "e.yaml:5: seeds.contrast: expected one of the conditions: a, b, got 'c'",
+        ),
+        (
+            "{measure: likes, half_width: 1, contrast: [a, a]}",
+            "e.yaml:5: seeds.contrast: expected two different conditions",
+        ),
+        ("{measure: likes, half_width: 1, mots: 9}", "e.yaml:5: seeds.mots: unknown key; did you mean most?"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused_with_its_line(seeds: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_experiment(f"{HEAD}{LIST}seeds: {seeds}\n", "e.yaml")
+    assert str(refused.value).replace("`", "").startswith(problem)
+
+
+def test_the_interval_at_the_end_covers_nearly_as_often_as_with_a_fixed_number_and_alarms_stay_rare() -> None:
+    """The figures of many more are in docs/experiments.md, by benchmarks/experiments_power.py."""
+    rng, looked, covered, alarms, experiments = np.random.default_rng(10), rule(half_width=0.55), 0, 0, 60
+    for _ in range(experiments):
+        values = rng.normal(size=40)
+        count = next(count for count in looked.counts() if stopped(looked, {"a": list(values[:count])}, count))
+        over = described(list(values[:count]))
+        assert over.low is not None
+        assert over.high is not None
+        covered += over.low <= 0 <= over.high
+        alarms += abs(over.mean) > 2.1 * over.sd / np.sqrt(over.count)
+    assert covered >= 50
+    assert alarms <= 10

@@ -1,0 +1,147 @@
+"""Statistics of experiments: published examples, known distributions, and edges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.experiment import Comparison, Hypothesis, compared, described, holm, p_value, smallest_p
+
+DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+"""Fifteen pairs of maize plants, crossed minus self-fertilised, in eighths of an inch: Fisher (1935), chapter 3."""
+
+
+def hypothesis(test: str = "t", **others: Any) -> Hypothesis:
+    return Hypothesis(measure="m", contrast=("a", "b"), test=test, **others)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("test", "p"),
+    [
+        ("t", 0.0497),  # Fisher (1935): t = 2.148 with 14 degrees of freedom
+        ("permutation", 1726 / 32768),  # Fisher (1935), section 21: 863 of 32,768 on each side
+        ("wilcoxon", 0.0413),  # R: wilcox.test(x, exact = TRUE) has V = 96
+    ],
+)
+def test_the_tests_give_the_published_values_for_darwins_maize(test: str, p: float) -> None:
+    found = compared(hypothesis(test), [float(each) for each in DARWIN], [0.0] * len(DARWIN))
+    assert found.p == pytest.approx(p, abs=5e-5)
+    assert found.difference.mean == pytest.approx(314 / 15)
+    rank_biserial = (96 - 24) / 120  # of V = 96, the ranks of the positive differences
+    expected = rank_biserial if test == "wilcoxon" else 2.148 / math.sqrt(15)
+    assert found.effect_value == pytest.approx(expected, abs=5e-4)
+    assert found.effect_size == pytest.approx(2.148 / math.sqrt(15), abs=5e-4)
+
+
+def test_one_side_has_half_of_the_p_value_of_both() -> None:
+    differences = np.array(DARWIN, dtype=np.float64)
+    for test in ("t", "permutation", "wilcoxon"):
+        both, less, greater = (
+            p_value(hypothesis(test, alternative=side), differences) for side in ("two-sided", "less", "greater")
+        )
+        assert greater == pytest.approx(both / 2, rel=0.01)
+        assert less > 0.9
+
+
+def test_equivalence_needs_both_one_sided_tests() -> None:
+    differences = np.array([0.1, -0.2, 0.05, 0.15, -0.1, 0.0, 0.12, -0.07])
+    assert p_value(hypothesis("equivalence", margin=0.3), differences) < 0.001
+    assert p_value(hypothesis("equivalence", margin=0.05), differences) > 0.15
+    assert p_value(hypothesis("equivalence", margin=0.3), differences + 0.3) > 0.4
+
+
+def test_no_difference_at_all_is_no_finding_and_the_same_difference_everywhere_is_one() -> None:
+    for test in ("t", "permutation", "wilcoxon"):
+        assert p_value(hypothesis(test), np.zeros(10)) == 1.0
+        assert p_value(hypothesis(test), np.full(10, 0.5)) <= 2 * 2**-10
+    assert p_value(hypothesis("t", alternative="less"), np.full(10, 0.5)) == 1.0
+    assert p_value(hypothesis("equivalence", margin=1.0), np.full(10, 0.5)) == 0.0
+    assert p_value(hypothesis("equivalence", margin=0.5), np.full(10, 0.5)) == 1.0
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
+def test_without_an_effect_one_experiment_in_twenty_is_a_false_alarm(test: str) -> None:
+    rng, experiments = np.random.default_rng(7), 400
+    alarms = sum(p_value(hypothesis(test), rng.normal(size=10)) <= 0.05 for _ in range(experiments))
+    assert 0.02 < alarms / experiments < 0.08
+
+
+def test_a_known_effect_is_found_with_the_power_of_the_tables() -> None:
+    rng, experiments = np.random.default_rng(8), 2000
+    found = sum(p_value(hypothesis(), rng.normal(0.5, 1.0, size=34)) <= 0.05 for _ in range(experiments))
+    assert found / experiments == pytest.approx(0.808, abs=0.03)  # Cohen (1988): d = 0.5 with 34 pairs
+
+
+def test_the_interval_covers_the_mean_of_a_skewed_distribution_nearly_as_often_as_it_says() -> None:
+    rng, covered, experiments = np.random.default_rng(9), 0, 60
+    for _ in range(experiments):
+        found = described(list(rng.exponential(size=30)))
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 1.0 <= found.high
+    assert covered >= 50
+
+
+def test_few_or_equal_values_have_no_interval() -> None:
+    assert described([1.0, 2.0]).low is None
+    assert described([3.0] * 9).high is None
+    assert described([4.0]).sd == 0.0
+
+
+def test_differences_that_rounding_alone_makes_are_none() -> None:
+    same = compared(hypothesis(), [0.3, 0.4, 0.5, 0.6], [0.1, 0.2, 0.3, 0.4])
+    assert (same.effect_size, same.p, same.difference.sd, same.difference.low) == (None, 0.0, 0.0, None)
+    none = compared(hypothesis(), [0.1 + 0.2, 0.3, 0.3], [0.3, 0.3, 0.3])
+    assert (none.difference.mean, none.p) == (0.0, 1.0)
+    assert described([0.1] * 10).sd == 0.0
+    assert compared(hypothesis(), [1e-9, 3e-9, 2e-9], [0.0] * 3).effect_size == pytest.approx(2.0), "small is not none"
+
+
+def test_many_seeds_are_resampled_in_parts_that_give_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [float(each) for each in DARWIN]
+    whole = described(values)
+    monkeypatch.setattr("prism.experiment.intervals.BATCH_VALUES", 15_000)
+    parts = described(values)
+    assert parts.low == pytest.approx(whole.low, rel=0.05)
+    assert parts.high == pytest.approx(whole.high, rel=0.05)
+
+
+def test_a_hypothesis_that_could_not_be_compared_still_counts_among_the_tests() -> None:
+    alone = Comparison(hypothesis=hypothesis(), difference=described([1.0, 2.0]), effect_size=None, p=0.03)
+    assert holm([alone], 0.05)[0].supported
+    [found] = holm([alone], 0.05, tests=3)
+    assert found.p_holm == pytest.approx(0.09)
+    assert not found.supported
+
+
+def test_holm_gives_the_values_worked_out_by_hand() -> None:
+    def with_p(p: float) -> Comparison:
+        return Comparison(hypothesis=hypothesis(), difference=described([1.0, 2.0]), effect_size=None, p=p)
+
+    found = holm([with_p(p) for p in (0.01, 0.04, 0.03, 0.005)], 0.05)
+    assert [each.p_holm for each in found] == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert [each.supported for each in found] == [True, False, False, True]
+    assert holm([], 0.05) == []
+
+
+@pytest.mark.parametrize(("test", "alternative"), [("wilcoxon", "two-sided"), ("permutation", "less")])
+def test_the_smallest_p_value_is_that_of_differences_which_all_have_one_sign(test: str, alternative: str) -> None:
+    for pairs in (2, 5, 9, *([18] if test == "permutation" else [])):
+        differences = -np.arange(1.0, pairs + 1)
+        tested = hypothesis(test, alternative=alternative)
+        assert smallest_p(tested, pairs) == pytest.approx(p_value(tested, differences))
+    assert smallest_p(hypothesis("wilcoxon"), 5) > 0.05, "five pairs can never reach it"
+    assert smallest_p(hypothesis("t"), 5) == 0.0
+
+
+def test_differences_that_are_equal_but_for_rounding_have_one_rank() -> None:
+    signs = [1, 1, 1, 1, 1, -1, -1, -1]
+    second = [10.0**place for place in range(8)]
+    found = compared(
+        hypothesis("wilcoxon"), [each + sign / 10 for each, sign in zip(second, signs, strict=True)], second
+    )
+    assert found.effect_value == pytest.approx((5 - 3) / 8, abs=1e-12)  # all eight have one rank
+    assert found.p == pytest.approx(p_value(hypothesis("wilcoxon"), np.array(signs, dtype=float)))

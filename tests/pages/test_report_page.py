@@ -1,0 +1,122 @@
+"""The report in a real browser: nothing is loaded, nothing overlaps, and it can be read by everybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.browser import NARROW, WIDE, Browser, Scheme, browser, chromium
+from tests.docs.refresh_images import run_prism
+from tests.hostile_texts import MARKUP, TEXTS
+from tests.paths import ROOT
+
+__all__ = ["browser", "chromium"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+
+FAULTS = """
+() => {
+  const faults = [];
+  for (const picture of document.querySelectorAll("svg")) {
+    const name = picture.getAttribute("aria-labelledby"), frame = picture.getBoundingClientRect();
+    const texts = [...picture.querySelectorAll("text")].filter((text) => text.textContent.trim());
+    const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+    for (const [place, [one, box]] of boxes.entries()) {
+      const beside = box.left < frame.left - 1 || box.right > frame.right + 1;
+      if (beside || box.top < frame.top - 2 || box.bottom > frame.bottom + 2)
+        faults.push(`${name}: cut off: ${one}`);
+      for (const [other, near] of boxes.slice(place + 1)) {
+        const across = Math.min(box.right, near.right) - Math.max(box.left, near.left);
+        const down = Math.min(box.bottom, near.bottom) - Math.max(box.top, near.top);
+        if (across > 1 && down > 3) faults.push(`${name}: overlap: ${one} and ${other}`);
+      }
+    }
+  }
+  return faults;
+}
+"""
+"""The texts of pictures that overlap, or are cut off."""
+
+SMALL = """() => {
+  const letter = (text) => {
+    const placed = text.getScreenCTM();
+    return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(placed.a, placed.b);
+  };
+  return [...document.querySelectorAll("svg text")].filter(
+  (text) => text.textContent.trim() && letter(text) < 9.5
+).map((text) => text.textContent);
+}"""
+"""The texts of pictures that are smaller than their 10 pixels, less a rounding."""
+
+HOSTILE = "\n".join(MARKUP.values())[:1900]
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the reports of a hostile social run, an economy, and two configurations with two seeds."""
+    place = tmp_path_factory.mktemp("studies")
+    people = {
+        "simulation": {"rounds": 6, "seed": 1},
+        "population": {"size": 150, "topics": [TEXTS["script"], TEXTS["right_to_left_override"], "food", "sport"]},
+        "run": {"question": HOSTILE},
+    }
+    (place / "people.yaml").write_text(yaml.safe_dump(people))
+    for name, settings in {"a1": (), "a2": ("simulation.seed=2",), "b1": ("feed.algorithm=hot",)}.items():
+        run_prism(
+            "run", str(place / "people.yaml"), "-q", f"--out={place / name}", *(f"--set={each}" for each in settings)
+        )
+    economy = ROOT / "configs" / "economy.yaml"
+    run_prism("run", str(economy), "-q", f"--out={place / 'economy'}")
+    for name, runs in {"social": ("a1",), "several": ("a1", "a2", "b1"), "economy": ("economy",)}.items():
+        run_prism("report", *(str(place / run) for run in runs), f"--out={place / f'{name}.html'}", "-q")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [
+        ("social", WIDE, "light"),
+        ("social", WIDE, "dark"),
+        ("social", NARROW, "light"),
+        ("social", NARROW, "dark"),
+        ("several", WIDE, "light"),
+        ("several", NARROW, "dark"),
+        ("economy", WIDE, "dark"),
+        ("economy", NARROW, "light"),
+    ],
+)
+def test_a_report_is_whole_at_every_width_and_in_every_theme(
+    studies: Path, browser: Browser, name: str, width: int, scheme: Scheme
+) -> None:
+    url = (studies / f"{name}.html").as_uri()
+    visit = browser.open(url, width=width, scheme=scheme)
+    assert visit.problems() == []
+    assert visit.requests == [url]
+    assert visit.page.evaluate(FAULTS) == []
+    assert visit.violations() == []
+    assert visit.page.evaluate("() => window.harmed") is None
+
+
+@pytest.mark.parametrize("name", ["social", "several", "economy"])
+def test_letters_are_large_enough_on_a_phone(studies: Path, browser: Browser, name: str) -> None:
+    visit = browser.open((studies / f"{name}.html").as_uri(), width=NARROW)
+    assert visit.page.evaluate(SMALL) == []
+
+
+def test_all_numbers_can_be_reached_by_the_keyboard(studies: Path, browser: Browser) -> None:
+    visit = browser.open((studies / "social.html").as_uri())
+    first = visit.page.locator("details summary").first
+    first.focus()
+    visit.page.keyboard.press("Enter")
+    assert visit.page.locator("details[open] table").first.is_visible()
+
+
+def test_it_can_be_printed(studies: Path, browser: Browser) -> None:
+    visit = browser.open((studies / "social.html").as_uri(), scheme="dark")
+    pdf = visit.page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF")
+    visit.page.emulate_media(media="print")
+    ground = visit.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"

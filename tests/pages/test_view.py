@@ -1,0 +1,283 @@
+"""The local page in a real browser, on runs of every kind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Page, Route
+
+from actors.persistence.oracle_log import LoggedAnswer
+from prism.agents import Question, Update
+from prism.social.post import PostView
+from tests.browser import NARROW, WIDE, Browser, Scheme, Visit, browser, chromium
+from tests.command import prism_alone
+from tests.hostile_texts import MARKUP
+from tests.pages.view_server import PRISM, serving, write_run
+from tests.paths import ROOT
+from tests.patience import HANG_S
+
+__all__ = ["browser", "chromium"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+
+PEOPLE = 100_000
+SMALL = ("--set", "population.size=200", "--set", "simulation.rounds=4", "--quiet")
+DRAWN = "canvas[data-tick]:not([data-tick=''])"
+READY = {
+    "list": ".run-name a",
+    "run": DRAWN,
+    "killed": DRAWN,
+    "live": DRAWN,
+    "large": DRAWN,
+    "economy": ".seat li",
+    "compare": ".panel table",
+}
+PLACES = {
+    "list": "",
+    "run": "run/run?tick=30&agent=3",
+    "killed": "run/killed",
+    "live": "run/live",
+    "large": "run/large",
+    "economy": "run/economy?tick=3&agent=1",
+    "compare": "compare/run/fork",
+}
+
+
+@pytest.fixture(scope="session")
+def ended_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with runs. It is made before the browser starts, which has an event loop in this thread."""
+    root = tmp_path_factory.mktemp("runs")
+    default, economy = str(ROOT / "configs/default.yaml"), str(ROOT / "configs/economy.yaml")
+    fork = ("--at", "40", "--set", "feed.algorithm=random", "--quiet")
+    for command in (
+        ("run", default, *SMALL, "--out", str(root / "run")),
+        ("fork", str(root / "run"), *fork, "--out", str(root / "fork")),
+        ("run", economy, "--ticks", "6", "--quiet", "--out", str(root / "economy")),
+    ):
+        ended = prism_alone(*command)
+        assert ended.code == 0, ended.err
+    write_run(root / "killed", ("population.size=200", "simulation.rounds=4"), list(ticks_of(200, 30)))
+    journal = root / "killed" / "journal.prism"
+    journal.write_bytes(journal.read_bytes()[:-5])
+    write_run(root / "large", (f"population.size={PEOPLE}", "simulation.rounds=1"), list(ticks_of(PEOPLE, 4)))
+    return root
+
+
+@pytest.fixture(scope="module")
+def runs(ended_runs: Path) -> Iterator[Path]:
+    """Provide the directory with a run that is under way, too."""
+    config = ("--set", "run.tick_s=0.2", "--set", "metrics.enabled=true", "--set", "metrics.port=0")
+    people = ("--set", "population.size=100", "--quiet", "--out", str(ended_runs / "live"))
+    command = (*PRISM, "run", str(ROOT / "configs/default.yaml"), *config, *people)
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_for(ended_runs / "live" / "journal.prism")
+            yield ended_runs
+        finally:
+            process.kill()
+
+
+def wait_for(path: Path) -> None:
+    """Wait until another process has made a file."""
+    began = time.monotonic()
+    while not path.exists():
+        assert time.monotonic() - began < HANG_S
+        time.sleep(0.05)
+
+
+def ticks_of(people: int, count: int) -> Iterator[list[Update[None]]]:
+    """Yield the messages of ticks in which a fifth of the people moves, each time another."""
+    path = ("idle", "scrolling", "evaluating", "composing", "engaging_like")
+    for tick in range(count):
+        yield [
+            Update(tick, agent, "sees_post", path[tick % 5], path[(tick + 1) % 5], "rule")
+            for agent in range(tick, people, 5)
+        ]
+
+
+@pytest.fixture(scope="module")
+def address(runs: Path) -> Iterator[str]:
+    with serving(runs) as address:
+        yield address
+
+
+def opened(browser: Browser, address: str, kind: str) -> Visit:
+    """Open a page, and wait until it shows what it is for."""
+    visit = browser.open(f"{address}/#/{PLACES[kind]}")
+    visit.page.wait_for_selector(READY[kind], timeout=60_000, state="attached")
+    return visit
+
+
+def tick_shown(page: Page) -> str:
+    return page.locator(".clock output").inner_text().split("\n")[0].split(" round")[0]
+
+
+LOOKS: tuple[tuple[int, Scheme], ...] = ((WIDE, "light"), (NARROW, "dark"), (NARROW, "light"), (WIDE, "dark"))
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_page_has_no_problem(browser: Browser, address: str, kind: str) -> None:
+    visit = opened(browser, address, kind)
+    for width, scheme in LOOKS if kind in {"run", "economy"} else LOOKS[:2]:
+        visit.look(width, scheme)
+        assert visit.violations() == [], (width, scheme)
+        assert visit.problems() == [], (width, scheme)
+    assert {request.split("/")[2] for request in visit.requests} == {address.split("/")[2]}
+
+
+def test_the_keys_move_the_clock_and_the_picture(browser: Browser, address: str) -> None:
+    visit = opened(browser, address, "run")
+    page = visit.page
+    assert tick_shown(page) == "tick 30"
+    picture = "document.querySelector('canvas').toDataURL()"
+    before = page.evaluate(picture)
+    shown = []
+    for key, tick in (
+        ("ArrowRight", 31),
+        ("Shift+ArrowRight", 41),
+        ("PageUp", 17),
+        ("End", 95),
+        ("ArrowRight", 95),
+        ("Home", 0),
+    ):
+        page.keyboard.press(key)
+        page.wait_for_selector(f"canvas[data-tick='{tick}']")
+        assert tick_shown(page) == f"tick {tick}"
+        shown.append(page.evaluate(picture))
+    assert len({before, *shown}) == 6  # End and one beyond it show the same
+    states = httpx.get(f"{address}/api/runs/run/states?tick=0").content
+    idle = page.locator("#state-0 b").inner_text()
+    assert int(idle) == states.count(0)
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    visit.wait_until("document.querySelector('.clock input').value > 2")
+    page.keyboard.press("Space")
+    assert "Play" in page.locator(".play").inner_text()
+    assert visit.problems() == []
+
+
+def test_a_person_is_pressed_in_the_network_and_explained(browser: Browser, address: str) -> None:
+    visit = opened(browser, address, "run")
+    page = visit.page
+    page.locator("#agent-number").fill("7")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=What it did")
+    visit.wait_until("location.hash.includes('agent=7')")
+    canvas = page.locator("canvas")
+    box = canvas.bounding_box()
+    assert box is not None
+    canvas.click(position={"x": box["width"] / 2, "y": box["height"] / 2})
+    visit.wait_until("!location.hash.includes('agent=7')")
+    assert page.locator("#agent-number").input_value() != "7"
+
+
+def test_a_killed_run_says_where_it_ends_and_a_live_one_grows(browser: Browser, address: str) -> None:
+    page = opened(browser, address, "killed").page
+    assert "the run was killed there" in page.locator("[role=alert]").inner_text()
+    visit = opened(browser, address, "live")
+    page = visit.page
+    first = int(page.locator(".clock input").get_attribute("max") or 0)
+    visit.wait_until(f"document.querySelector('.clock input').max > {first + 1}")
+    visit.wait_until("document.querySelector('.clock input').value === document.querySelector('.clock input').max")
+    page.wait_for_selector("text=ticks a second")
+
+
+def test_a_large_run_draws_everybody_and_says_so(browser: Browser, address: str) -> None:
+    page = opened(browser, address, "large").page
+    assert page.locator("text=All 100,000 people").count() == 1
+    label = page.locator("canvas").get_attribute("aria-label") or ""
+    assert "idle" in label
+    assert sum(int(part.split()[0].replace(",", "")) for part in label.split(": ")[1].split(", ")) == PEOPLE
+
+
+def test_two_forks_first_differ_after_they_have_parted(browser: Browser, address: str) -> None:
+    page = opened(browser, address, "compare").page
+    found = httpx.get(f"{address}/api/compare?left=run&right=fork").json()
+    assert found["first"] >= 40
+    assert f"first differ in tick {found['first']}" in page.locator("h2").first.inner_text()
+    assert "feed.algorithm" in page.locator("main").inner_text()
+
+
+def test_a_list_that_has_been_left_asks_no_more(browser: Browser, address: str) -> None:
+    page = browser.open(f"{address}/#/nowhere").page
+    page.wait_for_selector(READY["list"])
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/runs", hold)
+    page.wait_for_timeout(2500)  # the list looks again every 2 s
+    assert len(held) == 1
+    page.evaluate("location.hash = '#/compare'")  # it asks for the list once, while the first answer is still awaited
+    page.wait_for_timeout(500)
+    assert len(held) == 2
+    for route in tuple(held):
+        route.continue_()
+    page.wait_for_timeout(2500)
+    assert len(held) == 2
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve a run in which every text is hostile: names, posts, effects, answers, and the run's own name."""
+    root = tmp_path_factory.mktemp("hostile")
+    ticks, answers = [], []
+    for agent, text in enumerate(MARKUP.values()):
+        view = PostView(1, 0, text, text, (text,), 1, 0, 0, 0, 0.0, 0.0, False, 0.0, 0.0, 0.0)
+        ticks.append(
+            [
+                Question(agent, 0, "decides", "evaluating", ("scrolling", "composing"), msgspec_list(view)),
+                Update(agent, 0, "decides", "evaluating", "composing", "llm", text, text),
+            ]
+        )
+        answers.append(LoggedAnswer(agent, 0, "decides", "composing", "llm", text, f'{{"text": "{agent}"}}{text}', 0.1))
+    name = MARKUP["image_that_fails"].replace("/", "")
+    write_run(root / name, ("population.size=40", "simulation.rounds=5"), ticks, answers)
+    with serving(root) as address:
+        yield address
+
+
+def msgspec_list(view: PostView) -> object:
+    return [getattr(view, name) for name in view.__struct_fields__]
+
+
+def test_hostile_texts_stay_texts(browser: Browser, hostile: str) -> None:
+    visit = browser.open(hostile)
+    page = visit.page
+    page.locator(".run-name a").click()
+    page.wait_for_selector(DRAWN)
+    page.locator("#agent-number").fill("0")
+    page.keyboard.press("Enter")
+    page.get_by_text("What it asked (").click()
+    page.keyboard.press("Escape")
+    for tick in range(0, len(MARKUP), 12):
+        page.locator(".clock input").fill(str(min(tick + 11, len(MARKUP) - 1)))
+        visit.wait_until(f"document.querySelectorAll('details.question').length >= {min(tick + 11, 12)}")
+        page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    body = page.locator("main").inner_text()
+    assert "<script>" in body
+    assert page.evaluate("window.harmed") is None
+    assert page.locator("main :is(script, iframe, img, style, meta, object, embed), a[href^='javascript']").count() == 0
+    assert visit.problems() == []
+
+
+def test_ctrl_c_ends_it_at_once(runs: Path) -> None:
+    command = (*PRISM, "view", str(runs), "--port", "0")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = line.split()[2]
+        assert httpx.get(f"{address}api/runs").status_code == 200
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, "")
+    assert time.monotonic() - began < 10

@@ -1,0 +1,68 @@
+"""`prism view` in a process of its own, and runs for it that take no time to make."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from actors.core.frames import RunningDigest
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, create_journal, header_of
+from actors.persistence.oracle_log import LoggedAnswer, create_answers, encode_answer
+from actors.runs.directory import RunDirectory
+from actors.runs.manifest import manifest_of
+from prism.config import load_config
+
+PRISM = (sys.executable, "-m", "actors.cli")
+
+
+@contextmanager
+def serving(root: Path, started_in: Path | None = None) -> Iterator[str]:
+    """Serve the runs in a directory; yield the address, without a path.
+
+    Args:
+        started_in: the directory of the process; this one by default.
+    """
+    command = (*PRISM, "view", str(root), "--port", "0")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=started_in) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://[\d.:]+", process.stdout.readline())
+            assert found is not None
+            yield found[0]
+        finally:
+            process.terminate()
+
+
+def write_run(
+    path: Path,
+    settings: Sequence[str],
+    ticks: Sequence[Sequence[msgspec.Struct]],
+    answers: Sequence[LoggedAnswer] = (),
+) -> Path:
+    """Write the files of a run with these messages in its ticks, as if it had been killed after the last.
+
+    Args:
+        settings: over those of the default configuration, as in `population.size=100`.
+    """
+    path.mkdir(parents=True)
+    config = load_config(overrides=settings, environment={})
+    directory, disk = RunDirectory(path), RealDisk(path, syncs=False)
+    directory.write_config(config)
+    directory.write_manifest(manifest_of(config, {}))
+    agents = config.population.size if config.simulation.domain == "social" else len(config.economy.nations)
+    create_journal(disk, header_of(config, {}, agents, "0.1.0"))
+    digest, encode = RunningDigest(), msgspec.msgpack.encode
+    for tick, messages in enumerate(ticks):
+        disk.append(JOURNAL, digest.add(tick, [encode(message) for message in messages]))
+    create_answers(disk)
+    for answer in answers:
+        disk.append("oracle.log", encode_answer(encode(answer)))
+    disk.close()
+    return path

@@ -1,0 +1,111 @@
+"""A gateway in a thread of the test, and cells that ask it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from actors.experiments.cells import Done, Task, cell_path, work
+from actors.experiments.plan import Cell, Plan, make_plan
+from actors.experiments.shared_oracle import limits_of
+from actors.gateway.place import GatewayPlace
+from actors.gateway.process import Plan as GatewayPlan
+from actors.gateway.process import listen, serve
+from actors.gateway.service import service_name, service_of
+from actors.gateway.tape import ExperimentTape
+from tests.actors.experiments.files import write_experiment
+
+MODEL_BASE = """
+simulation: {{rounds: 1, ticks_per_round: 24}}
+population: {{size: 50, ambiguity: 0.6, activity: {{mean: 0.9, sigma: 0.1}}}}
+oracle: {{backend: {backend}, max_concurrency: 8}}
+llm: {{host: "{host}", systemone: "off", method: json, temperature: {temperature}, {prices}}}
+"""
+PRICES = "prices: {input: 100, output: 1000}"
+MODEL_EXPERIMENT = """\
+question: Does the order of a feed matter?
+base: base.yaml
+design:
+  conditions:
+    chronological: {feed.algorithm: chronological}
+    random: {feed.algorithm: random, feed.size: 3}
+seeds: 2
+measures: {likes: likes}
+"""
+
+
+def planned(
+    directory: Path, host: str, oracle: str = "{}", *, backend: str = "ollama", temperature: float = 0.7
+) -> Plan:
+    """Return the plan of an experiment with a model.
+
+    Args:
+        oracle: the section of the experiment's file.
+    """
+    base = MODEL_BASE.format(host=host, backend=backend, temperature=temperature, prices=PRICES)
+    return make_plan(write_experiment(directory, f"{MODEL_EXPERIMENT}oracle: {oracle}\n", base))
+
+
+@contextmanager
+def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[GatewayPlace]:
+    """Provide a gateway for all cells of a plan, with the environment's secrets unless it is a replay."""
+    configs = [cell.config for cell in plan.cells]
+    made = GatewayPlan(
+        tape=tape,
+        mode="replay" if is_replay else "record",
+        limits=limits_of(plan),
+        services={service_name(each): service_of(each, None if is_replay else os.environ) for each in configs},
+    )
+    listening = listen("127.0.0.1", 0)
+    with closing(ExperimentTape(made.tape, made.mode)) as opened:
+        loop, begun = asyncio.new_event_loop(), threading.Event()
+        tasks = list[asyncio.Task[None]]()
+
+        async def run() -> None:
+            tasks.append(asyncio.ensure_future(serve(made, "secret", opened, listening)))
+            begun.set()
+            await asyncio.wait(tasks)
+
+        thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
+        thread.start()
+        begun.wait()
+        services = {name: service.has_key for name, service in made.services.items()}
+        try:
+            yield GatewayPlace(
+                address=f"http://127.0.0.1:{listening.getsockname()[1]}", token="secret", services=services
+            )
+        finally:
+            loop.call_soon_threadsafe(tasks[0].cancel)
+            thread.join()
+            loop.close()
+
+
+def run_cell(cell: Cell, out: Path, place: GatewayPlace | None) -> Done:
+    """Run a cell in this process."""
+    return work(Task(cell.config, cell_path(out, cell), cell.inputs, place))
+
+
+def run_cells(plan: Plan, out: Path, place: GatewayPlace | None) -> list[Done]:
+    """Run the cells of one seed in this process, one after the other."""
+    return [run_cell(cell, out, place) for cell in of_one_seed(plan)]
+
+
+def of_one_seed(plan: Plan) -> tuple[Cell, ...]:
+    """Return the cells of the first seed, one for each condition."""
+    return plan.cells[::2]
+
+
+def journals(plan: Plan, out: Path) -> dict[str, bytes]:
+    """Return the bytes of each cell's journal."""
+    return {cell.key: (cell_path(out, cell) / "journal.prism").read_bytes() for cell in of_one_seed(plan)}
+
+
+def lines(tape: Path) -> list[dict[str, object]]:
+    """Return what is on a tape, read without the code that wrote it."""
+    return [msgspec.json.decode(line[9:]) for line in tape.read_bytes().splitlines()[1:]]

@@ -1,0 +1,286 @@
+"""Explanations agree byte for byte with the server's own log and with the tape, whatever way a server is asked.
+
+The server's log has the body of each request under its `X-Request-Id`, which begins with the id of the question. The
+tape is read with SQLite and JSON alone.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import anyio
+import pytest
+import yaml
+
+from actors.results.explain import explain_everybody, explain_path, explain_turn
+from actors.results.explanation import ExplainedQuestion, ExplainedTurn, ModelRequest
+from actors.results.what_if import what_if
+from actors.testing import Dialect, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
+from actors.testing.exchange import Exchange
+from tests.actors.real_runs import LIVE, run_of
+from tests.actors.results.explained_runs import content
+from tests.command import prism_alone
+from tests.durability.process_runs import ends, prism, whole_ticks
+from tests.patience import HANG_S
+
+pytestmark = [pytest.mark.network, pytest.mark.long]
+
+Sections = dict[str, dict[str, Any]]
+Sent = tuple[Any, ...]
+
+SMALL: Sections = {
+    **LIVE,
+    "simulation": {"rounds": 1, "ticks_per_round": 12, "seed": 5},
+    "oracle": {"backend": "ollama", "tape": "record"},
+}
+ECONOMY: Sections = {
+    "simulation": {"domain": "economy", "rounds": 4, "ticks_per_round": 1, "seed": 5, "tick_seconds": 7889400},
+    "economy": {"macro": {"gap_shock": 0.8, "inflation_shock": 1.0}},
+    "oracle": {"backend": "ollama", "tape": "record"},
+    "llm": {"num_ctx": 4096},
+}
+CHAT: Sections = {"llm": {"systemone": "off"}}
+OPENAI: Sections = {"oracle": {"backend": "openai", "tape": "record"}}
+WAYS: dict[str, tuple[Sections, ServerSettings]] = {
+    "chat": (CHAT, ServerSettings()),
+    "chat at temperature 0": ({"llm": {"systemone": "off", "temperature": 0.0}}, ServerSettings()),
+    "letters": ({**OPENAI, "llm": {"method": "probabilities"}}, ServerSettings(logprobs=Logprobs.GRAMMAR)),
+    "letters that are often unsound": (CHAT, ServerSettings(logprobs=Logprobs.GRAMMAR)),
+    "no system message": (OPENAI, ServerSettings(quirks=("no_system_role",))),
+    "schema in the prompt": (OPENAI, ServerSettings(dialect=Dialect.NONE)),
+    "texts": ({"llm": {"writes": True}}, ServerSettings()),
+    "no tape": ({"oracle": {"backend": "ollama", "tape": "off"}}, ServerSettings()),
+    "failures": (
+        {**CHAT, "oracle": {"backend": "ollama", "tape": "record", "on_outage": "fallback"}},
+        ServerSettings(faults=FaultPlan(shares={Fault.NOT_JSON: 0.1, Fault.WRONG_STATE: 0.1, Fault.ERROR: 0.1})),
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+def merged(*sections: Sections) -> Sections:
+    """Return sections over each other."""
+    found: Sections = {}
+    for each in sections:
+        for name, values in each.items():
+            found[name] = {**found.get(name, {}), **values}
+    return found
+
+
+def sent(exchange: Exchange) -> Sent:
+    """Return the texts in the body of a request, as the server got it."""
+    body = exchange.body
+    if "messages" in body:
+        return tuple((message["role"], message["content"]) for message in body["messages"])
+    question = body["questions"]["next"]
+    return (body["state"], question["instructions"], tuple(question["criteria"].items()))
+
+
+def told(request: ModelRequest) -> Sent:
+    """Return the texts of an explained request in the same form."""
+    if request.kind == "systemone":
+        return (request.state, request.instructions, tuple(request.options.items()))
+    return tuple((message.role, message.content) for message in request.messages)
+
+
+def by_question(exchanges: list[Exchange]) -> dict[str, list[Sent]]:
+    """Return `{id of a question: what was sent for it}`."""
+    found: dict[str, list[Sent]] = {}
+    for each in exchanges:
+        if each.call is not None and each.request_id:
+            found.setdefault("-".join(each.request_id.split("-")[:3]), []).append(sent(each))
+    return found
+
+
+def questions_of(turns: tuple[ExplainedTurn, ...]) -> dict[str, ExplainedQuestion]:
+    return {turn.question.id: turn.question for turn in turns if turn.question is not None}
+
+
+def explained(run: Path) -> dict[str, ExplainedQuestion]:
+    """Return every question of a run."""
+    ticks, _ = whole_ticks(run)
+    return questions_of(anyio.run(explain_everybody, run, 0, ticks - 1))
+
+
+def recorded(tape: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return `{asker: its records on a tape}`."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    with closing(sqlite3.connect(f"{tape.as_uri()}?mode=ro", uri=True)) as file:
+        for asked_by, answer in file.execute("SELECT asked_by, answer FROM answers WHERE asked_by != ''"):
+            found.setdefault(asked_by, []).append(json.loads(answer))
+    return found
+
+
+def unique(requests: list[Sent]) -> list[Sent]:
+    """Return requests without those that only repeat one: a failed call is made again with the same text."""
+    return list(dict.fromkeys(requests))
+
+
+def check(found: ExplainedQuestion, logged: list[Sent], tape: dict[str, list[dict[str, Any]]]) -> None:
+    """Compare a question with the server's log and with the tape."""
+    assert unique([told(each) for each in found.requests]) == unique(logged)
+    records = tape.get(f"agent {found.agent} in tick {found.tick}", [])
+    texts = {each["text"] for each in records if each["type"] == "completion"}
+    shares = [each["probabilities"] for each in records if each["type"] == "distribution"]
+    for request in found.requests:
+        if request.reply is not None and not request.reply.problem:
+            if request.reply.probabilities is None:
+                assert request.reply.text in texts
+            else:
+                assert request.reply.probabilities in shares
+
+
+@pytest.mark.slow
+def test_two_hundred_random_questions_agree_with_the_servers_log_and_with_the_tape(tmp_path: Path) -> None:
+    longer = {"simulation": {"rounds": 6, "ticks_per_round": 12, "seed": 5}}
+    with ModelServer() as server:
+        run = run_of(tmp_path, merged(SMALL, longer, {"llm": {"host": server.url}}))
+    logged, tape, found = by_question(server.requests), recorded(run / "tape.sqlite"), explained(run)
+    assert logged.keys() <= found.keys()
+    chosen = Random(200).sample(sorted(logged), 200)
+    for each in chosen:
+        check(found[each], logged[each], tape)
+        assert all(request.reply is not None for request in found[each].requests)
+    for each in chosen[:10]:
+        question = found[each]
+        shown = prism_alone("explain", str(run), "--agent", str(question.agent), "--tick", str(question.tick), "--json")
+        first = json.loads(shown.out)["turns"][0]["question"]
+        assert (first["id"], first["requests"][0]["state"]) == (each, logged[each][0][0])
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        *(name for name in WAYS if name in {"letters", "texts"}),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in WAYS if name not in {"letters", "texts"}),
+    ],
+)
+def test_every_question_agrees_whatever_way_the_server_is_asked(way: str, tmp_path: Path) -> None:
+    sections, settings = WAYS[way]
+    with ModelServer(settings) as server:
+        run = run_of(tmp_path, merged(SMALL, sections, {"llm": {"host": server.url}}))
+    logged, found = by_question(server.requests), explained(run)
+    tape = recorded(run / "tape.sqlite") if (run / "tape.sqlite").exists() else {}
+    assert 10 < len(logged) <= len(found)
+    assert logged.keys() <= found.keys()
+    for name, requests in logged.items():
+        check(found[name], requests, tape)
+    if way == "failures":
+        assert any(each.answer is not None and each.answer.attempts for each in found.values())
+
+
+def test_an_economy_with_reasoning_agrees_too(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run = run_of(tmp_path, merged(ECONOMY, {"llm": {"host": server.url}}))
+    logged, found = by_question(server.requests), explained(run)
+    assert logged.keys() <= found.keys()
+    assert len(logged) > 40
+    for name, requests in logged.items():
+        assert [told(each) for each in found[name].requests] == requests
+        answer = found[name].answer
+        assert answer is not None
+        content = answer.content
+        assert content["chain"]["prompt"] == requests[0][0][1]
+        reply = found[name].requests[0].reply
+        assert reply is not None
+        assert reply.text == content["chain"]["response"]
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_run_that_is_going_on_or_was_killed_is_explained_and_not_touched(tmp_path: Path) -> None:
+    """The tape of a killed run has a write-ahead log and an index of it, which a careless reader would merge."""
+    config, run = tmp_path / "run.yaml", tmp_path / "run"
+    with ModelServer(ServerSettings(latency=Latency(mean_s=0.05))) as server:
+        sections = merged(SMALL, {"simulation": {"rounds": 3}, "llm": {"host": server.url}})
+        config.write_text(yaml.safe_dump(sections))
+        process = prism("run", str(config), "--quiet", "--out", str(run))
+        wait_for(run, 9)
+        going_on = explained(run)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        before = content(run)
+        killed = explained(run)
+        assert content(run) == before
+        ends(prism("resume", str(run), "--quiet"))
+    logged, tape, whole = by_question(server.requests), recorded(run / "tape.sqlite"), explained(run)
+    assert 0 < len(going_on) <= len(killed) < len(whole)
+    for found in (going_on, killed, whole):
+        answered = {name: each for name, each in found.items() if each.answer is not None and name in logged}
+        assert answered
+        for name, question in answered.items():
+            check(question, logged[name], tape)
+
+
+def wait_for(run: Path, ticks: int) -> None:
+    """Wait until a run has so many whole ticks."""
+    end = time.monotonic() + HANG_S
+    while time.monotonic() < end:
+        if (run / "journal.prism").exists() and whole_ticks(run)[0] >= ticks:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"the run has no {ticks} ticks")
+
+
+@pytest.mark.slow
+def test_a_fork_is_explained_before_and_after_it_branches_off(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        run = run_of(tmp_path, merged(SMALL, {"simulation": {"rounds": 3}, "llm": {"host": server.url}}))
+        fork = tmp_path / "fork"
+        setting = ("--set", "feed.algorithm=chronological")
+        assert prism_alone("fork", str(run), "--at", "14", *setting, "--quiet", "--out", str(fork)).code == 0
+    logged, found = by_question(server.requests), explained(fork)
+    own = {name: each for name, each in found.items() if name in logged and each.answer is not None}
+    assert {each.tick < 14 for each in own.values()} == {True, False}
+    for name, question in own.items():
+        assert told(question.requests[0]) in logged[name], "both runs may have asked it"
+        assert question.requests[0].reply is not None, "the past is on the parent's tape"
+
+
+def test_what_the_model_would_read_is_shown_of_a_question_that_was_not_asked(tmp_path: Path) -> None:
+    """A question whose answer could not take effect before the last tick is never put to the model."""
+    with ModelServer() as server:
+        run = run_of(tmp_path, merged(SMALL, CHAT, {"simulation": {"ticks": 6}, "llm": {"host": server.url}}))
+    logged = by_question(server.requests)
+    unasked = [each for name, each in explained(run).items() if name not in logged]
+    assert unasked
+    for each in unasked:
+        assert each.answer is None
+        assert [request.reply for request in each.requests] == [None]
+        found = anyio.run(explain_turn, run, each.agent, each.tick)
+        assert found.turns[0].question == each
+        path = explain_path(run, each.agent)
+        assert path.turns[-1].source == "question"
+
+
+@pytest.mark.slow
+def test_a_future_asks_the_model_only_if_it_is_told_to(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        longer = {"simulation": {"rounds": 2}}
+        run = run_of(tmp_path, merged(SMALL, CHAT, longer, {"llm": {"host": server.url}}))
+        found = next(each for each in explained(run).values() if each.tick < 5 and each.answer is not None)
+        assert found.answer is not None
+        other = next(option for option in found.options if option != found.answer.state)
+        calls, before = len(server.requests), content(run)
+        change = partial(what_if, run, found.agent, found.tick, other, 18)
+        computed = anyio.run(change)
+        assert len(server.requests) == calls
+        asked = anyio.run(partial(change, ask=True))
+        assert content(run) == before
+        named = [each for each in server.requests[calls:] if each.request_id]
+    assert computed.recorded > 0
+    assert computed.computed > 0
+    assert (computed.asked_now, asked.computed) == (0, 0)
+    assert asked.asked_now == len(named) > 0
