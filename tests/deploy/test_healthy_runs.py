@@ -130,7 +130,8 @@ def test_no_alert_fires_over_ten_healthy_runs_of_each_kind_and_one_does_when_a_r
             process.kill()
             eventually(lambda: ("PrismRunGone", last.target) in server.firing(), "PrismRunGone")
         fired = {(alert, target) for alert, target in server.ever_fired("2h") if alert not in OF_MACHINE}
-        assert fired == {("PrismRunGone", last.target)}
+        reasons = server.query("last_over_time(prism_run_ended[2h]) == 1")
+        assert fired == {("PrismRunGone", last.target)}, [each.labels for each in reasons]
         for kind, chain in chains.items():
             ends = f'max_over_time(prism_run_phase{{phase="ended", instance="{chain.target}"}}[2h])'
             assert [each.value for each in server.query(ends)] == [1.0], kind.__name__
