@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Iterator
 
 import hypothesis
@@ -31,7 +30,6 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
     os.environ.setdefault("PRISM_LOG_FORMAT", "text")  # the messages as a person reads them, also without a terminal
-    platform.platform()  # which asks `uname`, once in the life of a process
     tiers.begin(is_full=config.getoption("--full"))
 
 

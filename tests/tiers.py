@@ -35,6 +35,10 @@ _NEEDS = {
 """The audit events of the interpreter that need a marker."""
 
 
+_ONCE = {"uname", "fc-list"}
+"""Programs that libraries ask once: `platform` in each process, matplotlib where it has not listed the fonts yet."""
+
+
 class Size(NamedTuple):
     """The amount of work of a test: all of it in `make test-slow`, less in the other tiers."""
 
@@ -82,6 +86,6 @@ def check(markers: Iterable[str]) -> None:
     assert not missing, f"to be marked as {' and '.join(missing)}: see tests/tiers.py"
 
 
-def _note(event: str, _: tuple[object, ...]) -> None:
-    if event in _NEEDS:
+def _note(event: str, arguments: tuple[object, ...]) -> None:
+    if event in _NEEDS and not (event == "subprocess.Popen" and str(arguments[0]) in _ONCE):
         _Session.needed.add(_NEEDS[event])
