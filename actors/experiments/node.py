@@ -20,6 +20,8 @@ from typing import NamedTuple
 from actors.experiments.cells import CELLS, Done, Task, work
 from actors.experiments.machine import Load, LoadMeter, resident_bytes
 from actors.experiments.parcels import Parcel, pack, piece
+from actors.experiments.reach import no_way_to
+from actors.experiments.shared_oracle import asks_model
 from actors.factory.input_files import Kept, inputs_placed, inputs_shared
 from actors.gateway.place import GatewayPlace
 from actors.runs.code import code_sha256
@@ -58,6 +60,7 @@ class Order(NamedTuple):
         path: the directory of the cell, where the node can write to that of the experiment; None to send a parcel.
         sort: the versions of the driver.
         experiment: a name for the directory of the experiment, so that two of them share no files.
+        network: that of the driver, by `network_here`.
         gateway: asks the servers of models for the cell; None if it asks for itself.
     """
 
@@ -67,6 +70,7 @@ class Order(NamedTuple):
     path: str | None
     sort: Sort
     experiment: str
+    network: str = ""
     gateway: GatewayPlace | None = None
 
 
@@ -101,6 +105,8 @@ def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returne
     path = home / CELLS / order.key if order.path is None else Path(order.path)
     if order.path is not None and not path.parent.is_dir():
         problem = f"{path.parent}: no such directory on the node {socket.gethostname()}; is --shared right?"
+        return Returned(Done(problem), node)
+    if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
         return Returned(Done(problem), node)
     placed = _place(order.inputs, fetch, home / _INPUTS)
     with _counted(home, node), inputs_placed(placed), inputs_shared(_KEPT):

@@ -28,6 +28,7 @@ from actors.experiments.node import Order, Returned, discard, load_here, piece_o
 from actors.experiments.parcels import Arrival
 from actors.experiments.plan import Cell
 from actors.experiments.processes import cell_bytes
+from actors.experiments.reach import is_there, network_here
 from actors.experiments.standing import Progress
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.gateway.place import GatewayPlace
@@ -42,7 +43,6 @@ AHEAD_MIN = 16
 """The cells that are given to Ray at least: waiting ones tell a cluster that it is to grow."""
 CALLS_MAX = 500
 """The cells that a process runs before Ray replaces it, so that it cannot grow without end."""
-REACHED_S = 3.0
 SPARE = 6
 """The processes beside those of cells that may idle without being ended: they read loads and hand out results."""
 STORE_BYTES = 512 * 1024**2
@@ -111,7 +111,16 @@ class OnRay(AbstractContextManager["OnRay"]):
             except (PrismError, OSError) as error:
                 call.batch.end(cell, Done(" ".join(str(error).split())))
                 continue
-            order = Order(cell.key, cell.config, cell.inputs, path, sort_here(), call.experiment, self._gateway)
+            order = Order(
+                cell.key,
+                cell.config,
+                cell.inputs,
+                path,
+                sort_here(),
+                call.experiment,
+                network_here(),
+                self._gateway,
+            )
             needed = cell_bytes(cell.config)
             self._nodes.needed_bytes = max(self._nodes.needed_bytes, needed)
             call.flying[self._remote.cell.options(memory=needed).remote(order, contents)] = (cell, None)
@@ -311,7 +320,7 @@ def connected(address: str, jobs: int | None) -> Any:
         if address != "ray":
             ray.init(address=address, **options)
             return ray
-        if is_there(*left_address()):
+        if not left_cluster_is_gone():
             with suppress(ConnectionError):
                 ray.init(address="auto", **options)
                 return ray
@@ -330,33 +339,20 @@ def connected(address: str, jobs: int | None) -> Any:
     return ray
 
 
-def left_address() -> tuple[str, int] | tuple[None, None]:
-    """Return the address that the last cluster of this machine has left in its file; None for both if there is none.
+def left_cluster_is_gone() -> bool:
+    """Return whether the last cluster of this machine has left its address and nobody is there any more.
 
-    Ray removes the file when the cluster ends, but not when it is killed.
+    Ray removes the file with the address when the cluster ends, but not when it is killed, and then waits for minutes
+    for a cluster that is gone, and says nothing.
     """
     if "RAY_ADDRESS" in os.environ:
-        return None, None
+        return False
     try:
         place = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108  # as Ray chooses it
         text = Path(place, "ray", "ray_current_cluster").read_text(encoding="utf-8")
         host, _, port = text.strip().rpartition(":")
-        return host, int(port)
+        return not is_there(host, int(port))
     except (OSError, ValueError):
-        return None, None
-
-
-def is_there(host: str | None, port: int | None) -> bool:
-    """Return whether something listens at an address, or whether there is none to ask.
-
-    Ray itself waits for minutes for a cluster that is gone, and says nothing.
-    """
-    if host is None:
-        return True
-    try:
-        with socket.create_connection((host, port), timeout=REACHED_S):
-            return True
-    except OSError:
         return False
 
 

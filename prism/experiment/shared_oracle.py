@@ -7,6 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+EVERYWHERE = frozenset({"0.0.0.0", "::", "[::]", "*"})  # noqa: S104  # they are refused
+
 
 class SharedOracle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The section `oracle` of an experiment's file. Without a value the largest of the cells' own limits counts.
@@ -26,3 +28,8 @@ class SharedOracle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     max_usd: Annotated[float, Meta(ge=0.0)] | None = None
     ask_once: bool = False
     address: Annotated[str, Meta(min_length=1, max_length=255)] = "127.0.0.1"
+
+    def __post_init__(self) -> None:
+        """Refuse an address that means all of a machine: a node would take it for itself."""
+        if self.address in EVERYWHERE:
+            raise ValueError(f"expected the one address of this machine that all nodes reach, got {self.address}")

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,10 +41,10 @@ def why_not() -> str:
     return f"needs a network namespace: {tried.stderr.strip()}" if tried.returncode else ""
 
 
-def in_namespace(directory: Path) -> dict[str, str]:
-    """Run the script in a namespace and in a directory with the experiment `e.yaml`, and return what it has found."""
+def in_namespace(directory: Path, module: str = "tests.actors.experiments.cluster") -> dict[str, str]:
+    """Run a script in a namespace and in a directory with the experiment `e.yaml`, and return what it has found."""
     here = os.environ | PLAIN | {"TMPDIR": str(directory), "HOME": str(directory)}
-    script = f"ip link set lo up && exec {sys.executable} -m tests.actors.experiments.cluster"
+    script = f"ip link set lo up && exec {sys.executable} -m {module}"
     ended = subprocess.run(
         [*NAMESPACE, "sh", "-c", script],
         cwd=directory,
@@ -59,22 +59,26 @@ def in_namespace(directory: Path) -> dict[str, str]:
     return found
 
 
-def node(*options: str) -> subprocess.Popen[bytes]:
-    """Start a node."""
-    ray = str(Path(sys.executable).with_name("ray"))
-    return subprocess.Popen([ray, "start", *options, *STORE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def node(*options: str, inside: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """Start a node.
+
+    Args:
+        inside: the command that runs it elsewhere, such as in another network.
+    """
+    command = [*inside, str(Path(sys.executable).with_name("ray")), "start", *options, *STORE]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def driver(out: str, *options: str) -> subprocess.Popen[str]:
+def driver(out: str, *options: str, on: str = HEAD, file: str = "e.yaml") -> subprocess.Popen[str]:
     """Start the command on the cluster."""
-    command = [sys.executable, "-m", "actors.cli", "experiment", "e.yaml", "--out", out, "--on", HEAD, *options]
+    command = [sys.executable, "-m", "actors.cli", "experiment", file, "--out", out, "--on", on, *options]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def ended(process: subprocess.Popen[str]) -> str:
+def ended(process: subprocess.Popen[str], code: int = 0) -> str:
     """Wait for a command, and return what it has said."""
     said = process.communicate(timeout=200)[1]
-    assert process.returncode == 0, said
+    assert process.returncode == code, said
     return said
 
 
@@ -110,19 +114,26 @@ def raylets_of(started: subprocess.Popen[bytes]) -> list[int]:
     return found
 
 
-def started_nodes(directory: str) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
-    """Start a head and a second node, each with one processor, and wait until both are there."""
+def started_nodes(
+    directory: str, address: str = HEAD, second_host: str = "127.0.0.1", inside: Sequence[str] = ()
+) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
+    """Start a head and a second node, each with one processor, and wait until both are there.
+
+    Args:
+        inside: the command that runs the second one in its own network.
+    """
     import ray
 
-    own = ("--num-cpus", "1", "--node-ip-address", "127.0.0.1")
-    port = HEAD.split(":")[1]
-    head = node("--head", "--port", port, "--include-dashboard", "false", "--temp-dir", f"{directory}/r", *own)
-    until(lambda: socket.socket().connect_ex(("127.0.0.1", int(port))) == 0)
-    second = node("--address", HEAD, *own)
+    host, port = address.split(":")
+    own = ("--num-cpus", "1", "--node-ip-address")
+    begun = ("--head", "--port", port, "--include-dashboard", "false", "--temp-dir", f"{directory}/r")
+    head = node(*begun, *own, host)
+    until(lambda: socket.socket().connect_ex((host, int(port))) == 0)
+    second = node("--address", address, *own, second_host, inside=inside)
     until(lambda: len(raylets_of(head)) == len(raylets_of(second)) == 1)
     for _ in range(10):
         with suppress(ConnectionError, RuntimeError):
-            ray.init(HEAD, log_to_driver=False, logging_level=logging.ERROR)
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
             break
         time.sleep(1)
     until(lambda: sum(each["Alive"] for each in ray.nodes()) == 2)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -25,14 +22,6 @@ BASE = """
 simulation: {rounds: 12, ticks_per_round: 24}
 population: {size: 60, graph: {path: graph.txt}, activity: {mean: 0.9, sigma: 0.1}}
 """
-
-
-@pytest.fixture
-def short() -> Iterator[Path]:
-    """A directory with a short path, since that of a socket has at most 107 characters."""
-    path = Path(tempfile.mkdtemp(prefix="prism", dir="/tmp"))
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.mark.slow
