@@ -10,12 +10,13 @@ import msgspec
 
 from actors.core.files import sha256_of
 from actors.experiments.measures import OwnMeasure, code_of_own, load_own
-from actors.experiments.plan import Cell, cells_of, found_beside, text_of
+from actors.experiments.plan import Cell, cells_of, check_measures, found_beside, placed, text_of
 from actors.factory.config_file import read_config
 from actors.factory.input_files import fitting_memory, read_input
 from prism.calibration import Calibration, Point, Real, parted, point_at, read_calibration
 from prism.config import Config
-from prism.errors import ConfigError
+from prism.config.load import MAPPING_SOURCE
+from prism.errors import ConfigError, SettingError
 from prism.scorecard import parse_cascades
 
 FEED = "feed."
@@ -57,16 +58,18 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
         ConfigError: the file, the base or a range is wrong; the message names the file and the key.
         InputError: an input file is missing, or cannot be read.
     """
-    calibration = read_calibration(text_of(path, "a YAML file with a calibration", PAGE), str(path))
+    text = text_of(path, "a YAML file with a calibration", PAGE)
+    calibration = read_calibration(text, str(path))
     base = found_beside(path, calibration.base)
-    config = _config(calibration, base, {})
+    try:
+        config = _config(calibration, base, {})
+        for parameter in calibration.parameters:
+            for place in (0.0, 1.0):
+                _config(calibration, base, {parameter.setting: parameter.value_at(place)})
+        own = _checked_measures(calibration, path, config)
+    except SettingError as error:
+        raise placed(text, path, error) from error.__cause__
     flat = _numbers(config)
-    for parameter in calibration.parameters:
-        for place in (0.0, 1.0):
-            _config(calibration, base, {parameter.setting: parameter.value_at(place)})
-    places = {str(each.measure) for each in calibration.compared.values() if each.measure is not None}
-    own = {place: load_own(place, path.parent, "targets") for place in sorted(places) if ":" in place}
-    _check_feed(calibration, places, config)
     real, data_hash = _real(calibration, path)
     own_code = {name: code_of_own(function) for name, function in own.items()}
     planned = [msgspec.structs.replace(calibration, source="", base="", data=None), config, data_hash, own_code]
@@ -104,12 +107,12 @@ def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Con
     try:
         return read_config(base, settings)
     except ConfigError as error:
-        if error.source != "overrides":
+        if error.source != MAPPING_SOURCE:
             raise
         place = ", ".join(f"{name}={value}" for name, value in values.items())
         at = f" (at {place})" if place else ""
         key = f"parameters.{error.key}" if error.key in values else f"set.{error.key}"
-        raise ConfigError(calibration.source, f"{error.problem}{at}", key=key) from error
+        raise SettingError(calibration.source, f"{error.problem}{at}", keys=[key]) from error
 
 
 def _numbers(config: Config) -> dict[str, Any]:
@@ -127,16 +130,19 @@ def _numbers(config: Config) -> dict[str, Any]:
     return found
 
 
-def _check_feed(calibration: Calibration, places: set[str], config: Config) -> None:
-    """Refuse what only a social run has in another domain, and unknown names of it."""
-    wrong = next((place for place in sorted(places) if place.startswith(FEED) and place not in FEED_NUMBERS), None)
-    if wrong is not None:
-        key = next(name for name, each in calibration.compared.items() if each.measure == wrong)
-        raise ConfigError(calibration.source, f"expected one of {', '.join(FEED_NUMBERS)}, got {wrong}", key=key)
-    needs = [name for name, each in calibration.compared.items() if each.shape or str(each.measure).startswith(FEED)]
-    if needs and config.simulation.domain != "social":
+def _checked_measures(calibration: Calibration, path: Path, config: Config) -> dict[str, OwnMeasure]:
+    """Return the measures of one's own that targets and checks name, and refuse those that no run will have."""
+    sections = [("targets", calibration.targets), ("checks", calibration.checks)]
+    keys = {f"{section}.{name}": target for section, targets in sections for name, target in targets.items()}
+    places = {f"{key}.measure": target.measure for key, target in keys.items() if target.measure is not None}
+    own = {place: load_own(place, path.parent, key) for key, place in places.items() if ":" in place}
+    of_feeds = {key: place for key, place in places.items() if place in FEED_NUMBERS}
+    cascades = [*of_feeds, *(f"{key}.shape" for key, target in keys.items() if target.shape is not None)]
+    if cascades and config.simulation.domain != "social":
         problem = f"is of cascades, and the base has the domain {config.simulation.domain}"
-        raise ConfigError(calibration.source, problem, key=needs[0])
+        raise SettingError("calibration", problem, keys=[cascades[0]])
+    check_measures({key: place for key, place in places.items() if key not in of_feeds}, [config], FEED_NUMBERS)
+    return own
 
 
 def _real(calibration: Calibration, path: Path) -> tuple[Real, str | None]:

@@ -16,7 +16,7 @@ from actors.core.files import sha256_of
 from actors.factory.domain_code import raised
 from actors.runs.directory import RunDirectory
 from actors.runs.rounds_csv import ROUNDS, read_rounds
-from prism.errors import ConfigError
+from prism.errors import SettingError
 
 ROUNDS_PREFIX = "rounds."
 MEAN, GROWTH = "mean.", "growth."
@@ -36,9 +36,10 @@ def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
 
     Args:
         beside: the directory of the experiment's file, in which modules are looked for after Python's path.
+        key: the key in that file that names it.
 
     Raises:
-        ConfigError: it cannot be imported, or is no function.
+        SettingError: it cannot be imported, or is no function.
     """
     module, _, name = place.partition(":")
     if str(beside.resolve()) not in sys.path:
@@ -46,9 +47,9 @@ def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
     try:
         found = getattr(importlib.import_module(module), name)
     except Exception as error:  # somebody else's code may raise anything
-        raise ConfigError("measures", f"{place} cannot be imported: {raised(error)}", key=key) from error
+        raise SettingError("measures", f"{place} cannot be imported: {raised(error)}", keys=[key]) from error
     if not callable(found):
-        raise ConfigError("measures", f"{place} is no function", key=key)
+        raise SettingError("measures", f"{place} is no function", keys=[key])
     own: OwnMeasure = found
     return own
 
@@ -96,6 +97,11 @@ def has_rounds(place: str) -> bool:
     return place.startswith((ROUNDS_PREFIX + MEAN, ROUNDS_PREFIX + GROWTH))
 
 
+def column_of(place: str) -> str:
+    """Return the column of a measure that begins with `rounds.`."""
+    return place.removeprefix(ROUNDS_PREFIX).removeprefix(MEAN).removeprefix(GROWTH)
+
+
 def within_runs(path: Path, measures: Mapping[str, str]) -> dict[str, float]:
     """Return `{measure: the variance of its values over the rounds}` of a run, for the measures that have several.
 
@@ -108,13 +114,15 @@ def within_runs(path: Path, measures: Mapping[str, str]) -> dict[str, float]:
 
 def _by_round(path: Path, place: str) -> list[float]:
     """Return the values of a column, one for each round, or their changes from 0 on."""
-    rounds, column = read_rounds(path / ROUNDS), place.removeprefix(ROUNDS_PREFIX)
-    kind = next((each for each in (MEAN, GROWTH) if has_rounds(place) and column.startswith(each)), "")
-    column = column.removeprefix(kind)
+    rounds, column = read_rounds(path / ROUNDS), column_of(place)
     if column not in rounds:
         raise RunDirectoryError(f"{path}: expected a column of {ROUNDS}: {', '.join(rounds)}, got {column!r}")
     values = rounds[column]
-    return [after - before for before, after in zip([0.0, *values], values, strict=False)] if kind == GROWTH else values
+    return (
+        [after - before for before, after in zip([0.0, *values], values, strict=False)]
+        if place.startswith(ROUNDS_PREFIX + GROWTH)
+        else values
+    )
 
 
 def _found(path: Path, summary: Mapping[str, Any], place: str) -> Any:

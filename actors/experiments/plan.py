@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -12,14 +12,18 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.files import read_regular, sha256_of
+from actors.experiments.known_measures import known_measures
 from actors.experiments.measures import OwnMeasure, code_of_own, load_own
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain, code_of, is_own
 from actors.factory.input_files import input_paths, locate_input
 from actors.runs.manifest import manifest_of
 from prism.config import LENGTH_MAX, Config
-from prism.errors import ConfigError
-from prism.experiment import Condition, Experiment, read_experiment
+from prism.config.document import read_document
+from prism.config.load import MAPPING_SOURCE
+from prism.config.places import refusal
+from prism.errors import ConfigError, SettingError
+from prism.experiment import Condition, Experiment, key_of_setting, read_experiment
 
 NOT_PART = ("run", "metrics")
 """The sections of a configuration that change no result, so that they are no part of a cell's address."""
@@ -66,14 +70,21 @@ def make_plan(path: Path) -> Plan:
         ConfigError: the file or a configuration is wrong; the message names the file or the condition.
         InputError: an input file is missing.
     """
-    experiment = read_experiment(text_of(path), str(path), partial(_table, path))
-    own = {
-        name: load_own(place, path.parent, f"measures.{name}")
-        for name, place in experiment.measures.items()
-        if ":" in place
-    }
-    base = found_beside(path, experiment.base)
-    cells = tuple(cell for condition in experiment.conditions for cell in _cells(experiment, path, base, condition))
+    text = text_of(path)
+    experiment = read_experiment(text, str(path), partial(_table, path))
+    try:
+        own = {
+            name: load_own(place, path.parent, f"measures.{name}")
+            for name, place in experiment.measures.items()
+            if ":" in place
+        }
+        base = found_beside(path, experiment.base)
+        cells = tuple(cell for condition in experiment.conditions for cell in _cells(experiment, path, base, condition))
+        check_measures(
+            {f"measures.{name}": place for name, place in experiment.measures.items()}, (cell.config for cell in cells)
+        )
+    except SettingError as error:
+        raise placed(text, path, error) from error.__cause__
     names = [[cell.condition, cell.seed, cell.key] for cell in cells]
     planned = {
         name: msgspec.to_builtins(getattr(experiment, name))
@@ -90,7 +101,7 @@ def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition)
     try:
         config = read_config(base, settings)
     except ConfigError as error:
-        raise _placed(experiment, path, condition, error) from error
+        raise _blamed(experiment, path, condition, error) from error
     return cells_of(config, condition.name, experiment.seeds, ask_once=experiment.oracle.ask_once)
 
 
@@ -114,14 +125,40 @@ def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: 
     return found
 
 
-def _placed(experiment: Experiment, path: Path, condition: Condition, error: ConfigError) -> ConfigError:
-    """Return the error with the condition that has the wrong setting, or the line of a table that does."""
-    is_here = error.source == "overrides"
-    if is_here and condition.line is not None and error.key in condition.settings:
+def check_measures(places: Mapping[str, str], configs: Iterable[Config], others: Sequence[str] = ()) -> None:
+    """Refuse a measure that runs will not have, as far as that is known before them.
+
+    Args:
+        places: `{key in the file: measure}`.
+        configs: those of the runs; of each domain one is looked at.
+        others: measures that are worked out elsewhere, for the word on what was meant.
+
+    Raises:
+        SettingError: the first such measure.
+    """
+    for config in {each.simulation.domain: each for each in configs}.values():
+        known = known_measures(config)
+        for key, place in places.items():
+            problem = "" if known is None or ":" in place else known.problem(place, others)
+            if problem:
+                raise SettingError("measures", problem, keys=[key])
+
+
+def placed(text: str, path: Path, error: SettingError) -> ConfigError:
+    """Return the error of a key of a file with its line."""
+    return refusal(str(path), read_document(text, str(path)), error.problem, error.keys[0])
+
+
+def _blamed(experiment: Experiment, path: Path, condition: Condition, error: ConfigError) -> ConfigError:
+    """Return the error of a setting that the file gives, or the line of a table that gives it; another one as it is."""
+    if error.source != MAPPING_SOURCE or error.key is None:
+        return error
+    if condition.line is not None and error.key in condition.settings:
         table = str(found_beside(path, experiment.design.file or ""))
         return ConfigError(table, error.problem, key=error.key, line=condition.line)
-    problem = f"{error.key}: {error.problem}" if is_here else str(error)
-    return ConfigError(experiment.source, problem, key=f"condition {condition.name}")
+    key = key_of_setting(experiment.design, condition, error.key)
+    of = f" (condition {condition.name})" if key.startswith("design.factors.") else ""
+    return SettingError(experiment.source, f"{error.problem}{of}", keys=[key])
 
 
 def _inputs(config: Config) -> dict[str, str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from actors.core.errors import JournalError
 from actors.core.files import read_regular
 from actors.persistence.checkpoint import Position
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.run_store import RunStore
+from actors.runtime.counters import Counters
 from actors.runtime.simulation import Simulation
+from prism.domain import Domain
 
 ROUNDS = "rounds.csv"
 ROUNDS_BYTES_MAX = 1 << 32
@@ -31,10 +33,20 @@ def round_of(simulation: Simulation) -> dict[str, float]:
     The columns are the same for every row: activations, transitions, questions, transitions by what decided them, and
     the numbers among the world's totals: counts such as posts and likes, and levels such as an interest rate.
     """
-    counters, totals = simulation.counters, simulation.domain.world.totals()
     return {
         "round": simulation.engine.tick // simulation.config.simulation.ticks_per_round,
         "tick": simulation.engine.tick,
+        **_counted(simulation.counters, simulation.domain.world.totals()),
+    }
+
+
+def columns_of_rounds(domain: Domain) -> tuple[str, ...]:
+    """Return the columns of the runs of a domain, in their order."""
+    return ("round", "tick", *_counted(Counters(domain.chart, domain.size), domain.world.totals()))
+
+
+def _counted(counters: Counters, totals: Mapping[str, Any]) -> dict[str, float]:
+    return {
         "activations": counters.activations,
         "transitions": counters.transitions,
         "questions": counters.questions,

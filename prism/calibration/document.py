@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from prism.calibration.parameters import Parameter
-from prism.config.document import Entry, read_document, without_lines
-from prism.errors import ConfigError, SettingError
+from prism.config.document import read_document, without_lines
+from prism.config.places import key_of, refusal
+from prism.errors import SettingError
 from prism.expectations import guess, in_words
 
 SEED_KEY = "simulation.seed"
@@ -149,10 +149,9 @@ def read_calibration(text: str, source: str) -> Calibration:
         file = msgspec.convert(plain, _File)
         _check(file)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `$")
-        raise _placed(source, entries, *_in_words(problem, _key(place, plain))) from None
+        raise refusal(source, entries, *_in_words(*key_of(error, plain, _File))) from None
     except SettingError as error:
-        raise _placed(source, entries, error.problem, error.keys[0]) from None
+        raise refusal(source, entries, error.problem, error.keys[0]) from None
     budget = split(file.budget, len(file.parameters)) if isinstance(file.budget, int) else file.budget
     return Calibration(
         source=source,
@@ -249,21 +248,6 @@ def _refused(key: str, problem: str) -> SettingError:
     return SettingError("calibration", problem, keys=[key])
 
 
-def _key(place: str, plain: Mapping[str, Any]) -> str:
-    """Return the key of a place as msgspec writes it: it has `[...]` for a key that the user names."""
-    path = place.rstrip("`").lstrip(".")
-    section, _, rest = path.partition("[...]")
-    if not rest and not path.endswith("[...]"):
-        return path
-    wanted = {"parameters": _Range, "targets": Target, "checks": Target}.get(section)
-    for name, value in (plain.get(section) or {}).items():
-        try:
-            msgspec.convert(value, wanted)
-        except msgspec.ValidationError:
-            return f"{section}.{name}{rest}"
-    return section
-
-
 def _in_words(problem: str, key: str) -> tuple[str, str]:
     """Return what msgspec says of a value in words, and the key to blame."""
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", problem)
@@ -276,14 +260,3 @@ def _in_words(problem: str, key: str) -> tuple[str, str]:
 
 _KEYS: dict[str, Any] = {"": _File, "parameters": _Range, "targets": Target, "checks": Target, "budget": Budget}
 """`{place: the record there}`."""
-
-
-def _placed(source: str, entries: Mapping[str, Entry], problem: str, key: str) -> ConfigError:
-    """Return the error with the line of the innermost key that stands in the file. Names of settings have dots."""
-    line, inner, rest = None, entries, key
-    while rest and isinstance(inner, dict):
-        name = max((each for each in inner if rest == each or rest.startswith(f"{each}.")), key=len, default=None)
-        if name is None:
-            break
-        line, inner, rest = inner[name].line, inner[name].value, rest[len(name) + 1 :]
-    return ConfigError(source, problem, key=key or None, line=line)

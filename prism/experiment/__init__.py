@@ -2,7 +2,7 @@
 
 from prism.experiment.decomposition import Share, decomposed
 from prism.experiment.design import SAMPLED, Condition, Design, conditions_of
-from prism.experiment.document import Experiment, Threshold, read_experiment
+from prism.experiment.document import Experiment, Threshold, key_of_setting, read_experiment
 from prism.experiment.effects import Effect, Effects, effects_on
 from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, groups_of, levels_of
 from prism.experiment.intervals import Interval, described
@@ -38,6 +38,7 @@ __all__ = [
     "effects_on",
     "groups_of",
     "holm",
+    "key_of_setting",
     "levels_of",
     "p_value",
     "read_experiment",

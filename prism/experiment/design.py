@@ -120,9 +120,8 @@ def conditions_of(design: Design) -> tuple[Condition, ...]:
     """Return the conditions of a design whose levels are listed, in the order of the file.
 
     Raises:
-        SettingError: there are none, too many, or the design has the key of another kind.
+        SettingError: there are too many.
     """
-    check_design(design)
     if design.kind == "list":
         return tuple(Condition(name=name, settings=given) for name, given in design.conditions.items())
     factors = {name: levels for name, levels in design.factors.items() if not isinstance(levels, Range)}
@@ -174,8 +173,8 @@ def _check_levels(name: str, levels: Sequence[Any]) -> None:
     key = f"design.factors.{name}"
     if len(levels) < 2:
         raise SettingError("design", f"expected two levels or more, got {found(levels)}", keys=[key])
-    shown = [_shown(level) for level in levels]
-    twice = next((level for level in shown if shown.count(level) > 1), None)
+    texts = [shown(level) for level in levels]
+    twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
         raise SettingError("design", f"the level {twice} stands twice", keys=[key])
 
@@ -195,8 +194,9 @@ def _one_at_a_time(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]
 
 def _name(levels: Mapping[str, Any]) -> str:
     """Return the name of a condition: the last word of each factor, with its level."""
-    return " ".join(f"{name.rpartition('.')[2]}={_shown(level)}" for name, level in levels.items())
+    return " ".join(f"{name.rpartition('.')[2]}={shown(level)}" for name, level in levels.items())
 
 
-def _shown(level: Any) -> str:
+def shown(level: object) -> str:
+    """Return a level as it stands in names and tables."""
     return level if isinstance(level, str) else msgspec.json.encode(level).decode()

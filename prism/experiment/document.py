@@ -11,10 +11,11 @@ from typing import Annotated, Any, get_args
 import msgspec
 from msgspec import Meta
 
-from prism.config.document import Entry, read_document, without_lines
-from prism.errors import ConfigError, SettingError
+from prism.config.document import read_document, without_lines
+from prism.config.places import key_of, refusal
+from prism.errors import SettingError
 from prism.expectations import guess, in_words
-from prism.experiment.design import SAMPLED, Condition, Design, Kind, check_design, conditions_of
+from prism.experiment.design import SAMPLED, Condition, Design, Kind, Range, check_design, conditions_of
 from prism.experiment.hypothesis import Alternative, Hypothesis, Test, check_hypothesis
 from prism.experiment.sampling import sampled_conditions
 from prism.experiment.sequential import Sequential, check_sequential
@@ -118,11 +119,9 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
         seeds = _seeds(file.seeds)
         _check(file, conditions, seeds)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `$")
-        key = place.rstrip("`").lstrip(".")
-        raise _placed(source, entries, *_in_words(problem, key)) from None
+        raise refusal(source, entries, *_in_words(*key_of(error, plain, _File))) from None
     except SettingError as error:
-        raise _placed(source, entries, error.problem, error.keys[0]) from None
+        raise refusal(source, entries, error.problem, error.keys[0]) from None
     return Experiment(
         source=source,
         question=file.question,
@@ -140,6 +139,17 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
     )
 
 
+def key_of_setting(design: Design, condition: Condition, setting: str) -> str:
+    """Return the key at which the file gives a condition a setting, such as `design.conditions.hot.feed.algorithm`.
+
+    Args:
+        setting: the dotted path of a setting, or of a part of its value; one that the condition has not is in `set`.
+    """
+    if not any(f"{setting}.".startswith(f"{name}.") or name.startswith(f"{setting}.") for name in condition.settings):
+        return f"set.{setting}"
+    return f"design.conditions.{condition.name}.{setting}" if design.kind == "list" else f"design.factors.{setting}"
+
+
 def _seeds(given: int | list[int] | Sequential) -> tuple[int, ...]:
     """Return the seeds from 1 on, or those that are listed."""
     if isinstance(given, list):
@@ -148,11 +158,10 @@ def _seeds(given: int | list[int] | Sequential) -> tuple[int, ...]:
 
 
 def _conditions(design: Design, read_table: ReadTable) -> tuple[Condition, ...]:
+    check_design(design)
     if design.kind in SAMPLED:
-        check_design(design)
         return sampled_conditions(design)
     if design.kind == "table":
-        check_design(design)
         return table_conditions(*read_table(design.file or ""))
     return conditions_of(design)
 
@@ -161,7 +170,8 @@ def _in_words(problem: str, key: str) -> tuple[str, str]:
     """Return what msgspec says of a value in words, and the key to blame."""
     unknown = re.fullmatch(r"Object contains unknown field `(.*)`", problem)
     if unknown is not None:
-        known = _KEYS.get(re.sub(r"\[.*", "", key), ())
+        section = "factors" if key.startswith("design.factors.") else re.sub(r"\[.*", "", key)
+        known = _KEYS.get(section, ())
         meant = f"; {guess(unknown[1], known)}" if known else ""
         return f"unknown key{meant}", f"{key}.{unknown[1]}".lstrip(".")
     name = key.rpartition(".")[2]
@@ -173,6 +183,7 @@ def _in_words(problem: str, key: str) -> tuple[str, str]:
 _KEYS = {
     "": _File.__struct_fields__,
     "design": Design.__struct_fields__,
+    "factors": Range.__struct_fields__,
     "seeds": Sequential.__struct_fields__,
     "hypotheses": Hypothesis.__struct_fields__,
     "thresholds": Threshold.__struct_fields__,
@@ -199,14 +210,19 @@ def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...
     if isinstance(file.seeds, Sequential):
         _check_known(file.seeds.measure, list(file.measures), "seeds.measure", "measures")
         check_sequential(file.seeds, names)
-    for settings, key in [(file.set, "set"), *((each.settings, "design") for each in conditions)]:
-        if SEED_KEY in settings:
-            raise SettingError("design", f"{SEED_KEY} is given by the key seeds", keys=[key])
+    _check_no_seed(file, conditions)
     for place, hypothesis in enumerate(file.hypotheses):
         _check_known(hypothesis.measure, list(file.measures), f"hypotheses[{place}].measure", "measures")
         check_hypothesis(hypothesis, file.design, conditions, f"hypotheses[{place}]")
     for place, threshold in enumerate(file.thresholds):
         _check_threshold(threshold, file.measures, names, f"thresholds[{place}]")
+
+
+def _check_no_seed(file: _File, conditions: tuple[Condition, ...]) -> None:
+    given = next((each for each in conditions if SEED_KEY in each.settings), None)
+    if given is not None or SEED_KEY in file.set:
+        key = f"set.{SEED_KEY}" if given is None else key_of_setting(file.design, given, SEED_KEY)
+        raise SettingError("design", "is given by the key seeds", keys=[key])
 
 
 def _check_cells(conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> None:
@@ -229,20 +245,11 @@ def _check_threshold(threshold: Threshold, measures: Mapping[str, str], names: l
             raise SettingError("thresholds", f"expected a finite number, got {limit}", keys=[f"{key}.{name}"])
     if threshold.least is None and threshold.most is None:
         raise SettingError("thresholds", "expected least, most or both", keys=[key])
+    if threshold.least is not None and threshold.most is not None and threshold.least > threshold.most:
+        problem = f"expected least <= most, got {threshold.least:g} and {threshold.most:g}: no mean can meet both"
+        raise SettingError("thresholds", problem, keys=[f"{key}.least"])
 
 
 def _check_known(name: str, known: list[str], key: str, what: str) -> None:
     if name not in known:
         raise SettingError(what, f"expected one of the {what}: {', '.join(known)}, got {name!r}", keys=[key])
-
-
-def _placed(source: str, entries: Mapping[str, Entry], problem: str, key: str) -> ConfigError:
-    """Return the error with the line of the innermost key that stands in the file."""
-    line: int | None = None
-    inner: object = entries
-    for part in re.findall(r"[^.\[\]]+", key):
-        entry = inner.get(part) if isinstance(inner, dict) else None
-        if not isinstance(entry, Entry):
-            break
-        line, inner = entry.line, entry.value
-    return ConfigError(source, problem, key=key or None, line=line)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from prism.errors import SettingError
-from prism.experiment.design import Condition, Design
+from prism.experiment.design import Condition, Design, shown
 
 Test = Literal["wilcoxon", "permutation", "t", "equivalence", "mann_whitney", "kruskal_wallis", "friedman"]
 Alternative = Literal["two-sided", "less", "greater"]
@@ -111,11 +111,6 @@ def levels_of(factor: str, design: Design, conditions: Sequence[Condition]) -> d
         if all(each.factors[name] == level for name, level in first.items() if name != factor):
             found.setdefault(shown(each.factors[factor]), []).append(each.name)
     return {level: tuple(names) for level, names in found.items()}
-
-
-def shown(level: object) -> str:
-    """Return a level as it stands in names and tables."""
-    return level if isinstance(level, str) else msgspec.json.encode(level).decode()
 
 
 def _check_subject(hypothesis: Hypothesis, key: str) -> None:

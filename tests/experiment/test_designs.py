@@ -171,7 +171,7 @@ def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: s
         ),
         (
             "kind: sobol, samples: 4, factors: {feed.size: {low: 1, high: 3, scale: logarithmic}}",
-            "design.factors[...].scale: expected one of linear, log, got 'logarithmic'",
+            "design.factors.feed.size.scale: expected one of linear, log, got 'logarithmic'",
         ),
         (
             "kind: sobol, samples: 1, factors: {feed.size: {low: 1, high: 3}}",

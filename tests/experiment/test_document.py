@@ -89,12 +89,12 @@ def test_a_hypothesis_and_a_threshold_say_in_words_what_they_are() -> None:
         (HEAD + LIST + "colour: red\n", "e.yaml:6: colour: unknown key; expected one of question, base, "),
         (
             HEAD + LIST + "hypotheses:\n  - {measure: likes, contrast: [a, b], test: permutations}\n",
-            "e.yaml:6: hypotheses[0].test: expected one of wilcoxon, permutation, t, equivalence, mann_whitney, krusk",
+            "e.yaml:7: hypotheses[0].test: expected one of wilcoxon, permutation, t, equivalence, mann_whitney, krusk",
         ),
-        (HEAD + LIST + "set: {simulation.seed: 3}\n", "e.yaml:6: set: simulation.seed is given by the key seeds"),
+        (HEAD + LIST + "set: {simulation.seed: 3}\n", "e.yaml:6: set.simulation.seed: is given by the key seeds"),
         (
             HEAD + LIST + "hypotheses:\n  - {measure: love, contrast: [a, b]}\n",
-            "e.yaml:6: hypotheses[0].measure: expected one of the measures: likes, got 'love'",
+            "e.yaml:7: hypotheses[0].measure: expected one of the measures: likes, got 'love'",
         ),
         (
             HEAD + LIST + "hypotheses: [{measure: likes, contrast: [a, c]}]\n",
@@ -103,6 +103,19 @@ def test_a_hypothesis_and_a_threshold_say_in_words_what_they_are() -> None:
         (
             HEAD + LIST + "hypotheses: [{measure: likes, contrast: [a, b], margin: 2}]\n",
             "e.yaml:6: hypotheses[0].margin: expected a margin for the test equivalence, and for no other",
+        ),
+        (
+            HEAD + LIST + "thresholds:\n  - {measure: likes, most: 3}\n  - {measure: likes, least: 3, most: 2.5}\n",
+            "e.yaml:8: thresholds[1].least: expected least <= most, got 3 and 2.5: no mean can meet both",
+        ),
+        (
+            HEAD + "design:\n  conditions:\n    a.b: {feed.size: 3}\n    c: {simulation.seed: 5}\n",
+            "e.yaml:8: design.conditions.c.simulation.seed: is given by the key seeds",
+        ),
+        (
+            HEAD + "design:\n  kind: sobol\n  samples: 4\n  factors:\n    feed.size: {low: 1, high: 3, whole: true}\n"
+            "    feed.attention: {low: 0.1, hihg: 1}\n",
+            "e.yaml:10: design.factors.feed.attention.hihg: unknown key; did you mean high?",
         ),
         (HEAD + LIST + "thresholds: [{measure: likes}]\n", "e.yaml:6: thresholds[0]: expected least, most or both"),
         (HEAD.replace("{likes: likes}", "{}") + LIST, "e.yaml:4: measures: expected one measure or more"),

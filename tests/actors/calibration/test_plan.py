@@ -44,14 +44,22 @@ def test_a_plan_has_another_hash_if_what_decides_the_result_is_another(tmp_path:
 
 def test_what_cannot_be_run_is_named_before_the_first_run(tmp_path: Path) -> None:
     said = refused(tmp_path, "high: 0.7", "high: 1.7")
-    assert said.startswith("c.yaml: parameters.population.engagement_threshold: ")
+    assert said.startswith("c.yaml:3: parameters.population.engagement_threshold: ")
     assert "1.7" in said
     assert refused(tmp_path, "population.engagement_threshold:", "population.engagement_treshold:").startswith(
-        "c.yaml: parameters.population.engagement_treshold: unknown key"
+        "c.yaml:3: parameters.population.engagement_treshold: unknown key"
     )
+    assert refused(tmp_path, "parameters:", "set:\n  feed.size: 0\nparameters:").startswith("c.yaml:3: set.feed.size: ")
     assert "no such file" in refused(tmp_path, "base: base.yaml", "base: other.yaml")
-    assert "expected one of feed.posts_without_reaction" in refused(tmp_path, "rounds.posts", "feed.posts")
-    assert "no_such_module:depth cannot be imported" in refused(tmp_path, "rounds.posts", "no_such_module:depth")
+    said = refused(tmp_path, "rounds.posts", "feed.posts_of_tenth")
+    assert (
+        said
+        == "c.yaml:7: targets.posts.measure: no measure 'feed.posts_of_tenth': did you mean feed.posts_of_top_tenth?"
+    )
+    said = refused(tmp_path, "rounds.posts", "no_such_module:depth")
+    assert said.startswith("c.yaml:7: targets.posts.measure: no_such_module:depth cannot be imported")
+    said = refused(tmp_path, "measure: likes", "measure: likez")
+    assert said == "c.yaml:9: checks.likes.measure: no measure 'likez': did you mean likes?"
     assert "missing.csv" in refused(tmp_path, POSTS, f"{SHAPE}\ndata: missing.csv")
 
 
@@ -64,7 +72,7 @@ def test_shapes_are_of_social_runs_alone(tmp_path: Path) -> None:
     text = "\n".join(line for line in text.splitlines() if "posts_per_session" not in line)
     with pytest.raises(ConfigError) as caught:
         make_calibration_plan(write_calibration(tmp_path, text, "simulation: {domain: economy}\n"))
-    assert "posts: is of cascades, and the base has the domain economy" in str(caught.value)
+    assert "c.yaml:6: targets.posts.shape: is of cascades, and the base has the domain economy" in str(caught.value)
 
 
 def test_the_plan_is_shown_and_nothing_is_run(tmp_path: Path) -> None:

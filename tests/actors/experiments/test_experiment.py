@@ -104,15 +104,27 @@ def test_a_measure_of_ones_own_is_a_function_of_the_runs_directory(prism: Prism,
     assert by_measure["double"] == [2 * value for value in by_measure["likes"]]
 
 
+def test_a_misspelt_measure_is_refused_before_anything_is_run(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path, EXPERIMENT.replace("likes: likes", "likes: likez"))
+    for command in ((), ("plan",)):
+        ended = prism("experiment", *command, "e.yaml")
+        assert ended.code == 3
+        assert ended.err == "prism: e.yaml:9: measures.likes: no measure 'likez': did you mean likes?\n"
+    assert not Path("experiments/e/cells").exists()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("rounds.posts", "rounds.pots", "expected a column of rounds.csv: "),
-        ("likes: likes", "likes: lykes", "no measure 'lykes': expected one of digest, "),
-        ("likes: likes", "likes: behaviour", "the measure 'behaviour' is no number but dict with "),
+        ("likes: likes", "likes: cascade_sizes.9999", "no measure 'cascade_sizes.9999': expected one of 1"),
+        (
+            "likes: likes",
+            "likes: behaviour.dwell.idle",
+            "measure 'behaviour.dwell.idle' is no number but dict with ",
+        ),
     ],
 )
-def test_a_measure_that_no_run_has_is_one_clear_line(
+def test_a_measure_that_only_a_run_can_tell_to_be_missing_is_one_clear_line(
     prism: Prism, tmp_path: Path, old: str, new: str, problem: str
 ) -> None:
     write_experiment(tmp_path, EXPERIMENT.replace(old, new))

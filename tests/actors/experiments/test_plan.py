@@ -62,16 +62,75 @@ def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: P
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("feed.size: 3", "feed.size: 0", "e.yaml: condition random: feed.size: expected int"),
-        ("feed.size: 3", "feed.sise: 3", "e.yaml: condition random: feed.sise: unknown key; did you mean feed.size?"),
+        ("feed.size: 3", "feed.size: 0", "e.yaml:6: design.conditions.random.feed.size: expected int"),
+        (
+            "feed.size: 3",
+            "feed.sise: 3",
+            "e.yaml:6: design.conditions.random.feed.sise: unknown key; did you mean feed.size?",
+        ),
         ("base.yaml", "none.yaml", "no such file"),
-        ("likes: likes", "likes: 'no_module:f'", "measures: measures.likes: no_module:f cannot be imported: "),
+        ("design:", "set: {feed.size: 0}\ndesign:", "e.yaml:3: set.feed.size: expected int"),
+        (
+            "rounds.posts",
+            "rounds.pots",
+            "measures.posts: no column 'pots' in rounds.csv: did you mean posts?",
+        ),
+        ("rounds.posts", "rounds.mean.pots", "e.yaml:11: measures.posts: no column 'pots' in rounds.csv: did you mean"),
+        ("likes: likes", "likes: likez", "e.yaml:9: measures.likes: no measure 'likez': did you mean likes?"),
+        ("likes: likes", "likes: zzz", "e.yaml:9: measures.likes: no measure 'zzz': expected one of digest, status,"),
+        (
+            "likes: likes",
+            "likes: engagment",
+            "e.yaml:9: measures.likes: no measure 'engagment': did you mean engagement",
+        ),
+        (
+            "likes: likes",
+            "likes: behaviour.engagement_per_post",
+            "no measure 'behaviour.engagement_per_post': did you mean behaviour.engagement_per_post_seen?",
+        ),
+        (
+            "likes: likes",
+            "likes: behaviour",
+            "measures.likes: behaviour is no number: expected one of behaviour.",
+        ),
+        ("likes: likes", "likes: likes.all", "e.yaml:9: measures.likes: likes is a number, with nothing below it"),
+        ("likes: likes", "likes: status", "e.yaml:9: measures.likes: status is a text, and no number"),
+        ("likes: likes", "likes: 'no_module:f'", "e.yaml:9: measures.likes: no_module:f cannot be imported: "),
     ],
 )
 def test_what_is_wrong_is_found_before_the_first_run(tmp_path: Path, old: str, new: str, problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
         make_plan(write_experiment(tmp_path, EXPERIMENT.replace(old, new)))
     assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("base", "known", "unknown"),
+    [
+        ("{}", ["cascade_sizes.7", "behaviour.dwell.idle.mean_ticks", "rounds.growth.likes"], "inflation"),
+        ("simulation: {domain: economy}", ["inflation", "rounds.mean.inflation", "interest_rate_path.mean"], "likes"),
+    ],
+)
+def test_measures_are_those_of_the_domain_and_what_a_run_itself_names_is_left_to_it(
+    tmp_path: Path, base: str, known: list[str], unknown: str
+) -> None:
+    text = EXPERIMENT[: EXPERIMENT.index("design:")] + "design: {conditions: {a: {}, b: {feed.size: 3}}}\nseeds: 2\n"
+    for place in (*known, "decisions_by_source.llm", "llm.cost_usd", "wall_s"):
+        make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {place}}}\n", base))
+    with pytest.raises(ConfigError, match=f"e.yaml:5: measures.m: no measure '{unknown}'"):
+        make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {unknown}}}\n", base))
+
+
+def test_a_level_or_a_sampled_value_that_cannot_be_names_its_factor_and_its_condition(tmp_path: Path) -> None:
+    before, after = EXPERIMENT.split("design:")[0], "seeds: 3\nmeasures: {likes: likes}\n"
+    levels = "design:\n  kind: factorial\n  factors:\n    feed.attention: [0.5, 0.7]\n    feed.size: [3, 0]\n"
+    with pytest.raises(ConfigError) as refused:
+        make_plan(write_experiment(tmp_path, before + levels + after))
+    said = str(refused.value)
+    assert "e.yaml:7: design.factors.feed.size: expected int" in said
+    assert said.endswith("got 0 (condition attention=0.5 size=0)")
+    with pytest.raises(ConfigError, match=r"base\.yaml:1: feed\.size: expected int"):
+        make_plan(write_experiment(tmp_path, base="feed: {size: 0}\n"))
 
 
 def test_the_code_of_an_own_measure_is_part_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,121 @@
+"""The measures that a run of a configuration will have, as far as they are known before the first run.
+
+They are the entries of a summary, and what the world of the configuration counts when it begins. Names that a run
+itself finds, such as the sizes of its cascades, are known after it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import inspect
+from msgspec.structs import replace
+
+from actors.experiments.measures import ROUNDS_PREFIX, SHORT, column_of
+from actors.factory.domains import build_domain, is_own
+from actors.runs.rounds_csv import ROUNDS, columns_of_rounds
+from actors.runs.summary import Summary
+from prism.config import Config, PopulationConfig
+from prism.domain import Domain
+from prism.errors import PrismError
+from prism.expectations import guess
+
+AGENTS = 30
+"""The people of the small world that is asked what it counts."""
+NAMED_BY_RUNS = ("cascade_sizes", "behaviour.time_by_state", "behaviour.dwell")
+"""The entries of a shipped domain whose names a run finds."""
+NUMBER, ANYTHING = "a number", "anything"
+
+Entries = Mapping[str, Any]
+"""`{name: entries below it, or what stands there in words}`."""
+
+
+class KnownMeasures:
+    """The measures of the runs of a configuration.
+
+    Args:
+        config: of the run.
+
+    Raises:
+        PrismError: its domain cannot be built.
+    """
+
+    def __init__(self, config: Config) -> None:
+        domain = _small(config)
+        totals = domain.world.totals()
+        self._columns = columns_of_rounds(domain)
+        world = _own_entries(totals) if is_own(config) else _entries(totals, "")
+        self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world}
+
+    def problem(self, place: str, others: Sequence[str] = ()) -> str:
+        """Return what is wrong with a measure; empty if runs have it, or if they alone can tell.
+
+        Args:
+            others: measures that are worked out elsewhere.
+        """
+        if place.startswith(ROUNDS_PREFIX):
+            column = column_of(place)
+            is_known = column in self._columns
+            return "" if is_known else f"no column {column!r} in {ROUNDS}: {guess(column, self._columns)}"
+        found: Any = self._summary
+        path = SHORT.get(place, place).split(".")
+        for depth, name in enumerate(path):
+            if not isinstance(found, Mapping):
+                return "" if found == ANYTHING else f"{'.'.join(path[:depth])} is {found}, with nothing below it"
+            if name not in found:
+                return f"no measure {place!r}: {self._meant(place, path[:depth], found, others)}"
+            found = found[name]
+        if isinstance(found, Mapping):
+            return f"{place} is no number: expected one of {', '.join(f'{place}.{name}' for name in found)}"
+        return "" if found in (NUMBER, ANYTHING) else f"{place} is {found}, and no number"
+
+    def _meant(self, place: str, above: Sequence[str], known: Entries, others: Sequence[str]) -> str:
+        """Return which of the names at this depth, or of those that stand for themselves, was meant."""
+        here = [".".join([*above, each]) for each in known]
+        return guess(place, [*here, *others, *(() if above else SHORT)])
+
+
+def known_measures(config: Config) -> KnownMeasures | None:
+    """Return the measures of the runs of a configuration; None if its domain cannot be built, as its runs will say."""
+    try:
+        return KnownMeasures(config)
+    except PrismError:
+        return None
+
+
+def _small(config: Config) -> Domain:
+    """Return the domain of a configuration. One that is shipped counts the same with any settings, so it is small."""
+    if not is_own(config):
+        plain = replace(Config().simulation, domain=config.simulation.domain)
+        config = replace(Config(), simulation=plain, population=PopulationConfig(size=AGENTS))
+    return build_domain(config).domain
+
+
+def _fields(kind: inspect.Type) -> Any:
+    """Return the entries of a record, or what a value of another type is."""
+    if isinstance(kind, inspect.StructType):
+        return {field.encode_name: _fields(field.type) for field in kind.fields if field.name != "world"}
+    if isinstance(kind, inspect.UnionType):
+        return _fields(next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
+    if isinstance(kind, inspect.IntType | inspect.FloatType):
+        return NUMBER
+    return ANYTHING if isinstance(kind, inspect.DictType) else _OTHERS[type(kind)]
+
+
+_OTHERS = {inspect.StrType: "a text", inspect.BoolType: "true or false", inspect.ListType: "a list"}
+"""`{type: in words}` of what is no number."""
+
+
+def _entries(value: Any, place: str) -> Any:
+    """Return the entries of a value, or what it is in words."""
+    if place in NAMED_BY_RUNS:
+        return ANYTHING
+    if isinstance(value, Mapping):
+        return {name: _entries(each, f"{place}.{name}".lstrip(".")) for name, each in value.items()}
+    return NUMBER if isinstance(value, int | float) and not isinstance(value, bool) else "a text"
+
+
+def _own_entries(totals: Mapping[str, Any]) -> Entries:
+    """Return the entries of a domain of one's own: what is no number may be another thing once a run has ended."""
+    return {name: NUMBER if isinstance(each, int | float) else ANYTHING for name, each in totals.items()}

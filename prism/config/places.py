@@ -1,0 +1,121 @@
+"""The place of an error in a YAML file: the line of the innermost key that stands there.
+
+Keys may be named by the user and have dots of their own, as in `parameters.feed.size`, and lists have items, as in
+`hypotheses[1].measure`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from prism.config.document import Entry
+from prism.errors import ConfigError
+
+_ANY_KEY = "[...]"
+"""The key of a mapping whose keys the user names, as msgspec writes it."""
+_INDEX = re.compile(r"\[(\d+)\]")
+
+
+def refusal(source: str, entries: Mapping[str, Entry], problem: str, key: str) -> ConfigError:
+    """Return the error of a key, with its line.
+
+    Args:
+        source: the file, as errors call it.
+        entries: what the file has.
+        key: from the top, such as `design.factors.feed.size` or `hypotheses[1].measure`; empty for the whole file.
+    """
+    return ConfigError(source, problem, key=key or None, line=line_of(entries, key))
+
+
+def line_of(entries: Mapping[str, Entry], key: str) -> int | None:
+    """Return the line of the innermost part of a key that stands in the file; None if no part does."""
+    line: int | None = None
+    inner: Any = entries
+    rest = key
+    while rest:
+        index = _INDEX.match(rest)
+        if isinstance(inner, list) and index is not None and int(index[1]) < len(inner):
+            inner, rest = inner[int(index[1])], rest[index.end() :].removeprefix(".")
+            line = next((each.line for each in inner.values()), line) if isinstance(inner, dict) else line
+            continue
+        name = _first_key(inner, rest) if isinstance(inner, dict) else None
+        if name is None:
+            break
+        line, inner, rest = inner[name].line, inner[name].value, rest[len(name) :].removeprefix(".")
+    return line
+
+
+def _first_key(entries: Mapping[str, Any], key: str) -> str | None:
+    """Return the longest name that a key begins with: names of settings have dots."""
+    fitting = [name for name in entries if name and (key == name or key.startswith((f"{name}.", f"{name}[")))]
+    return max(fitting, key=len, default=None)
+
+
+def key_of(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str, str]:
+    """Return what msgspec says is wrong with a value, and the key of it.
+
+    Where msgspec does not say which key of a mapping it means, each is tried alone.
+
+    Args:
+        plain: the value that could not be converted.
+        kind: the type that it was to have.
+    """
+    problem, _, place = str(error).partition(" - at `$")
+    found, rest = "", place.rstrip("`")
+    while _ANY_KEY in rest:
+        before, _, rest = rest.partition(_ANY_KEY)
+        found += before
+        name = _wrong_name(str(error), plain, kind, found.lstrip("."))
+        if name is None:
+            break
+        found += f".{name}"
+    return problem, f"{found}{rest}".lstrip(".")
+
+
+def _wrong_name(error: str, plain: Any, kind: type, section: str) -> str | None:
+    """Return the name that gives this error as the only one in its mapping; None if none does."""
+    named = _at(plain, section) or {}
+    for name, value in named.items():
+        try:
+            msgspec.convert(_replaced(plain, _steps(plain, section), {name: value}), kind)
+        except msgspec.ValidationError as other:
+            if str(other) == error:
+                return name
+    return None
+
+
+def _at(plain: Any, section: str) -> dict[str, Any] | None:
+    """Return the mapping at a place; None if there is none."""
+    for name in _steps(plain, section):
+        plain = plain[name]
+    return plain if isinstance(plain, dict) else None
+
+
+def _steps(plain: Any, section: str) -> list[Any]:
+    """Return the names and numbers that lead to a place, as far as there is one."""
+    steps, rest = list[Any](), section
+    while rest:
+        index = _INDEX.match(rest)
+        if isinstance(plain, list) and index is not None:
+            name: Any = int(index[1])
+            rest = rest[index.end() :].removeprefix(".")
+        elif isinstance(plain, dict) and (known := _first_key(plain, rest)) is not None:
+            name, rest = known, rest[len(known) :].removeprefix(".")
+        else:
+            break
+        plain = plain[name]
+        steps.append(name)
+    return steps
+
+
+def _replaced(plain: Any, steps: list[Any], value: Any) -> Any:
+    """Return a copy of a value with another value at a place."""
+    if not steps:
+        return value
+    copied = dict(plain) if isinstance(plain, dict) else list(plain)
+    copied[steps[0]] = _replaced(plain[steps[0]], steps[1:], value)
+    return copied
