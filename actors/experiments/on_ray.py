@@ -312,6 +312,10 @@ def connected(address: str, jobs: int | None) -> Any:
     if address.startswith("ray://") and find_spec("grpc") is None:
         problem = f"--on {address} needs the package grpcio, not installed here: pip install 'ray[client]'"
         raise PlaceError(f"{problem}; or run this command on a node of the cluster, with --on ray")
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and not is_there(host, int(port)):  # Ray itself waits for half a minute, or for minutes
+        usual = "10001 is Ray's client" if address.startswith("ray://") else "6379 is the head"
+        raise PlaceError(f"--on {address}: nobody answers there; is the cluster up, and is it the right port? {usual}")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray  # noqa: PLC0415  # an extra, and slow to import
 

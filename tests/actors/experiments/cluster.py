@@ -11,17 +11,19 @@ import logging
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from actors.experiments.machine import resident_bytes
 
 HEAD = "127.0.0.1:6399"
+CLIENT_PORT = 10001
+STARTS_MAX = 4
 NAMESPACE = ("unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
 PLAIN = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -60,13 +62,24 @@ def in_namespace(directory: Path, module: str = "tests.actors.experiments.cluste
 
 
 def node(*options: str, inside: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """Start a node.
+    """Start a node, and wait until it is there. Ray gives up one that begins slowly, as on a busy machine.
 
     Args:
         inside: the command that runs it elsewhere, such as in another network.
     """
     command = [*inside, str(Path(sys.executable).with_name("ray")), "start", *options, *STORE]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    said = Path("node.txt")
+    for _ in range(STARTS_MAX):
+        with said.open("wb") as file:
+            process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
+        until(partial(_has_begun_or_ended, process, said), 90)
+        if process.poll() is None:
+            return process
+    raise AssertionError(said.read_text()[-2000:])
+
+
+def _has_begun_or_ended(process: subprocess.Popen[bytes], said: Path) -> bool:
+    return process.poll() is not None or b"Ray runtime started" in said.read_bytes()
 
 
 def driver(out: str, *options: str, on: str = HEAD, file: str = "e.yaml") -> subprocess.Popen[str]:
@@ -127,10 +140,8 @@ def started_nodes(
     host, port = address.split(":")
     own = ("--num-cpus", "1", "--node-ip-address")
     begun = ("--head", "--port", port, "--include-dashboard", "false", "--temp-dir", f"{directory}/r")
-    head = node(*begun, *own, host)
-    until(lambda: socket.socket().connect_ex((host, int(port))) == 0)
+    head = node(*begun, "--ray-client-server-port", str(CLIENT_PORT), *own, host)
     second = node("--address", address, *own, second_host, inside=inside)
-    until(lambda: len(raylets_of(head)) == len(raylets_of(second)) == 1)
     for _ in range(10):
         with suppress(ConnectionError, RuntimeError):
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
@@ -142,7 +153,7 @@ def started_nodes(
 
 
 def main() -> None:
-    """Run an experiment while a process and then a node are killed; and again while the command is killed."""
+    """Run an experiment while a process, a node and the command are killed; and by Ray's client."""
     head, second = started_nodes(os.environ["TMPDIR"])
     struck = driver("struck")
     until(lambda: len(running()) == 2)
@@ -160,6 +171,12 @@ def main() -> None:
     until(lambda: not running(), 30)
     found["done_at_kill"] = str(done("killed"))
     found["again"] = ended(driver("killed"))
+
+    client = driver("client", on=f"ray://127.0.0.1:{CLIENT_PORT}")
+    until(lambda: done("client") >= 1 and running())
+    os.kill(min(running()), signal.SIGKILL)
+    found["client"] = ended(client)
+    found["no_client"] = ended(driver("none", on="ray://127.0.0.1:9"), 2)
     sys.stdout.write(json.dumps(found) + "\n")
     head.terminate()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -31,8 +32,8 @@ population: {size: 60, graph: {path: graph.txt}, activity: {mean: 0.9, sigma: 0.
 def test_a_killed_process_a_killed_node_and_a_killed_driver_change_nothing_in_the_table(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if (reason := why_not()) or find_spec("ray") is None:
-        pytest.skip(reason or "needs ray")
+    if (reason := why_not()) or find_spec("ray") is None or find_spec("grpc") is None:
+        pytest.skip(reason or "needs ray[client]")
     monkeypatch.chdir(short)
     (short / "graph.txt").write_text("".join(f"{each} {(each + 1) % 60}\n" for each in range(60)))
     write_experiment(short, EXPERIMENT.replace("seeds: 3", "seeds: 4"), BASE)
@@ -42,18 +43,22 @@ def test_a_killed_process_a_killed_node_and_a_killed_driver_change_nothing_in_th
         problems = executor.run(plan.cells, short / "here", lambda *_: None)
     assert problems == {}
     assert found["nodes"] == "2", "both nodes run cells"
-    for name in ("struck", "killed"):
+    for name in ("struck", "killed", "client"):
         for cell in plan.cells:
             names = {path.name for path in (short / name / "cells" / cell.key).iterdir()}
             here = {path.name for path in (short / "here" / "cells" / cell.key).iterdir()}
             assert names == here - {"run.lock"}
             journals = [(short / each / "cells" / cell.key / "journal.prism").read_bytes() for each in (name, "here")]
             assert journals[0] == journals[1]
-    tables = {(short / name / "results.csv").read_bytes() for name in ("struck", "killed")}
+    tables = {(short / name / "results.csv").read_bytes() for name in ("struck", "killed", "client")}
     assert len(tables) == 1
     assert 0 < int(found["done_at_loss"]) < len(plan.cells)
     assert 0 < int(found["done_at_kill"]) < len(plan.cells)
     assert found["again"].count(", seed ") == len(plan.cells) - int(found["done_at_kill"]), "what was done is kept"
+    assert found["no_client"] == (
+        "prism: --on ray://127.0.0.1:9: nobody answers there; is the cluster up, and is it the right port? "
+        "10001 is Ray's client\n"
+    )
 
 
 def test_places_are_told_apart() -> None:
@@ -111,8 +116,19 @@ def test_a_cluster_that_cannot_be_used_is_one_clear_line(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", fake_ray(error))
     monkeypatch.setattr(on_ray, "find_spec", lambda _: object())
+    monkeypatch.setattr(on_ray, "is_there", lambda *_: True)
     with pytest.raises(PlaceError, match=said):
         opened(Where(on="h:1")).__enter__()
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("on", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
+def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
+    monkeypatch.setattr(on_ray, "find_spec", lambda _: object())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = on.format(server.getsockname()[1])
+    with pytest.raises(PlaceError, match=f"--on {place}: nobody answers there; is the cluster up"):
+        opened(Where(on=place)).__enter__()
 
 
 def batch_of(directory: Path, ended: dict[str, str]) -> tuple[Batch, Progress, Cell]:
