@@ -20,7 +20,7 @@ from actors.calibration.page import page_of
 from actors.calibration.plan import CalibrationPlan, cell_of, make_calibration_plan, middle_of
 from actors.calibration.run import Told, run_calibration
 from actors.cli.exit_codes import EXIT_THRESHOLD
-from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, make_directory, out_option
+from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.core.extras import not_installed
 from actors.display.words import duration, printable
 from actors.experiments.cells import count_done
@@ -29,8 +29,10 @@ from actors.experiments.machine import processors
 from actors.logs.output import output
 from actors.runs.forecast import forecast
 from actors.runs.lock import locked
+from prism.calibration import planned_runs
 
 OUT = Path("calibrations")
+KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
 NEEDED = ("scipy", "sklearn", "optuna", "SALib")
 OUT_OPTION = out_option("calibration", OUT)
 
@@ -80,7 +82,8 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
     made = make_calibration_plan(path)
     place = out or OUT / path.stem
     make_directory(place)
-    with locked(place), _shown(made, quiet=quiet) as told, opened(Where(on=on, jobs=jobs, shared=shared)) as executor:
+    where = Where(on=on, jobs=jobs, shared=shared)
+    with locked(place), interruptible(KEPT), _shown(made, quiet=quiet) as told, opened(where) as executor:
         result = run_calibration(made, place, executor, told)
         write_result(made, place, result)
     if not quiet:
@@ -105,7 +108,7 @@ def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
         TimeRemainingColumn(),
         console=console,
     )
-    total, done = made.calibration.budget.runs, 0
+    total, done = sum(planned_runs(made.calibration).values()), 0
     best: list[str] = ["best -"]
     task = bar.add_task("begins", total=total)
     is_live = console.is_terminal and not quiet and not output.is_json
@@ -129,21 +132,26 @@ def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
 
 def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     asked = made.calibration
-    budget = asked.budget
+    budget, planned = asked.budget, planned_runs(asked)
     foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
     run_s = foretold.tick_s * made.config.simulation.length
     done = count_done(out)
-    parts = ("screening", "design", "search", "confirm")
+    runs = sum(planned.values())
+    of_budget = "" if runs == budget.runs else f" of a budget of {budget.runs:,}"
     rows = [
         ("question", printable(asked.question) or "-"),
         ("base", str(made.base)),
         ("parameters", ", ".join(f"{each.setting} {each.low:g} to {each.high:g}" for each in asked.parameters)),
         ("targets", printable(", ".join(asked.targets))),
         ("checks", printable(", ".join(asked.checks)) or "none"),
-        ("cascades", f"{len(made.real.fitted):,} fitted, {len(made.real.holdout):,} held out"),
-        ("runs", f"{budget.runs:,}: " + ", ".join(f"{name} {getattr(budget, name):,}" for name in parts)),
+        *(
+            []
+            if asked.data is None
+            else [("cascades", f"{len(made.real.fitted):,} fitted, {len(made.real.holdout):,} held out")]
+        ),
+        ("runs", f"{runs:,}{of_budget}: " + ", ".join(f"{name} {count:,}" for name, count in planned.items())),
         ("done", f"{done:,} in {out}"),
-        ("time", f"about {duration(run_s * max(0, budget.runs - done) / jobs)}, {jobs:,} at once"),
+        ("time", f"about {duration(run_s * max(0, runs - done) / jobs)}, {jobs:,} at once"),
         ("plan", made.hash[:16]),
     ]
     table = Table.grid(padding=(0, 2))

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import print_plan
 from actors.cli.experiment_progress import ExperimentDisplay
-from actors.cli.experiment_tables import print_outcome
-from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, make_directory, out_option
+from actors.cli.experiment_tables import print_outcome, threshold_said
+from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.display.words import printable
@@ -34,6 +34,7 @@ from actors.runs.lock import locked
 
 OUT = Path("experiments")
 PROBLEMS_SHOWN = 5
+KEPT = "Cells that are done are kept, and those under way go on where their files end: run the same command again"
 PACKAGES = ("scipy", "statsmodels", "SALib")
 
 
@@ -104,7 +105,7 @@ def run(  # noqa: PLR0913  # an option each
     made = make_plan(path)
     place = out or OUT / path.stem
     make_directory(place)
-    with locked(place):
+    with locked(place), interruptible(KEPT):
         outcome, problems, made = _execute(
             made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape, quiet=quiet
         )
@@ -115,7 +116,10 @@ def run(  # noqa: PLR0913  # an option each
     if problems:
         lost = f"{len(problems):,} of {len(made.cells):,} cells have no result"
         raise RunDirectoryError(f"{place}: {lost}; mend what is named above, and run it again: what is done is kept")
-    if not all(each.is_met for each in outcome.thresholds):
+    missed = [threshold_said(each) for each in outcome.thresholds if not each.is_met]
+    if missed and quiet:
+        say(printable("; ".join(missed)))
+    if missed:
         sys.exit(EXIT_THRESHOLD)
 
 

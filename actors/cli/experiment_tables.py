@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.display.words import printable, usd
-from actors.experiments.outcome import OUTCOME, RESULTS, Outcome
+from actors.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.experiments.plan import Plan
 from actors.experiments.shared_oracle import ModelUse
 from prism.experiment import SAMPLED, UNPAIRED, Comparison, SeveralCompared
@@ -58,9 +58,7 @@ def _means(outcome: Outcome) -> Table:
 def _remarks(outcome: Outcome) -> Iterator[Text]:
     """Yield the thresholds, the notes, and what is missing."""
     for judged in outcome.thresholds:
-        said = "met" if judged.is_met else "missed"
-        line = f"threshold {judged.threshold}: {judged.mean:.4g} ({judged.condition}): {said}"
-        yield Text(printable(line), style="green" if judged.is_met else "red")
+        yield Text(printable(threshold_said(judged)), style="green" if judged.is_met else "red")
     if outcome.stopped is not None:
         yield Text(printable(f"seeds: {outcome.stopped}"))
     for note in outcome.notes:
@@ -69,6 +67,12 @@ def _remarks(outcome: Outcome) -> Iterator[Text]:
         yield Text(printable(_use(outcome.model)))
     if outcome.missing:
         yield Text(printable(f"without a result: {_missing(outcome.missing)}"), style="yellow")
+
+
+def threshold_said(judged: Judged) -> str:
+    """Return a threshold in words, with the mean that it limits."""
+    said = "met" if judged.is_met else "missed"
+    return f"threshold {judged.threshold}: {judged.mean:.4g} ({judged.condition}): {said}"
 
 
 def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
@@ -145,8 +149,16 @@ def interval(low: float | None, high: float | None, form: str = ".4g") -> str:
 
 
 def twins(made: Plan) -> Iterator[Text]:
-    """Yield a line for conditions that are the same runs: a comparison of them says nothing."""
-    if made.experiment.design.kind in SAMPLED:  # points that differ by less than a level are expected there
+    """Yield a line for conditions that are the same runs: a comparison of them says nothing.
+
+    Points that differ by less than a level are expected in a sampled design, so there their number is said.
+    """
+    if made.experiment.design.kind in SAMPLED:
+        firsts = made.cells[:: len(made.experiment.seeds)]
+        distinct = len({cell.key for cell in firsts})
+        if distinct < len(firsts):
+            said = f"! {distinct:,} of {len(firsts):,} points are distinct: equal ones are the same runs, done once"
+            yield Text(said, style="bold yellow")
         return
     alike: dict[str, list[str]] = {}
     for cell in made.cells[:: len(made.experiment.seeds)]:

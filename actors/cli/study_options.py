@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
 from actors.core.errors import run_directory_error
 from actors.experiments.driver import PROCESSES
+from actors.logs.output import say
+from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
 
 
 class FileGroup(click.Group):
@@ -42,6 +48,33 @@ SHARED = click.option(
     metavar="DIR",
     help="On a cluster: the experiment's directory as the nodes see it, on a file system that all of them share.",
 )
+
+
+@contextmanager
+def interruptible(kept: str) -> Iterator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP end the block, and say what is kept; a second signal exits at once.
+
+    Args:
+        kept: what is not lost, and how to go on.
+    """
+    received: list[signal.Signals] = []
+
+    def interrupt(kind: int, _: FrameType | None) -> NoReturn:
+        received.append(signal.Signals(kind))
+        exit_at_the_next_one()
+        say(f"{received[0].name}: ending; a second signal exits at once. {kept}")
+        raise KeyboardInterrupt
+
+    before = {kind: signal.signal(kind, interrupt) for kind in awaited()}
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not received:
+            raise
+        sys.exit(EXIT_BASE + received[0])
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 def out_option(what: str, out: Path) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -38,6 +38,10 @@ from prism.errors import PrismError
 E = TypeVar("E", bound=BaseException)
 
 
+RESUME, REPEAT = "continue with `prism resume`", "run the same command again"
+"""The remedy of a run once its disk is repaired, and that of a run that another command makes again."""
+
+
 def first_error(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
     """Return the first error of this kind in a group, at any depth; None when there is none."""
     error: BaseException | None = group.subgroup(kind)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from actors.core.errors import RunDirectoryError, RunLockedError
+from actors.core.errors import REPEAT, RESUME, RunDirectoryError, RunLockedError
 from actors.experiments.plan import Cell, settings_hash
 from actors.factory.domain_code import raised
 from actors.gateway.place import GatewayPlace
@@ -78,7 +78,7 @@ def work(task: Task) -> Done:
     try:
         return _worked(task)
     except PrismError as error:
-        return Done(" ".join(str(error).split()))
+        return Done(" ".join(str(error).replace(RESUME, REPEAT).split()))
     except MemoryError:
         return Done(f"{task.path}: needs more memory than its process may use")
     except OSError as error:  # of a directory that cannot be made again

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from actors.core.errors import DamagedError, JournalError
+from actors.core.errors import RESUME, DamagedError, JournalError
 from actors.core.frames import Damage, Frame, read_frame
 from actors.persistence.disk import Disk
 
@@ -52,5 +52,5 @@ def reading(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise JournalError(
-            f"{error.filename or name}: {error.strerror}; nothing is lost: repair the disk, then use `prism resume`"
+            f"{error.filename or name}: {error.strerror}; nothing is lost: repair the disk, then {RESUME}"
         ) from error

@@ -11,6 +11,7 @@ ahead of its disk. A checkpoint is written beside the next batches, while it is 
 
 from __future__ import annotations
 
+import errno
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from actors.core.errors import JournalError
+from actors.core.errors import RESUME, JournalError
 from actors.core.events import CheckpointWritten, emit
 from actors.core.messages import Decided, Shadowed
 from actors.core.ports import Observer, Record
@@ -317,4 +318,5 @@ class LogLengths:
 def _write_error(error: OSError) -> JournalError:
     """Return the error that ends a run whose disk fails."""
     problem = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
-    return JournalError(f"{problem}; what was committed is safe: repair the disk, then continue with `prism resume`")
+    mended = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "repair the disk"
+    return JournalError(f"{problem}; what was committed is safe: {mended}, then {RESUME}")

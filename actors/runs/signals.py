@@ -58,18 +58,18 @@ class StopOnSignal:
         try:
             # The receiver stays: leaving it would bring SIGHUP's default back, and a closed terminal sends it twice,
             # by the system and by the shell.
-            with anyio.open_signal_receiver(*_awaited()) as signals:
+            with anyio.open_signal_receiver(*awaited()) as signals:
                 async for received in signals:
                     if self.received is None:
                         self._receive(received)
         finally:
             if self.received is not None:  # the receiver has brought back what signals did before
-                _exit_at_the_next_one()
+                exit_at_the_next_one()
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def _receive(self, received: signal.Signals) -> None:
         self.received = received
-        _exit_at_the_next_one()  # before the message: a user who reads it may send the second signal at once
+        exit_at_the_next_one()  # before the message: a user who reads it may send the second signal at once
         say(
             f"{received.name}: finishing this tick; a second signal exits at once "
             "(the run can be resumed in both cases)"
@@ -141,13 +141,13 @@ class _CtrlC:
 _ctrl_c = _CtrlC()
 
 
-def _awaited() -> list[signal.Signals]:
+def awaited() -> list[signal.Signals]:
     """Return the signals that stop a run."""
     is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [signal.SIGINT, signal.SIGTERM, *([] if is_ignored else [signal.SIGHUP])]
 
 
-def _exit_at_the_next_one() -> None:
+def exit_at_the_next_one() -> None:
     """Let the next SIGINT or SIGTERM end the process, even if the loop is blocked. Another SIGHUP does nothing."""
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, _exit_at_once)

@@ -3,7 +3,7 @@
 from prism.calibration.comparison import Observed, Real, parted, rows_of
 from prism.calibration.document import Budget, Calibration, Target, read_calibration
 from prism.calibration.parameters import Parameter, Point, point_at
-from prism.calibration.procedure import Result, Runner, calibrated
+from prism.calibration.procedure import Result, Runner, calibrated, planned_runs
 
 __all__ = [
     "Budget",
@@ -17,6 +17,7 @@ __all__ = [
     "Target",
     "calibrated",
     "parted",
+    "planned_runs",
     "point_at",
     "read_calibration",
     "rows_of",

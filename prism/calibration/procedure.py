@@ -22,7 +22,7 @@ from prism.calibration.document import Calibration, Target
 from prism.calibration.parameters import Floats, Point, places_of, point_at
 from prism.calibration.posterior import INTERVAL, Inference, Posterior
 from prism.calibration.recovery import CORRELATED, COVERED, IDENTIFIED, Recovery, recovered, runs_needed
-from prism.calibration.search import Effect, design_places, screened, screening_places, search
+from prism.calibration.search import Effect, design_places, screened, screening_places, search, trajectories_of
 
 SEEDS_A_STEP: Final = 1_000_000
 STEPS: Final = ("screening", "design", "search", "confirm")
@@ -152,6 +152,21 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
         real: the real cascades.
     """
     return _Procedure(calibration, base, real, runner).result()
+
+
+def planned_runs(calibration: Calibration) -> dict[str, int]:
+    """Return `{step: runs}`, which are fewer than the budget where a step takes whole trajectories or pairs alone.
+
+    If runs of the design turn out to be no use for a posterior, its draws are left out, and there are fewer still.
+    """
+    budget, parameters = calibration.budget, len(calibration.parameters)
+    has_posterior = budget.design >= runs_needed(parameters)
+    return {
+        "screening": trajectories_of(parameters, budget.screening) * (parameters + 1),
+        "design": budget.design,
+        "search": budget.search,
+        "confirm": budget.confirm if has_posterior else 2 * (budget.confirm // 3),  # without draws
+    }
 
 
 class _Procedure:

@@ -11,6 +11,7 @@ import numpy as np
 from prism.calibration.parameters import Floats, Parameter
 
 LEVELS: Final = 4
+TRAJECTORIES_LEAST: Final = 2
 BATCH: Final = 8
 """The points that are proposed together: fixed, so that the result does not depend on the processors."""
 
@@ -33,10 +34,16 @@ def _problem(parameters: Sequence[Parameter]) -> dict[str, Any]:
     return {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}
 
 
+def trajectories_of(parameters: int, runs: int) -> int:
+    """Return the number of Morris's trajectories that so many runs allow: two at least, or none."""
+    trajectories = runs // (parameters + 1)
+    return trajectories if trajectories >= TRAJECTORIES_LEAST else 0
+
+
 def screening_places(parameters: Sequence[Parameter], runs: int, seed: int) -> Floats:
     """Return the places of Morris's trajectories: as many whole ones as the runs allow, two at least, or none."""
-    trajectories = runs // (len(parameters) + 1)
-    if trajectories < 2:
+    trajectories = trajectories_of(len(parameters), runs)
+    if not trajectories:
         return np.empty((0, len(parameters)))
     from SALib.sample import morris  # noqa: PLC0415  # a second, which other commands do without
 

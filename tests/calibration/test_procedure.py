@@ -8,7 +8,18 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.calibration import Budget, Calibration, Observed, Parameter, Point, Real, Result, Target, calibrated
+from prism.calibration import (
+    Budget,
+    Calibration,
+    Observed,
+    Parameter,
+    Point,
+    Real,
+    Result,
+    Target,
+    calibrated,
+    planned_runs,
+)
 
 pytest.importorskip("sklearn")
 pytest.importorskip("optuna")
@@ -102,6 +113,15 @@ def test_no_fit_is_reported_without_a_step(changed: dict[str, object], step: str
     result = fitted(msgspec.structs.replace(CALIBRATION, **changed))
     assert not result.is_reported
     assert step in [each.name for each in result.steps if each.left_out]
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [BUDGET, Budget(screening=11, design=20, search=2, confirm=11), Budget(screening=5, design=10, confirm=14)],
+)
+def test_the_runs_are_those_that_were_planned(budget: Budget) -> None:
+    calibration = msgspec.structs.replace(CALIBRATION, budget=budget)
+    assert fitted(calibration).runs == planned_runs(calibration)
 
 
 def test_a_parameter_at_its_bound_and_a_target_out_of_reach_are_warned_of() -> None:

@@ -81,4 +81,5 @@ def test_the_plan_is_shown_and_nothing_is_run(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "34: screening 0, design 20, search 3, confirm 11" in shown.output
     assert "2 at once" in shown.output
+    assert "cascades" not in shown.output, "there are no data"
     assert not (tmp_path / "out").exists()

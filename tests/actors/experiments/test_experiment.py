@@ -168,3 +168,24 @@ def test_sequential_seeds_end_with_the_same_table_after_an_interruption(prism: P
         shutil.rmtree(lost)
     assert prism("experiment", "e.yaml", "--quiet").code == 0
     assert [Path("experiments/e", name).read_bytes() for name in files] == before
+
+
+def test_a_quiet_command_says_which_threshold_was_missed(prism: Prism, tmp_path: Path) -> None:
+    limits = "thresholds:\n  - {measure: engagement, most: 1}\n  - {measure: likes, condition: random, most: -1}\n"
+    write_experiment(tmp_path, EXPERIMENT + limits)
+    ended = prism("experiment", "e.yaml", "--quiet")
+    assert ended.code == 4
+    assert ended.out == ""
+    assert ended.err.startswith("prism: threshold likes of random at most -1: ")
+    assert ended.err.endswith(" (random): missed\n")
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_equal_points_of_a_screening_are_counted(prism: Prism, tmp_path: Path) -> None:
+    design = "design:\n  kind: morris\n  trajectories: 6\n  factors: {feed.size: {low: 1, high: 2, whole: true}}\n"
+    text = f"{EXPERIMENT[: EXPERIMENT.index('design:')]}{design}seeds: 2\nmeasures: {{likes: likes}}\n"
+    write_experiment(tmp_path, text)
+    for command in ((), ("plan",)):
+        ended = prism("experiment", *command, "e.yaml")
+        assert ended.code == 0, ended.err
+        assert "! 2 of 12 points are distinct: equal ones are the same runs, done once" in " ".join(ended.out.split())
