@@ -3,6 +3,7 @@
 W is a bare asyncio wake-up: `set_result` on a future, one step of the task that awaits it, and back to waiting. It is
 measured in the same process, on the same loop, with as many tasks. A step is everything PRISM does for one trigger:
 encode it, mailbox, wake-up, decode, select, commit, encode the update, mailbox, decode, order, apply, count and digest.
+On demand there is no mailbox and no wake-up, and only a trigger with a post in it is encoded.
 
     python -m benchmarks.step [--agents 1000] [--ticks 200] [--repeats 7]
 
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 
@@ -140,14 +141,16 @@ def time_wake_ups(tasks: int, rounds: int) -> float:
     return asyncio.run(measure())
 
 
-def time_steps(agents: int, ticks: int, cycle: Sequence[tuple[str, PostView | None]]) -> float:
+def time_steps(
+    agents: int, ticks: int, cycle: Sequence[tuple[str, PostView | None]], way: Literal["resident", "on_demand"]
+) -> float:
     """Return the seconds of one whole agent step, on average, without the start and the end of the run."""
     per_round = len(cycle) * max(1, ticks // len(cycle))
     config = Config(
         simulation=SimulationConfig(rounds=1, ticks_per_round=per_round),
         oracle=OracleConfig(),
         statechart=StatechartConfig(),
-        run=RunConfig(mailbox_capacity=max(1024, agents)),
+        run=RunConfig(activation=way, mailbox_capacity=max(1024, agents)),
     )
     simulation = Simulation(config, BenchmarkDomain(agents, cycle))
     moments: list[float] = []
@@ -195,8 +198,10 @@ def main() -> None:
     options = parser.parse_args()
     measured: dict[str, Callable[[], float]] = {
         "bare wake-up (W)": partial(time_wake_ups, options.agents, options.ticks),
-        "step, trigger alone": partial(time_steps, options.agents, options.ticks, LIGHT),
-        "step, with posts": partial(time_steps, options.agents, options.ticks, SOCIAL),
+        "step, trigger alone": partial(time_steps, options.agents, options.ticks, LIGHT, "resident"),
+        "step, with posts": partial(time_steps, options.agents, options.ticks, SOCIAL, "resident"),
+        "on demand, alone": partial(time_steps, options.agents, options.ticks, LIGHT, "on_demand"),
+        "on demand, with posts": partial(time_steps, options.agents, options.ticks, SOCIAL, "on_demand"),
     }
     samples: dict[str, list[float]] = {name: [] for name in measured}
     fires: list[tuple[float, float]] = []

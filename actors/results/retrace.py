@@ -18,7 +18,6 @@ from anyio import to_thread
 
 from actors.core.errors import DivergedError, ForeignCheckpointError, RunDirectoryError
 from actors.core.frames import HEAD
-from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Message
 from actors.factory.domains import build_domain
 from actors.persistence.checkpoint import Checkpoint
@@ -146,21 +145,21 @@ class Trace:
         self._tick: list[TracedTurn] = []
 
     def attach(self, simulation: Simulation) -> None:
-        """Trace a simulation that is about to run: the mailboxes of its traced agents tell of each trigger."""
-        domain, mailboxes = simulation.domain, simulation.mailboxes
+        """Trace a simulation that is about to run: its engine tells of each wave of triggers."""
+        domain = simulation.domain
         codec = Codec(domain.context_type, domain.effect_type)
         ask = simulation.config.statechart.oracle_enabled
+        agents = None if self.agents is None else frozenset(self.agents)
 
-        def note(encoded: bytes) -> None:
-            trigger = codec.trigger(encoded)
-            if self.first <= trigger.tick <= self.last:
-                traced = _traced(domain, trigger, ask=ask)
-                traced.expected = _turned(codec, domain, trigger, ask=ask)
-                self._tick.append(traced)
+        def note(triggers: Sequence[Trigger[Any]]) -> None:
+            for trigger in triggers:
+                if self.first <= trigger.tick <= self.last and (agents is None or trigger.agent in agents):
+                    received = codec.trigger(codec.encode(trigger))
+                    traced = _traced(domain, received, ask=ask)
+                    traced.expected = _turned(codec, domain, received, ask=ask)
+                    self._tick.append(traced)
 
-        for number in range(domain.size) if self.agents is None else self.agents:
-            plain = mailboxes[number]
-            mailboxes[number] = _TracedMailbox(plain.name, plain.capacity, note)
+        simulation.engine.on_triggers = note
 
     def committed(self, domain: Domain, frame: bytes) -> None:
         """Compare the tick's traced turns with its frame, and keep them.
@@ -246,20 +245,6 @@ def _values_of(guard: object, agent: StatefulAgent[Any], context: Any) -> dict[s
         except Exception as error:  # noqa: BLE001  # the guard's outcome says that it raised
             found[name] = f"{type(error).__name__}: {error}"
     return found
-
-
-class _TracedMailbox(Mailbox[bytes]):
-    """A mailbox that tells of each message before it is put in."""
-
-    __slots__ = ("_note",)
-
-    def __init__(self, name: str, capacity: int, note: Callable[[bytes], None]) -> None:
-        super().__init__(name, capacity)
-        self._note = note
-
-    def put(self, message: bytes) -> bool:
-        self._note(message)
-        return super().put(message)
 
 
 class _TracedReplay(Replay):

@@ -14,20 +14,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain
-from operator import attrgetter
 from time import perf_counter
 from typing import Any
 
 import anyio
 import msgspec
 
-from actors.core.errors import BarrierError
 from actors.core.events import InterventionMade, emit
 from actors.core.frames import RunningDigest
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.ports import Observer, Recorder, Unrecorded
 from actors.core.state import EngineState
+from actors.runtime.activation import Activation, Answer
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
 from actors.runtime.shadows import Shadows
@@ -37,12 +36,6 @@ from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.divergence import NO_REFERENCE, Reference
 from prism.domain import World
 from prism.events import Intervened
-
-CHUNK = 256
-"""Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
-
-Answer = tuple[int, bytes, Update[Any] | Question[Any]]
-_agent = attrgetter("agent")
 
 
 async def do_nothing() -> None:
@@ -85,7 +78,7 @@ class EngineActor:
     Args:
         world: the world; no other actor writes to it.
         codec: the domain's messages.
-        agents: the agents' mailboxes, by agent id.
+        agents: take their turns.
         oracle: the oracle's mailbox.
         config: deliberation, mode and pace.
         counters: counts what is committed.
@@ -99,7 +92,7 @@ class EngineActor:
         self,
         world: World,
         codec: Codec,
-        agents: Sequence[Mailbox[bytes]],
+        agents: Activation,
         oracle: Mailbox[bytes],
         *,
         config: Config,
@@ -110,10 +103,11 @@ class EngineActor:
         shadows: Shadows | None = None,
     ) -> None:
         self._observer = observer or Observer()
-        self.inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
-        """The mailbox of the agents' answers."""
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
-        """The mailbox of the oracle's answers. It is separate, because the engine never waits for both at once."""
+        """The mailbox of the oracle's answers: another one than that of the agents' answers.
+
+        The engine never waits for both at once.
+        """
         self.digest = RunningDigest()
         self.counters = counters
         self.tick = 0
@@ -132,8 +126,8 @@ class EngineActor:
         """`{tick: the number of each of its interventions in the whole run, and the intervention}`."""
         for number, (tick, each) in enumerate(planned(config.interventions, config.simulation.ticks_per_round)):
             self._interventions.setdefault(tick, []).append((number, each))
-        self.unanswered = 0
-        """Triggers sent whose answer has not been read."""
+        self.on_triggers: Callable[[Sequence[Trigger[Any]]], None] | None = None
+        """Called with the triggers of each wave, before they are answered."""
         self.waits_since: float | None = None
         """The time since which the tick has waited for the oracle; None while it does not."""
         self.is_in_tick = False
@@ -266,37 +260,17 @@ class EngineActor:
         self.open_questions.discard_answers(late or ())
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:
-        """Send triggers, wait for an answer to each, and commit the answers."""
-        answers: list[Answer] = []
+        """Give each trigger to its agent, and commit the answers."""
         if not triggers:
             await asyncio.sleep(0)  # no answer to wait for, but the loop must get its turn, or it would miss a stop
-        await self._send(triggers, answers, tick)
-        while len(answers) < len(triggers):
-            self._read(await self.inbox.receive_all(), answers, tick)
+        if self.on_triggers is not None:
+            self.on_triggers(triggers)
+        answers = await self._agents.exchange(tick, triggers)
         self._commit(answers)
         if self.shadows is not None and self.shadows.share:
             self.shadows.watch(triggers, [answer for _, _, answer in answers])
             if self.shadows.is_full and self.shadows.is_embedded:
                 await self.shadows.finish()
-
-    async def _send(self, triggers: Sequence[Trigger[Any]], answers: list[Answer], tick: int) -> None:
-        agents, encode = self._agents, self._codec.encode
-        for start in range(0, len(triggers), CHUNK):
-            chunk = triggers[start : start + CHUNK]
-            for trigger in chunk:
-                agents[trigger.agent].put(encode(trigger))
-            self.unanswered += len(chunk)
-            await asyncio.sleep(0)
-            self._read(self.inbox.take_all(), answers, tick)
-
-    def _read(self, batch: list[bytes], answers: list[Answer], tick: int) -> None:
-        """Decode a batch of answers, each of which must be for this tick."""
-        messages = self._codec.answers(batch)
-        for message in messages:
-            if message.tick != tick:
-                raise BarrierError(message.agent, tick, message.tick)
-        answers.extend(zip(map(_agent, messages), batch, messages, strict=True))
-        self.unanswered -= len(batch)
 
     def _commit(self, answers: list[Answer]) -> None:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""

@@ -25,6 +25,7 @@ from actors.core.snapshot import SHADOW_OUTCOMES, RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.oracle.shadow import ShadowActor
+from actors.runtime.activation import activation_of
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
@@ -111,9 +112,6 @@ class Simulation:
         self._codec = Codec(domain.context_type, domain.effect_type)
         self._record = record or Unrecorded()
         self._observer = observer or Observer()
-        capacity = config.run.mailbox_capacity
-        self.mailboxes: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", capacity) for number in range(domain.size)]
-        """The agents' mailboxes, by agent id."""
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)
         reference, ask = reference_of(domain), config.statechart.oracle_enabled
@@ -121,9 +119,12 @@ class Simulation:
         oracle, seed = oracle or domain.oracle(), config.simulation.seed
         self.shadows = Shadows(share, seed, domain.chart, self._codec, reference, is_embedded=not oracle.waits)
         self._compared = _compared(domain, has_shadow=share > 0.0)
-        self.engine = self._make_engine(reference)
+        inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
-        self.supervisor = Supervisor(domain, self._codec, self.engine.inbox, intensity, ask=ask)
+        self.supervisor = Supervisor(domain, self._codec, inbox, intensity, ask=ask)
+        self.agents = activation_of(config.run, self._codec, self.supervisor)
+        """The way in which the agents take their turns."""
+        self.engine = self._make_engine(reference)
         self.oracle = self._make_oracle(oracle, TraceIds(seed=seed, run=name))
         self.is_spent = False
         """True if the spend cap has ended the run."""
@@ -139,7 +140,7 @@ class Simulation:
         return EngineActor(
             self.domain.world,
             self._codec,
-            self.mailboxes,
+            self.agents,
             self._questions,
             config=self.config,
             counters=self.counters,
@@ -216,7 +217,7 @@ class Simulation:
             unmoved=counters.unmoved_by_source(),
             updates=self.updates,
             questions=counters.questions,
-            unanswered=engine.unanswered,
+            unanswered=self.agents.unanswered,
             quarantined=self.supervisor.quarantined,
             oracle_restarts=self.supervisor.service_restarts,
             guard_errors=sum(self.guard_errors().values()),
@@ -246,6 +247,11 @@ class Simulation:
         shadows = self.shadows.choices.bits()
         found = self.engine.open_questions.choices.bits() | {name: shadows[name] for name in shadows if RULE in name}
         return {name: found.get(name, 0.0) for name in self._compared}
+
+    @property
+    def mailboxes(self) -> Sequence[Mailbox[bytes]]:
+        """The agents' mailboxes, by agent id; empty where they have none."""
+        return self.agents.mailboxes
 
     @property
     def tick(self) -> int:
@@ -288,15 +294,13 @@ class Simulation:
                 services.start_soon(self._make_shadow_actor().run, self.shadows.questions)
             async with anyio.create_task_group() as agents:
                 with collector_paused():
-                    for number, mailbox in enumerate(self.mailboxes):
-                        agents.start_soon(self.supervisor.run_agent, number, mailbox)
+                    self.agents.begin(agents)
                     await anyio.lowlevel.checkpoint()
-                with agents_frozen(len(self.mailboxes)), structlog.contextvars.bound_contextvars(actor="engine"):
+                with agents_frozen(self.domain.size), structlog.contextvars.bound_contextvars(actor="engine"):
                     await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
                     await self._finish_shadows()
                 self.engine.stop()
-                for mailbox in self.mailboxes:
-                    mailbox.close()
+                self.agents.end()
             services.cancel_scope.cancel()
 
     def _make_shadow_actor(self) -> ShadowActor:

@@ -9,6 +9,7 @@ Source: restart intensity and period as in the supervisors of Erlang/OTP.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import structlog
 
@@ -17,7 +18,7 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.state import SupervisorState
 from actors.runtime.agent import AgentActor
-from prism.agents import Source, Update
+from prism.agents import Source, Trigger, Update
 from prism.domain import Domain
 from prism.errors import OracleUnavailableError
 
@@ -76,6 +77,10 @@ class Supervisor:
         """The number of quarantined agents."""
         return len(self._quarantined)
 
+    def is_quarantined(self, agent_id: int) -> bool:
+        """Return whether an agent takes no more triggers."""
+        return agent_id in self._quarantined
+
     def state(self) -> SupervisorState:
         """Return its record of crashes."""
         # A copy, because a checkpoint is encoded in a thread while further agents may crash.
@@ -101,7 +106,7 @@ class Supervisor:
             except Exception as error:  # any error of an agent is handled here, and nowhere else
                 if actor.handling is None:
                     raise
-                answer = self._answer_for(actor, error)
+                answer = self.answer_for(actor.handling, actor.agent.state, error)
                 await self.engine.send(self.codec.encode(answer))
                 if answer.source == Source.QUARANTINE:
                     mailbox.close()  # a world that still sends here gets an error instead of no answer
@@ -134,11 +139,13 @@ class Supervisor:
             else:
                 return
 
-    def _answer_for(self, actor: AgentActor, error: Exception) -> Update[None]:
-        """Return the recorded no-op that replaces the answer of a crashed agent."""
-        trigger = actor.handling
-        assert trigger is not None  # noqa: S101  # run_agent checked
-        agent_id, state = trigger.agent, actor.agent.state
+    def answer_for(self, trigger: Trigger[Any], state: str, error: Exception) -> Update[None]:
+        """Return the recorded no-op that replaces the answer of an agent that has crashed on a trigger.
+
+        Args:
+            state: the agent's state after the crash.
+        """
+        agent_id = trigger.agent
         is_quarantined = self.intensity.add_crash(f"agent {agent_id}", trigger.tick)
         # Only the kind is recorded: the text may hold a memory address, and a record must be the same in every process.
         kind = type(error).__name__

@@ -961,6 +961,13 @@ class RunConfig(Section, frozen=True, kw_only=True):
             description="what the run is to answer, in a sentence or two, for `prism report`; no result depends on it",
         ),
     ] = ""
+    activation: Annotated[
+        Literal["resident", "on_demand", "auto"],
+        Meta(
+            description="how agents take their turns, with the same journal: `resident`, a task and a mailbox for each "
+            "agent; `on_demand`, one after the other in one task; `auto`, on demand from 10,000 agents on"
+        ),
+    ] = "resident"
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     tick_s: Annotated[
         float,

@@ -99,7 +99,8 @@ class Scene:
             CrashedError: the disk has crashed.
             PrismError: the run failed.
         """
-        domain = SocialDomain(self.config, POPULATION)
+        config = activated(self.config, process)
+        domain = SocialDomain(config, POPULATION)
         if oracle is None:
             oracle = FickleOracle(process) if self.is_live else domain.oracle()
         directory = RunDirectory(Path("simulated"))
@@ -110,7 +111,7 @@ class Scene:
             rows = cut_series(disk, recovered.recorded.tick, self.config.simulation.ticks_per_round)
         run = Run(
             directory=directory,
-            config=self.config,
+            config=config,
             manifest=MADE_OF,
             domain=domain,
             recorded=recovered.recorded,
@@ -166,6 +167,12 @@ class Scene:
         disk = SimulatedDisk()
         self.run(disk, process=process)
         return disk
+
+
+def activated(config: Config, process: int) -> Config:
+    """Return the configuration for a process: agents of every other one take their turns on demand."""
+    way = ("resident", "on_demand")[process % 2]
+    return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, activation=way))
 
 
 def with_oracle(**settings: Any) -> Config:

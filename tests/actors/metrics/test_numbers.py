@@ -54,7 +54,8 @@ def test_every_message_of_a_run_is_counted_once() -> None:
     assert sent("trigger") == sent("update") + watched.simulation.counters.questions
     assert sent("decided") == sent("question")
     assert (
-        watched.simulation.engine.inbox.statistics().accepted == sent("update") + watched.simulation.counters.questions
+        watched.simulation.supervisor.engine.statistics().accepted
+        == sent("update") + watched.simulation.counters.questions
     )
 
 

@@ -40,6 +40,7 @@ VARIED: Final[dict[str, object]] = {
     "oracle.when_spent": "stop",
     "oracle.queue_size": 1,
     "oracle.shadow": 0.5,
+    "run.activation": "on_demand",
     "run.mailbox_capacity": 1,
     "run.tick_s": 0.002,
     "run.tick_catch_up": True,

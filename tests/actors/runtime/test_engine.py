@@ -12,9 +12,11 @@ from actors.core.errors import BarrierError, MailboxClosedError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.ports import Unrecorded
+from actors.runtime.activation import Resident
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
+from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question, StatefulAgent, Trigger, Update
 from prism.config import Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
 from tests.actors.oracles import ScriptedOracle, after, never
@@ -31,12 +33,13 @@ class Engine:
     def __init__(self, lights: int, world: Crossing | None = None) -> None:
         self.world = world or Crossing(lights)
         self.codec = Codec(int, int)
-        self.agents: list[Mailbox[bytes]] = [Mailbox(f"agent {number}", 1) for number in range(lights)]
+        self.inbox: Mailbox[bytes] = Mailbox("engine", 8)
+        supervisor = Supervisor(TrafficDomain(lights), self.codec, self.inbox, RestartIntensity(0, 1))
+        resident = Resident(self.codec, supervisor, capacity=1)
+        self.agents = resident.mailboxes
         self.oracle: Mailbox[bytes] = Mailbox("oracle", 1)
         self.counters = Counters(traffic_chart(), lights)
-        self.actor = EngineActor(
-            self.world, self.codec, self.agents, self.oracle, config=config(), counters=self.counters
-        )
+        self.actor = EngineActor(self.world, self.codec, resident, self.oracle, config=config(), counters=self.counters)
 
     async def trigger(self, agent: int) -> Trigger[int]:
         await self.agents[agent].ready()
@@ -46,7 +49,7 @@ class Engine:
         return trigger
 
     def answer(self, answer: Update[int] | Question[int]) -> None:
-        assert self.actor.inbox.put(self.codec.encode(answer))
+        assert self.inbox.put(self.codec.encode(answer))
 
 
 class Stillness(Crossing):

@@ -1,0 +1,185 @@
+"""The ways in which agents take their turns: each in a task of its own, or on demand in one task for all.
+
+| way | an agent is | a trigger costs |
+|---|---|---|
+| `Resident` | a task and a mailbox, from the start of the run to its end | two messages, and a wake-up of the task |
+| `OnDemand` | its state, made at its first trigger | a call |
+
+Both give the same answers, so the same journal: a turn is a pure function of the chart, the agent and the trigger, it
+never waits, and the engine sorts the answers of a wave by agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from operator import attrgetter
+from time import perf_counter
+from typing import Any, Protocol
+
+from anyio.abc import TaskGroup
+
+from actors.core.errors import BarrierError, MailboxClosedError
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec
+from actors.runtime.supervisor import Supervisor
+from prism.agents import Question, StatefulAgent, Trigger, Update, turn
+from prism.config import RunConfig
+
+CHUNK = 256
+"""Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
+
+SLICE_S = 0.001
+"""The time of turns on demand after which the event loop gets a turn."""
+
+Answer = tuple[int, bytes, Update[Any] | Question[Any]]
+"""The agent, its answer as it encoded it, and the answer."""
+
+_agent = attrgetter("agent")
+
+
+class Activation(Protocol):
+    """A way in which agents take their turns."""
+
+    unanswered: int
+    """Triggers whose answer has not been read."""
+
+    mailboxes: Sequence[Mailbox[bytes]]
+    """The agents' mailboxes, by agent id; empty where they have none."""
+
+    def begin(self, tasks: TaskGroup) -> None:
+        """Start what runs beside the engine."""
+
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> list[Answer]:
+        """Give each trigger to its agent, and return the answers, in any order.
+
+        Raises:
+            BarrierError: an agent answered for another tick.
+            MailboxClosedError: an agent is quarantined, and takes no triggers.
+        """
+
+    def end(self) -> None:
+        """End what `begin` started."""
+
+
+class Resident(Activation):
+    """Every agent is a task with a mailbox. It is the reference for all other ways.
+
+    Args:
+        codec: the domain's messages.
+        supervisor: runs the agents, and has the mailbox of their answers.
+        capacity: the most messages in the mailbox of one agent.
+    """
+
+    def __init__(self, codec: Codec, supervisor: Supervisor, capacity: int) -> None:
+        self.mailboxes = [Mailbox[bytes](f"agent {number}", capacity) for number in range(supervisor.domain.size)]
+        self.unanswered = 0
+        self._inbox = supervisor.engine
+        self._codec = codec
+        self._supervisor = supervisor
+
+    def begin(self, tasks: TaskGroup) -> None:
+        """Start a task for each agent."""
+        for number, mailbox in enumerate(self.mailboxes):
+            tasks.start_soon(self._supervisor.run_agent, number, mailbox)
+
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> list[Answer]:
+        """Send the triggers, and wait for an answer to each."""
+        answers: list[Answer] = []
+        boxes, encode = self.mailboxes, self._codec.encode
+        for start in range(0, len(triggers), CHUNK):
+            chunk = triggers[start : start + CHUNK]
+            for trigger in chunk:
+                boxes[trigger.agent].put(encode(trigger))
+            self.unanswered += len(chunk)
+            await asyncio.sleep(0)
+            self._read(self._inbox.take_all(), answers, tick)
+        while len(answers) < len(triggers):
+            self._read(await self._inbox.receive_all(), answers, tick)
+        return answers
+
+    def end(self) -> None:
+        """Close the mailboxes: each task ends once its own is empty."""
+        for mailbox in self.mailboxes:
+            mailbox.close()
+
+    def _read(self, batch: list[bytes], answers: list[Answer], tick: int) -> None:
+        """Decode a batch of answers, each of which must be for this tick."""
+        messages = self._codec.answers(batch)
+        for message in messages:
+            if message.tick != tick:
+                raise BarrierError(message.agent, tick, message.tick)
+        answers.extend(zip(map(_agent, messages), batch, messages, strict=True))
+        self.unanswered -= len(batch)
+
+
+class OnDemand(Activation):
+    """An agent is its state, and takes its turn when it is called. No turn waits, so none needs a task of its own.
+
+    An agent is made at its first trigger, and again after a crash. The turns of a wave are taken one after the other,
+    for about a millisecond at a time.
+
+    Args:
+        codec: the domain's messages.
+        supervisor: answers for an agent that crashes.
+    """
+
+    mailboxes: Sequence[Mailbox[bytes]] = ()
+
+    def __init__(self, codec: Codec, supervisor: Supervisor) -> None:
+        self.unanswered = 0
+        self._codec = codec
+        self._supervisor = supervisor
+        self._agents: dict[int, StatefulAgent[Any]] = {}
+
+    def begin(self, tasks: TaskGroup) -> None:
+        """Start nothing."""
+
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> list[Answer]:  # noqa: ARG002  # no turn is of another tick
+        """Take the turns, and give the event loop a turn after each millisecond."""
+        encoded: list[bytes] = []
+        took_turns, take = perf_counter(), self._take
+        for trigger in triggers:
+            encoded.append(take(trigger))
+            if perf_counter() - took_turns > SLICE_S:
+                self.unanswered = len(triggers) - len(encoded)
+                await asyncio.sleep(0)
+                took_turns = perf_counter()
+        self.unanswered = 0
+        answers = self._codec.answers(encoded)
+        return list(zip(map(_agent, answers), encoded, answers, strict=True))
+
+    def end(self) -> None:
+        """End nothing."""
+
+    def _take(self, trigger: Trigger[Any]) -> bytes:
+        """Return the encoded answer of an agent to a trigger, or the supervisor's answer for one that crashes."""
+        codec, supervisor, number = self._codec, self._supervisor, trigger.agent
+        if trigger.context is not None:  # as it is after it has crossed a mailbox: checked, and nobody else's
+            trigger = codec.trigger(codec.encode(trigger))
+        agent = self._agents.get(number)
+        if agent is None:
+            if supervisor.is_quarantined(number):
+                raise MailboxClosedError(f"agent {number}")
+            agent = self._agents[number] = supervisor.domain.agent(number)
+        try:
+            return codec.encode(turn(supervisor.domain.chart, agent, trigger, ask=supervisor.ask))
+        except Exception as error:  # noqa: BLE001  # any error of an agent is handled by the supervisor
+            del self._agents[number]
+            return codec.encode(supervisor.answer_for(trigger, agent.state, error))
+
+
+ON_DEMAND_FROM = 10_000
+"""The number of agents from which `auto` takes turns on demand."""
+
+
+def is_on_demand(config: RunConfig, agents: int) -> bool:
+    """Return whether this number of agents take their turns on demand."""
+    return config.activation == "on_demand" or (config.activation == "auto" and agents >= ON_DEMAND_FROM)
+
+
+def activation_of(config: RunConfig, codec: Codec, supervisor: Supervisor) -> Activation:
+    """Return the way in which a supervisor's agents take their turns."""
+    if is_on_demand(config, supervisor.domain.size):
+        return OnDemand(codec, supervisor)
+    return Resident(codec, supervisor, config.mailbox_capacity)

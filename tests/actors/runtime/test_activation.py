@@ -1,0 +1,205 @@
+"""Agents that are tasks of their own, and agents whose turns are taken on demand, give the same journal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors import read_config, resume, run
+from actors.core.errors import MailboxClosedError
+from actors.persistence.journal import JOURNAL
+from actors.runtime.activation import ON_DEMAND_FROM, SLICE_S, is_on_demand
+from prism.agents import Update
+from prism.config import Config, RunConfig
+from prism.statechart import Oracle
+from tests.actors.oracles import SlowOracle
+from tests.actors.social_runs import SMALL, digest_of, with_deliberation, with_oracle, with_simulation
+from tests.actors.traffic_lights import CrossingRun, config, with_faulty_action
+from tests.domains import Crossing, TrafficDomain, TrafficLight, traffic_chart
+from tests.paths import ROOT
+from tests.schedules import in_schedules, run_scheduled
+from tests.tiers import Size
+
+pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+
+SHIPPED = {
+    "default.yaml": ["simulation.rounds=2", "population.size=300"],
+    "stress.yaml": ["simulation.ticks=12", "population.size=3000"],
+    "soak.yaml": [
+        "simulation.ticks=30",
+        "population.size=2000",
+        "run.tick_s=0",
+        "metrics.enabled=false",
+        "oracle.backend=choice",
+    ],
+    "cascades.yaml": ["simulation.rounds=1", "population.size=2000"],
+    "ollama.yaml": ["simulation.rounds=1", "oracle.backend=choice", "oracle.tape=off"],
+    "economy.yaml": ["simulation.ticks=12"],
+}
+"""The shipped configurations, and what makes a short run without a server of each."""
+
+
+def on_demand(settings: Config) -> Config:
+    """Return the configuration with turns on demand."""
+    return msgspec.structs.replace(settings, run=msgspec.structs.replace(settings.run, activation="on_demand"))
+
+
+def slow(seed: int, oracle: Oracle[Any]) -> Oracle[Any]:
+    return SlowOracle(oracle, seed, longest_s=20.0)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_configuration_has_one_digest_in_both_ways(name: str) -> None:
+    chosen = read_config(ROOT / "configs" / name, SHIPPED[name])
+    first, second = run(chosen), run(on_demand(chosen))
+    assert first.summary.activations > 100
+    assert (second.digest, second.summary.world) == (first.digest, first.summary.world)
+    assert second.summary.transitions == first.summary.transitions
+
+
+def test_every_shipped_configuration_is_compared() -> None:
+    names = {path.name for path in (ROOT / "configs").glob("*.yaml")}
+    assert names == set(SHIPPED)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        with_deliberation(0),
+        with_deliberation(4),
+        with_simulation(with_deliberation(2), seed=5),
+        with_oracle(shadow=0.5),
+        with_oracle(queue_size=1, max_concurrency=1),
+    ],
+    ids=["at once", "four ticks", "another seed", "shadows", "one question at a time"],
+)
+def test_slow_answers_in_any_schedule_change_nothing(settings: Config, size: Size) -> None:
+    reference = digest_of(settings)
+    found = {
+        digest_of(on_demand(settings), schedule=seed, ask=partial(slow, seed)) for seed in range(size(60, everyday=6))
+    }
+    assert found == {reference}
+
+
+def stories(settings: Config, domain: Callable[[], TrafficDomain], schedule: int) -> tuple[object, ...]:
+    """Return what came of each light, with the record of crashes and the digest."""
+
+    async def done() -> CrossingRun:
+        return await CrossingRun(settings, domain()).run()
+
+    crossing = run_scheduled(schedule, done)
+    state = crossing.simulation.supervisor.state()
+    return crossing.digest, state, [crossing.story(light) for light in range(crossing.domain.size)]
+
+
+@pytest.mark.parametrize("intensity", [0, 1, 3, 100])
+def test_crashes_restarts_and_quarantines_are_the_same(intensity: int, size: Size) -> None:
+    def domain() -> TrafficDomain:
+        return with_faulty_action(lambda light: (light.agent_id + light.tick) % 3 == 0, size=8)
+
+    settings = config(ticks=30, restart_intensity=intensity, restart_period_ticks=10)
+    reference = stories(settings, domain, 0)
+    for seed in range(size(30, everyday=4)):
+        assert stories(on_demand(settings), domain, seed) == reference
+
+
+def test_an_agent_that_crashed_goes_on_from_where_it_was() -> None:
+    def in_tick_1(light: TrafficLight) -> bool:
+        return light.agent_id == 1 and light.tick == 1
+
+    async def done() -> list[tuple[int, str, str]]:
+        return (await CrossingRun(on_demand(config(ticks=5)), with_faulty_action(in_tick_1)).run()).story(1)
+
+    story = run_scheduled(0, done)
+    assert story[:3] == [(0, "green", "rule"), (1, "green", "crash"), (2, "amber", "rule")]
+
+
+class Deaf(Crossing):
+    """A world that goes on sending to lights that are out of order."""
+
+    def apply(self, update: Update[int]) -> None:
+        super().apply(update)
+        self.away.pop(update.agent, None)
+
+
+@in_schedules(5)
+async def test_a_world_that_sends_to_a_quarantined_agent_is_an_error() -> None:
+    domain = with_faulty_action(lambda light: light.agent_id == 1)
+    domain.world = Deaf(3)
+    with pytest.raises(ExceptionGroup) as caught:
+        await CrossingRun(on_demand(config(restart_intensity=0)), domain).run()
+    assert caught.group_contains(MailboxClosedError, match="'agent 1' is closed", depth=2)
+
+
+@pytest.mark.parametrize("first", ["resident", "on_demand"])
+def test_a_run_is_resumed_in_the_other_way(first: str, tmp_path: Path) -> None:
+    run(SMALL, out=tmp_path / "whole")
+    begun = msgspec.structs.replace(SMALL, run=RunConfig(activation=first))  # type: ignore[arg-type]
+    run(begun, out=tmp_path / "run", ticks=17)
+    config_file = tmp_path / "run" / "config.yaml"
+    other = "on_demand" if first == "resident" else "resident"
+    config_file.write_text(config_file.read_text().replace(f"activation: {first}", f"activation: {other}"))
+    resume(tmp_path / "run", ticks=SMALL.simulation.length)
+    assert (tmp_path / "run" / JOURNAL).read_bytes() == (tmp_path / "whole" / JOURNAL).read_bytes()
+
+
+def test_an_agent_is_made_at_its_first_trigger_and_needs_no_task_and_no_mailbox() -> None:
+    made: list[int] = []
+
+    class Counting(TrafficDomain):
+        def agent(self, agent_id: int) -> TrafficLight:
+            made.append(agent_id)
+            return super().agent(agent_id)
+
+    class Few(Crossing):
+        """A world in which something happens to the first two lights only."""
+
+        def triggers(self, tick: int) -> list[Any]:
+            return [each for each in super().triggers(tick) if each.agent < 2]
+
+    async def tasks() -> int:
+        domain = Counting(500, traffic_chart())
+        domain.world = Few(500)
+        crossing = CrossingRun(on_demand(config(ticks=4)), domain)
+        seen: list[int] = []
+        await crossing.simulation.run(lambda _: seen.append(len(asyncio.all_tasks())))
+        assert len(crossing.simulation.mailboxes) == 0
+        return max(seen)
+
+    assert run_scheduled(0, tasks) < 10
+    assert made == [0, 1]
+
+
+async def test_the_event_loop_gets_its_turn_while_many_turns_are_taken() -> None:
+    def act(*_: object) -> None:
+        until = perf_counter() + 1.1 * SLICE_S
+        while perf_counter() < until:
+            pass
+
+    crossing = CrossingRun(on_demand(config(ticks=4)), TrafficDomain(20, traffic_chart(action=act)))
+    waiting: list[int] = []
+    running = asyncio.ensure_future(crossing.run())
+    while not running.done():
+        waiting.append(crossing.simulation.agents.unanswered)
+        await asyncio.sleep(0)
+    assert len({*waiting}) > 10
+
+
+@pytest.mark.parametrize(
+    ("chosen", "agents", "expected"),
+    [
+        ("resident", 10**6, False),
+        ("on_demand", 1, True),
+        ("auto", ON_DEMAND_FROM - 1, False),
+        ("auto", ON_DEMAND_FROM, True),
+    ],
+)
+def test_auto_chooses_by_the_number_of_agents(chosen: Any, agents: int, *, expected: bool) -> None:
+    assert is_on_demand(RunConfig(activation=chosen), agents) is expected
