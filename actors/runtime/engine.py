@@ -104,10 +104,7 @@ class EngineActor:
     ) -> None:
         self._observer = observer or Observer()
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
-        """The mailbox of the oracle's answers: another one than that of the agents' answers.
-
-        The engine never waits for both at once.
-        """
+        """The mailbox of the oracle's answers. The engine never waits for them and for those of agents at once."""
         self.digest = RunningDigest()
         self.counters = counters
         self.tick = 0
