@@ -13,7 +13,7 @@ from actors.display.words import printable, usd
 from actors.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.experiments.plan import Plan
 from actors.experiments.shared_oracle import ModelUse
-from prism.experiment import SAMPLED, UNPAIRED, Comparison, SeveralCompared
+from prism.experiment import SAMPLED, Comparison, SeveralCompared
 
 NONE = "-"
 ROWS_SHOWN, EFFECTS_SHOWN, GROUPS_SHOWN = 60, 60, 8
@@ -104,14 +104,12 @@ def _effect_size(comparison: Comparison | SeveralCompared) -> str:
     value = NONE if comparison.effect_value is None else f"{comparison.effect_value:.2f}"
     if isinstance(comparison, Comparison):
         ends = interval(comparison.effect_low, comparison.effect_high, ".2f")
-        pairs = "seeds" if comparison.hypothesis.test in UNPAIRED else "pairs"
         known = "" if ends == NONE else f" ({ends})"
-        return f"{comparison.effect} {value}{known}, {comparison.difference.count:,} {pairs}"
+        return f"{comparison.effect} {value}{known}, {comparison.counted}"
     groups = list(comparison.groups.items())
     means = "; ".join(f"{name}: {group.mean:.4g}" for name, group in groups[:GROUPS_SHOWN])
     more = f"; and {len(groups) - GROUPS_SHOWN:,} more" if len(groups) > GROUPS_SHOWN else ""
-    seeds = min(group.count for _, group in groups)
-    return f"{comparison.effect} {value}, {seeds:,} seeds; means {means}{more}"
+    return f"{comparison.effect} {value}, {comparison.counted}; means {means}{more}"
 
 
 def _effects(outcome: Outcome) -> Table:

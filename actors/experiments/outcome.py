@@ -34,11 +34,11 @@ from prism.experiment import (
     Threshold,
     compared,
     compared_groups,
+    corrected,
     decomposed,
     described,
     effects_on,
     groups_of,
-    holm,
 )
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"
@@ -152,7 +152,7 @@ def outcome_of(
     comparisons = [
         each for each in (_comparison(plan, values, one) for one in experiment.hypotheses) if each is not None
     ]
-    judged = holm(comparisons, experiment.alpha, len(experiment.hypotheses))
+    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, known)
     has_intervals = len(experiment.conditions) <= INTERVALS_MAX
     tables = {name: _table(plan, values, name) for name in experiment.measures}
     effects = {name: _effects(plan, name, table) for name, table in tables.items()}
@@ -252,10 +252,11 @@ def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | Severa
             f"share, and variance and effects the {shared:,} of {of:,} that all share. If cells fail because of what "
             "they measure, no number here is sound"
         )
-    tested = [each.hypothesis for each in comparisons]
+    tested = {each.hypothesis.with_test: each.basis.untested for each in comparisons}
     for each in experiment.hypotheses:
-        if each not in tested:
-            yield f"not tested, but counted by Holm's correction: {each}: fewer than two seeds have a result"
+        problem = tested.get(each.with_test, "fewer than two seeds have a result")
+        if problem:
+            yield f"not tested, but counted by Holm's correction: {each.with_test}: {problem}"
 
 
 def _judged(plan: Plan, values: Values, threshold: Threshold) -> Judged | None:

@@ -24,7 +24,7 @@ from actors.experiments.plan_record import PLANS
 from actors.runs.directory import SUMMARY
 from actors.runs.lock import reader_sees_holder
 from prism.errors import PrismError
-from prism.experiment import UNPAIRED, Comparison, Hypothesis, Threshold, compared, described, holm
+from prism.experiment import UNPAIRED, Comparison, Hypothesis, Threshold, compared, corrected, described
 
 BYTES_MAX = 1 << 30
 """The most bytes of a plan, a table or a summary that is read."""
@@ -304,7 +304,7 @@ def _worked_out(plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellL
             Described(condition=condition, measure=measure, over_seeds=described(list(column.values())))
             for (condition, measure), column in columns.items()
         ],
-        comparisons=holm(comparisons, experiment.alpha, len(experiment.hypotheses)),
+        comparisons=corrected(comparisons, experiment.alpha, experiment.hypotheses, planned),
         exploratory=[each.with_test for each in experiment.hypotheses if each not in planned],
         thresholds=[],
         missing=missing,

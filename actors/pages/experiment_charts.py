@@ -20,7 +20,7 @@ from actors.pages.picture import LINE, SMALL, TEXT, WIDTH, figure, label, log_nu
 from actors.pages.series import GROUP_DASHES, color_of, dashes_note
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
-from prism.experiment import Comparison, Interval, described
+from prism.experiment import P_WORDS, Comparison, Interval, described
 from prism.palette import BLUE, GREY, ORANGE
 
 MINUS = "\N{MINUS SIGN}"
@@ -87,59 +87,97 @@ def span(low: float | None, high: float | None) -> str:
     return NO_VALUE if low is None or high is None else f"{pages_number(low)} to {pages_number(high)}"
 
 
-def forest(comparisons: Sequence[Comparison], exploratory: Sequence[str]) -> list[Chart]:
-    """Return the comparisons as a forest plot: all of them in standard deviations, and those of each measure raw."""
-    if not comparisons:
-        return []
-    named = [(f"H{place}", each) for place, each in enumerate(comparisons, start=1)]
-    measures = list(dict.fromkeys(each.hypothesis.measure for each in comparisons))
+Named = tuple[str, Comparison]
+"""A comparison with its number in the plan, such as H2."""
+
+
+class _Scale(NamedTuple):
+    """An effect size: what it is, below its axis and in a sentence."""
+
+    axis: str
+    meaning: str
+
+
+SCALES: Mapping[str, _Scale] = {
+    "d_z": _Scale(
+        "d_z: mean difference over the standard deviation of the differences",
+        "the mean difference, the first condition minus the second, over the standard deviation of the differences",
+    ),
+    "rank-biserial": _Scale(
+        "rank-biserial correlation",
+        f"the ranks of the pairs in which the first condition is above minus those in which it is below, from {MINUS}1 "
+        "to 1; pairs without a difference have no rank, so few others can make it large",
+    ),
+    "Cliff's delta": _Scale(
+        "Cliff's delta",
+        f"how much more often a seed of the first condition is above one of the second than below it, from {MINUS}1 "
+        "to 1",
+    ),
+}
+
+
+def forest(named: Sequence[Named], exploratory: Sequence[str]) -> list[Chart]:
+    """Return the comparisons as forest plots: those of each effect size together, and those of each measure raw."""
+    effects = list(dict.fromkeys(each.effect for _, each in named))
+    measures = list(dict.fromkeys(each.hypothesis.measure for _, each in named))
     raw = [
         _raw_forest(measure, [pair for pair in named if pair[1].hypothesis.measure == measure], exploratory)
         for measure in measures[:MEASURES_MAX]
     ]
-    return [_standard_forest(named, exploratory), *raw]
+    sizes = [_sizes(effect, [pair for pair in named if pair[1].effect == effect], exploratory) for effect in effects]
+    return [*sizes, *raw]
 
 
-def _standard_forest(named: Sequence[tuple[str, Comparison]], exploratory: Sequence[str]) -> Chart:
+def _sizes(effect: str, named: Sequence[Named], exploratory: Sequence[str]) -> Chart:
+    """Return the comparisons whose tests have the same effect size."""
     rows = []
     for name, each in named:
-        if each.effect_size is not None:
-            sd = each.difference.sd
-            low, high = (None if end is None else end / sd for end in (each.difference.low, each.difference.high))
+        if each.effect_value is not None:
             named_with = f"{name}  {cut(each.hypothesis.measure, 20)}:"
-            rows.append(_row(named_with, each, (each.effect_size, low, high), exploratory))
-    drawn = rows_picture(rows, "standard deviations of the paired differences", zero=True)
+            rows.append(_row(named_with, each, (each.effect_value, each.effect_low, each.effect_high), exploratory))
+    scale = SCALES.get(effect, _Scale(effect, effect))
     left = len(named) - len(rows)
     equal = f" {plural(left, 'comparison')} without any spread cannot stand here." if left else ""
-    reading = (
-        "Each difference, the first condition minus the second, with its 95% interval, divided by the standard "
-        "deviation of the paired differences (d). Where an interval leaves out 0, the data tell which one is larger."
-        f"{equal}{_more(rows)}"
+    reading = f"The effect size of these tests is {scale.meaning}. {INTERVALS_ALONE}{equal}{_more(rows)}"
+    columns = (
+        "",
+        "comparison",
+        effect,
+        "95% interval",
+        "p",
+        "p is",
+        "p (Holm)",
+        "among",
+        "seeds",
+        "no difference",
+        "tied",
     )
-    table = Table(
-        ("", "comparison", "d", "95% interval", "p", "p (Holm)", "pairs"),
-        [
-            (
-                name,
-                str(each.hypothesis),
-                pages_number(each.effect_size),
-                span(*_scaled(each)),
-                p_words(each.p),
-                p_words(each.p_holm),
-                count(each.difference.count),
-            )
-            for name, each in named
-        ],
-        frozenset({0, 1}),
-    )
-    return Chart("All comparisons, standardised", drawn, reading, table, key=_forest_key(named, exploratory))
+    table = Table(columns, [_size_row(name, each) for name, each in named], frozenset({0, 1, 5}))
+    drawn = rows_picture(rows, scale.axis, zero=True)
+    return Chart(f"Effect sizes: {effect}", drawn, reading, table, key=_forest_key(named, exploratory))
 
 
-def _scaled(each: Comparison) -> tuple[float | None, float | None]:
-    difference = each.difference
-    if not difference.sd or difference.low is None or difference.high is None:
-        return None, None
-    return difference.low / difference.sd, difference.high / difference.sd
+INTERVALS_ALONE = (
+    "A line is a 95% interval for this comparison alone, without correction for the others. One that leaves out 0 does "
+    "not make a hypothesis supported: the corrected p value of its test does, which the colour tells."
+)
+
+
+def _size_row(name: str, each: Comparison) -> tuple[str, ...]:
+    basis = each.basis
+    return (
+        name,
+        str(each.hypothesis),
+        pages_number(each.effect_value),
+        span(each.effect_low, each.effect_high),
+        p_words(each.p),
+        "not tested" if basis.untested else P_WORDS[basis.p_from],
+        p_words(each.p_holm),
+        count(each.among),
+        count(each.difference.count),
+        count(basis.zeros),
+        count(basis.ties),
+    )
 
 
 def p_words(p: float) -> str:
@@ -147,7 +185,7 @@ def p_words(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _raw_forest(measure: str, named: Sequence[tuple[str, Comparison]], exploratory: Sequence[str]) -> Chart:
+def _raw_forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) -> Chart:
     rows = [
         _row(name, each, (each.difference.mean, each.difference.low, each.difference.high), exploratory)
         for name, each in named
@@ -170,7 +208,10 @@ def _raw_forest(measure: str, named: Sequence[tuple[str, Comparison]], explorato
         ],
         frozenset({0, 1}),
     )
-    reading = f"The same differences in the unit of {measure}, with their 95% intervals.{within}{_more(rows)}"
+    reading = (
+        f"The differences in the unit of {measure}, the first condition minus the second, each with its own 95% "
+        f"interval.{within}{_more(rows)}"
+    )
     return Chart(f"Differences in {measure}", drawn, reading, table, key=_forest_key(named, exploratory))
 
 
@@ -182,9 +223,7 @@ def _row(
     return Row(words, *ends, BLUE if each.supported else GREY, is_planned)
 
 
-def _forest_key(
-    named: Sequence[tuple[str, Comparison]], exploratory: Sequence[str]
-) -> tuple[tuple[str, str, str], ...]:
+def _forest_key(named: Sequence[Named], exploratory: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
     """Return the key of those looks that occur."""
     key = []
     if any(each.supported for _, each in named):

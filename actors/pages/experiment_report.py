@@ -28,7 +28,7 @@ from actors.pages.html import Element, Node, tag
 from actors.pages.picture import style
 from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
 from actors.pages.words import count, listed, plural
-from prism.experiment import UNPAIRED, Comparison, SeveralCompared
+from prism.experiment import Comparison, SeveralCompared
 
 SEEDS_SHOWN = 12
 WORDS_MAX = 40
@@ -119,7 +119,7 @@ def _conditions_shown(record: ExperimentRecord) -> list[str]:
 
 def _answer(record: ExperimentRecord) -> Iterator[Node]:
     """Yield what is supported, what is not, and what is exploratory, in words."""
-    named = [(f"H{place}", each) for place, each in enumerate(record.outcome.comparisons, start=1)]
+    named = _named(record)
     planned = [pair for pair in named if pair[1].hypothesis.with_test not in record.outcome.exploratory]
     supported = [pair for pair in planned if pair[1].supported]
     others = [pair for pair in planned if not pair[1].supported]
@@ -134,10 +134,11 @@ def _answer(record: ExperimentRecord) -> Iterator[Node]:
     for heading, kept in (("Supported", supported), ("Not supported", others), ("Exploratory", explored)):
         if kept:
             yield tag("h3", heading)
-            yield tag("ul", *(tag("li", _sentence(name, each)) for name, each in kept[:WORDS_MAX]))
+            alpha = record.plan.experiment.alpha
+            yield tag("ul", *(tag("li", _sentence(name, each, alpha)) for name, each in kept[:WORDS_MAX]))
             if len(kept) > WORDS_MAX:
                 yield missing(f"{len(kept) - WORDS_MAX:,} more stand in the table below the forest plot.")
-    yield from _caveats(record, others, explored)
+    yield from _caveats(record, others)
     yield from (missing(f"{note[:1].upper()}{note[1:]}.") for note in record.outcome.notes)
 
 
@@ -148,47 +149,101 @@ def _several(record: ExperimentRecord) -> Iterator[Node]:
         yield tag("ul", *(tag("li", _several_sentence(record, each)) for each in record.outcome.several[:WORDS_MAX]))
 
 
+def _numbers(record: ExperimentRecord) -> dict[str, str]:
+    """Return `{hypothesis with its test: its number}`, as the file has them in order."""
+    return {each.with_test: f"H{place}" for place, each in enumerate(record.plan.experiment.hypotheses, start=1)}
+
+
+def _named(record: ExperimentRecord) -> list[tuple[str, Comparison]]:
+    """Return the comparisons of two conditions with their numbers."""
+    numbers = _numbers(record)
+    return [(numbers.get(each.hypothesis.with_test, "H"), each) for each in record.outcome.comparisons]
+
+
 def _several_sentence(record: ExperimentRecord, each: SeveralCompared) -> str:
+    name = _numbers(record).get(each.hypothesis.with_test, "H")
     effect = "" if each.effect_value is None else f", {each.effect} {pages_number(each.effect_value)}"
     means = "; ".join(f"{name} {pages_number(group.mean)}" for name, group in list(each.groups.items())[:WORDS_MAX])
     kind = "exploratory" if each.hypothesis.with_test in record.outcome.exploratory else "planned"
     said = "supported" if each.supported else "not supported"
+    made = f"{_p(each)}, {each.counted}, test {each.hypothesis.test}"
+    return f"{name}. {each.hypothesis}: {said} ({kind}). Means: {means}{effect}, {made}."
+
+
+def _p(each: Comparison | SeveralCompared) -> str:
+    """Return the corrected p value in words, and how many hypotheses it is corrected for."""
     p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
-    return f"{each.hypothesis}: {said} ({kind}). Means: {means}{effect}, {p}, test {each.hypothesis.test}."
+    return f"{p} (of {each.among:,} together; alone {p_words(each.p)})" if each.among > 1 else p
 
 
-def _caveats(record: ExperimentRecord, others: Sequence[Any], explored: Sequence[Any]) -> Iterator[Node]:
-    alpha = record.plan.experiment.alpha
-    tests = len(record.plan.experiment.hypotheses)
-    together = f"of all {tests} together " if tests > 1 else ""
-    corrected = ", corrected for several tests (Holm 1979)," if tests > 1 else ""
-    yield missing(
-        f"Supported: the p value{corrected} is at most {alpha:g}, so that the share of false alarms {together}is at "
-        f"most {100 * alpha:g}%."
-    )
+def _caveats(record: ExperimentRecord, others: Sequence[Any]) -> Iterator[Node]:
+    experiment, explored = record.plan.experiment, len(record.outcome.exploratory)
+    planned = len(experiment.hypotheses) - explored
+    alpha = experiment.alpha
+    together = f"of all {planned} planned ones together " if planned > 1 else ""
+    corrected = f", corrected for the {planned} planned hypotheses (Holm 1979)," if planned > 1 else ""
+    if planned:
+        yield missing(
+            f"Supported: the p value{corrected} is at most {alpha:g}, so that the share of false alarms {together}is "
+            f"at most {100 * alpha:g}%. Intervals are not corrected: each is for its own difference alone, so one that "
+            "leaves out 0 may belong to a hypothesis that is not supported."
+        )
     if others:
         yield missing(
             "Not supported does not mean equal: the interval says which differences the data leave possible. That two "
             "conditions are equal takes the test equivalence, with a margin."
         )
     if explored:
-        yield missing("Exploratory: the hypothesis was made after there were results, so it needs new seeds to count.")
+        yield missing(
+            "Exploratory: the hypothesis was made after there were results, so it needs new seeds to count. Its p "
+            f"value is corrected for all {len(experiment.hypotheses):,} hypotheses together; those of planned ones "
+            "are not changed by it."
+        )
 
 
-def _sentence(name: str, each: Comparison) -> str:
+def _sentence(name: str, each: Comparison, alpha: float) -> str:
     """Return a comparison in words: the difference with its interval, its size and its p value."""
     difference, hypothesis = each.difference, each.hypothesis
     known = difference.low is not None and difference.high is not None
-    interval = f" (95% interval {span(difference.low, difference.high)})" if known else ""
-    effect = "" if each.effect_size is None else f", d = {pages_number(each.effect_size)}"
-    p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
-    pairs = plural(difference.count, "seed" if hypothesis.test in UNPAIRED else "pair")
-    size = f"Difference {pages_number(difference.mean)}{interval}{effect}, {p}, {pairs}, test {hypothesis.test}."
-    return f"{name}. {hypothesis}. {size}"
+    interval = f" (95% interval of it alone {span(difference.low, difference.high)})" if known else ""
+    ends = f" ({span(each.effect_low, each.effect_high)})" if each.effect_low is not None else ""
+    effect = "" if each.effect_value is None else f", {each.effect} {pages_number(each.effect_value)}{ends}"
+    made = f"{_p(each)}, {each.counted}, test {hypothesis.test}"
+    size = f"Difference {pages_number(difference.mean)}{interval}{effect}, {made}."
+    return f"{name}. {hypothesis}. {size}{_discord(each, alpha)}"
+
+
+def _discord(each: Comparison, alpha: float) -> str:
+    """Return why interval and test are not of one mind about 0; nothing where they are."""
+    low, high, hypothesis = each.difference.low, each.difference.high, each.hypothesis
+    if low is None or high is None or hypothesis.test == "equivalence" or each.basis.untested:
+        return ""
+    leaves_out = not low <= 0.0 <= high
+    if leaves_out == each.supported:
+        return ""
+    if each.supported:
+        why = "looks at one side" if hypothesis.alternative != "two-sided" else "looks at more than the mean"
+        return f" The interval holds 0, but the test {why}, and the test decides."
+    if hypothesis.alternative == ("less" if low > 0.0 else "greater"):
+        return " The interval leaves out 0 on the other side of the one that was expected."
+    if each.p <= alpha:
+        return (
+            f" The interval leaves out 0 for this hypothesis alone; over all {each.among:,} that are corrected "
+            "together, it is not supported."
+        )
+    why = _OTHER[hypothesis.test in RANKS]
+    return f" The interval leaves out 0, but the test does not find it even alone, and the test decides: {why}."
+
+
+RANKS = ("wilcoxon", "mann_whitney")
+_OTHER = {
+    True: "the interval is of the mean, and the test looks at ranks",
+    False: "bootstrapped intervals of few seeds are too short",
+}
 
 
 def _comparisons(record: ExperimentRecord) -> Section | None:
-    charts = forest(record.outcome.comparisons, record.outcome.exploratory)
+    charts = forest(_named(record), record.outcome.exploratory)
     return Section("comparisons", "Comparisons", [grid(charts, "comparisons")]) if charts else None
 
 

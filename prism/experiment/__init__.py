@@ -9,12 +9,24 @@ from prism.experiment.intervals import Interval, described
 from prism.experiment.power import effect_found, smallest_p
 from prism.experiment.sequential import Sequential, Stopped, stopped
 from prism.experiment.shared_oracle import SharedOracle
-from prism.experiment.statistics import Comparison, SeveralCompared, compared, compared_groups, holm, p_value
+from prism.experiment.statistics import (
+    P_WORDS,
+    Basis,
+    Comparison,
+    SeveralCompared,
+    compared,
+    compared_groups,
+    corrected,
+    holm,
+    p_value,
+)
 
 __all__ = [
     "OF_SEVERAL",
+    "P_WORDS",
     "SAMPLED",
     "UNPAIRED",
+    "Basis",
     "Comparison",
     "Condition",
     "Design",
@@ -32,6 +44,7 @@ __all__ = [
     "compared",
     "compared_groups",
     "conditions_of",
+    "corrected",
     "decomposed",
     "described",
     "effect_found",

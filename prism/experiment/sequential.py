@@ -46,7 +46,7 @@ class Sequential(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def __str__(self) -> str:
         of = "" if self.contrast is None else f", {self.contrast[0]} minus {self.contrast[1]}"
         share = f"{self.relative or 0:.3g} of the mean" if self.half_width is None else f"{self.half_width:g}"
-        return f"until the 95% interval of {self.measure}{of} is within {share} on each side"
+        return f"until the 95% interval of {self.measure}{of} has a half-width of at most {share}"
 
     def counts(self) -> list[int]:
         """Return the numbers of seeds at which it looks."""
@@ -78,10 +78,10 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
             "most": "the limit is reached, and an interval is still too wide",
             "failed": "cells have no result",
         }
-        width = "has no interval" if self.half_width is None else f"is within {self.half_width:.4g} on each side"
+        width = "cannot be worked out" if self.half_width is None else f"has a half-width of {self.half_width:.4g}"
         looks = "1 look" if self.looks == 1 else f"{self.looks:,} looks"
         end = f"stopped at {self.seeds:,} seeds after {looks}: {reasons[self.reason]}"
-        return f"{end}; the widest, {self.widest}, {width}, and {self.wanted:.4g} was wanted"
+        return f"{end}; the widest interval, of {self.widest}, {width}, and {self.wanted:.4g} was wanted"
 
 
 def check_sequential(rule: Sequential, conditions: Sequence[str]) -> None:

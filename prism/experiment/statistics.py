@@ -3,7 +3,7 @@
 | name | is | effect size | source |
 |---|---|---|---|
 | interval | bias-corrected and accelerated bootstrap of the mean over seeds | | Efron (1987) |
-| wilcoxon | signed ranks of differences, exact up to 50 without ties | rank-biserial (Kerby 2014) | Wilcoxon (1945) |
+| wilcoxon | signed ranks of differences that are not 0 | rank-biserial (Kerby 2014) | Wilcoxon (1945) |
 | permutation | signs of the differences: all up to 15 pairs, else 9,999 at random | d_z | Fisher (1935), Cohen (1988) |
 | t | paired t test | d_z | Student (1908) |
 | equivalence | two one-sided paired t tests against a margin | d_z | Schuirmann (1987) |
@@ -11,14 +11,17 @@
 | kruskal_wallis | ranks of several conditions | epsilon squared | Kruskal and Wallis (1952), Tomczak (2014) |
 | friedman | ranks of several conditions within each seed | Kendall's W | Friedman (1937), Kendall (1939) |
 | holm | p values for several hypotheses together | | Holm (1979) |
+
+The p value of `wilcoxon` is exact up to 50 differences without ties, and up to 15 with ties by all signs; more are
+taken to the normal curve. A t test of differences that are all the same has nothing to measure chance by: it is not
+made.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -40,9 +43,52 @@ from prism.experiment.intervals import (
 
 ALL_SIGNS_MAX = 15
 """The most pairs of which every assignment of signs is tried: 32,768 of them."""
+EXACT_RANKS_MAX = 50
+"""The most differences without ties whose signed ranks are counted; above, the normal curve is as good."""
+EXACT_U_MAX = 8
+"""The most seeds of the smaller of two conditions without ties whose arrangements are counted."""
 ARRANGEMENTS_MAX = 20_000
 """The most arrangements of two conditions with ties that are all tried: those of 8 and 8 seeds are 12,870."""
 EFFECT_RESAMPLES = 1999
+
+PFrom = Literal["exact", "normal curve", "random signs", "Student's t", "chi-squared curve", "nothing"]
+"""The origin of a p value: all arrangements counted, or a curve, or `nothing` where there was nothing to test."""
+P_WORDS: Mapping[PFrom, str] = {
+    "exact": "exact",
+    "normal curve": "approximate, by the normal curve",
+    "random signs": f"approximate, by {RESAMPLES:,} random signs",
+    "Student's t": "by Student's t, for normal differences",
+    "chi-squared curve": "approximate, by the chi-squared curve",
+    "nothing": "of nothing",
+}
+NO_DIFFERENCE = "no pair differs"
+NO_VARIATION = "the differences of all pairs are the same, so nothing tells how far chance alone moves them"
+ALL_EQUAL = "all values are equal"
+
+
+class Basis(msgspec.Struct, frozen=True, kw_only=True):
+    """The values that a p value stands on.
+
+    Args:
+        p_from: how it was found.
+        zeros: pairs without a difference, which tell ranks and signs nothing; 0 for tests without pairs.
+        ties: values, or differences that are not 0, that share a rank with another; 0 for tests without ranks.
+        untested: why there was nothing to test, in words; empty where there was.
+    """
+
+    p_from: PFrom
+    zeros: int = 0
+    ties: int = 0
+    untested: str = ""
+
+    def __str__(self) -> str:
+        return f"not tested: {self.untested}" if self.untested else f"p {P_WORDS[self.p_from]}"
+
+
+class _Tested(NamedTuple):
+    p: float
+    statistic: float | None
+    basis: Basis
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,26 +96,32 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         difference: of the first condition minus the second: over pairs, or of the means if the test is unpaired.
-        effect_size: d, the mean difference over its standard deviation, or over that of both conditions if the test is
-            unpaired; None if that is 0.
         statistic: of the test, as scipy has it: W, t or U; None for `permutation`, and where there is nothing to test.
-        effect: the name of the test's own effect size: `d_z`, `rank-biserial` or `Cliff's delta`.
+        effect: the name of the test's effect size: `d_z`, `rank-biserial` or `Cliff's delta`.
         effect_value: None if all values are equal; with its interval, where there is one.
-        p: of the test; `p_holm`: among all hypotheses of the experiment.
+        basis: the values that p stands on, and whether it is exact.
+        p: of the test alone; `p_holm`: corrected for `among` hypotheses.
         supported: whether `p_holm` is at most alpha.
     """
 
     hypothesis: Hypothesis
     difference: Interval
-    effect_size: float | None
     statistic: float | None = None
     effect: str = "d_z"
     effect_value: float | None = None
     effect_low: float | None = None
     effect_high: float | None = None
+    basis: Basis = Basis(p_from="nothing")
     p: float
     p_holm: float = 1.0
+    among: int = 1
     supported: bool = False
+
+    @property
+    def counted(self) -> str:
+        """The pairs or seeds in words, with those that tell nothing, and the origin of p."""
+        what = "seed" if self.hypothesis.test in UNPAIRED else "pair"
+        return _counted(self.difference.count, what, self.basis)
 
 
 class SeveralCompared(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +132,7 @@ class SeveralCompared(msgspec.Struct, frozen=True, kw_only=True):
         statistic: of the test: H or chi squared; None where there is nothing to test.
         effect: the name of the effect size: `epsilon squared` or `Kendall's W`.
         effect_value: from 0 to 1; None if all values are equal. It has no interval: a bootstrap of it is biased.
-        p, p_holm, supported: as for two conditions.
+        basis, p, p_holm, among, supported: as for two conditions.
     """
 
     hypothesis: Hypothesis
@@ -88,9 +140,26 @@ class SeveralCompared(msgspec.Struct, frozen=True, kw_only=True):
     statistic: float | None
     effect: str
     effect_value: float | None
+    basis: Basis = Basis(p_from="nothing")
     p: float
     p_holm: float = 1.0
+    among: int = 1
     supported: bool = False
+
+    @property
+    def counted(self) -> str:
+        """The fewest seeds of a group in words, with the ties, and the origin of p."""
+        return _counted(min(each.count for each in self.groups.values()), "seed", self.basis)
+
+
+def _counted(count: int, what: str, basis: Basis) -> str:
+    parts = [f"{count:,} {what}{'s' if count != 1 else ''}"]
+    if basis.zeros:
+        parts.append(f"{basis.zeros:,} of them without a difference")
+    if basis.ties:
+        of = "values" if what == "seed" else "differences"
+        parts.append(f"{basis.ties:,} {of} with the rank of another")
+    return f"{', '.join(parts)}; {basis}"
 
 
 C = TypeVar("C", bound=Comparison | SeveralCompared)
@@ -110,17 +179,17 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
         size = float(statistic(tested))
         if len(tested) >= INTERVAL_LEAST:
             low, high = bca((tested,), statistic, resamples=EFFECT_RESAMPLES)
-    p, value = _paired_test(hypothesis, tested)
+    found = _paired_test(hypothesis, tested)
     return Comparison(
         hypothesis=hypothesis,
         difference=described(list(differences)),
-        effect_size=float(_d_z(differences)) if spread(differences) else None,
-        statistic=value,
+        statistic=found.statistic,
         effect=effect,
         effect_value=size,
         effect_low=low,
         effect_high=high,
-        p=p,
+        basis=found.basis,
+        p=found.p,
     )
 
 
@@ -137,18 +206,21 @@ def compared_groups(hypothesis: Hypothesis, groups: Mapping[str, Sequence[float]
     is_blocked = hypothesis.test == "friedman"
     size: float | None = None
     value: float | None = None
-    p = 1.0
+    p, basis = 1.0, _nothing(ALL_EQUAL)
     if _varies(arrays, is_blocked=is_blocked):
         found: Any = stats.friedmanchisquare(*arrays) if is_blocked else stats.kruskal(*arrays)
         p, value = float(found.pvalue), float(found.statistic)
         count = len(arrays[0]) * (len(arrays) - 1) if is_blocked else sum(map(len, arrays)) - 1
         size = min(1.0, value / count)
+        blocks = np.stack(arrays, axis=1) if is_blocked else [np.concatenate(arrays)]
+        basis = Basis(p_from="chi-squared curve", ties=sum(map(_ties, blocks)))
     return SeveralCompared(
         hypothesis=hypothesis,
         groups={name: described(values) for name, values in groups.items()},
         statistic=value,
         effect="Kendall's W" if is_blocked else "epsilon squared",
         effect_value=size,
+        basis=basis,
         p=p,
     )
 
@@ -161,8 +233,8 @@ def p_value(hypothesis: Hypothesis, values: Array, others: Array | None = None) 
         others: for `mann_whitney` alone: those of the second.
     """
     if others is None:
-        return _paired_test(hypothesis, values)[0]
-    return _mann_whitney(hypothesis, *_ranked(values, others))[0]
+        return _paired_test(hypothesis, values).p
+    return _mann_whitney(hypothesis, *_ranked(values, others)).p
 
 
 def holm(comparisons: Sequence[C], alpha: float, tests: int | None = None) -> list[C]:
@@ -175,12 +247,30 @@ def holm(comparisons: Sequence[C], alpha: float, tests: int | None = None) -> li
         return []
     from statsmodels.stats.multitest import multipletests  # noqa: PLC0415  # an extra, and slow to import
 
-    untested = 0 if tests is None else tests - len(comparisons)
-    adjusted = multipletests([*(each.p for each in comparisons), *[1.0] * untested], alpha, method="holm")[1]
+    count = len(comparisons) if tests is None else tests
+    untested = [1.0] * (count - len(comparisons))
+    adjusted = multipletests([*(each.p for each in comparisons), *untested], alpha, method="holm")[1]
     return [
-        msgspec.structs.replace(each, p_holm=float(p), supported=bool(p <= alpha))
+        msgspec.structs.replace(each, p_holm=float(p), among=count, supported=bool(p <= alpha))
         for each, p in zip(comparisons, adjusted, strict=False)
     ]
+
+
+def corrected(
+    comparisons: Sequence[C], alpha: float, hypotheses: Sequence[Hypothesis], planned: Sequence[Hypothesis]
+) -> list[C]:
+    """Return the comparisons with corrected p values: the planned ones among themselves, the others among all.
+
+    So what is added after a look at the results changes nothing of what was planned before it.
+
+    Args:
+        hypotheses: all of the experiment, with those that could not be compared.
+        planned: those that a plan had before the first result, and perhaps others that are no longer there.
+    """
+    first = [each for each in hypotheses if each in planned]
+    of_planned = iter(holm([each for each in comparisons if each.hypothesis in first], alpha, len(first)))
+    of_all = holm(comparisons, alpha, len(hypotheses))
+    return [next(of_planned) if each.hypothesis in first else each for each in of_all]
 
 
 def _rounded(values: Array, scale: float | None = None) -> Array:
@@ -195,41 +285,72 @@ def _ranked(first: Array, second: Array) -> tuple[Array, Array]:
     return _rounded(first, scale), _rounded(second, scale)
 
 
-def _paired_test(hypothesis: Hypothesis, differences: Array) -> tuple[float, float | None]:
-    """Return the p value, and the statistic where the test has one."""
+def _ties(values: Array) -> int:
+    """Return how many values share their rank with another one."""
+    counts = np.unique(values, return_counts=True)[1]
+    return int(counts[counts > 1].sum())
+
+
+def _nothing(untested: str, zeros: int = 0) -> Basis:
+    return Basis(p_from="nothing", zeros=zeros, untested=untested)
+
+
+def _paired_test(hypothesis: Hypothesis, differences: Array) -> _Tested:
+    zeros = int(np.sum(differences == 0.0))
+    if hypothesis.test in ("t", "equivalence"):
+        if spread(differences) == 0.0:
+            return _Tested(1.0, None, _nothing(NO_VARIATION, zeros))
+        return _Tested(*_t(hypothesis, differences), Basis(p_from="Student's t", zeros=zeros))
+    if zeros == len(differences):
+        return _Tested(1.0, None, _nothing(NO_DIFFERENCE, zeros))
+    if hypothesis.test == "wilcoxon":
+        return _wilcoxon(hypothesis, _rounded(differences), zeros)
+    p_from: PFrom = "exact" if len(differences) <= ALL_SIGNS_MAX else "random signs"
+    return _Tested(_by_signs(hypothesis, differences), None, Basis(p_from=p_from, zeros=zeros))
+
+
+def _wilcoxon(hypothesis: Hypothesis, differences: Array, zeros: int) -> _Tested:
+    """Return the test of signed ranks; differences of 0 are left out, as Wilcoxon has it."""
     from scipy import stats  # noqa: PLC0415
 
-    if hypothesis.test == "equivalence":
-        return _equivalence(hypothesis.margin or 0.0, differences)
-    if not differences.any():
-        return 1.0, None
-    found: Any
-    if hypothesis.test == "wilcoxon":
-        found = stats.wilcoxon(_rounded(differences), alternative=hypothesis.alternative)
-        return float(found.pvalue), float(found.statistic)
-    if hypothesis.test == "t":
-        if spread(differences) == 0.0:  # the statistic is infinite
-            side = {"two-sided": True, "less": differences[0] < 0, "greater": differences[0] > 0}
-            return (0.0 if side[hypothesis.alternative] else 1.0), None
-        found = stats.ttest_1samp(differences, 0.0, alternative=hypothesis.alternative)
-        return float(found.pvalue), float(found.statistic)
-    found = stats.permutation_test(
-        (differences,),
+    kept = differences[differences != 0.0]
+    ties, signed = _ties(np.abs(kept)), np.sign(kept) * stats.rankdata(np.abs(kept))
+    above, below = float(signed[signed > 0].sum()), -float(signed[signed < 0].sum())
+    is_exact = len(kept) <= (ALL_SIGNS_MAX if ties else EXACT_RANKS_MAX)
+    if is_exact and ties:
+        p = _by_signs(hypothesis, signed)
+    else:
+        method: Any = "exact" if is_exact else "asymptotic"
+        found: Any = stats.wilcoxon(kept, alternative=hypothesis.alternative, method=method)
+        p = float(found.pvalue)
+    basis = Basis(p_from="exact" if is_exact else "normal curve", zeros=zeros, ties=ties)
+    return _Tested(p, min(above, below) if hypothesis.alternative == "two-sided" else above, basis)
+
+
+def _by_signs(hypothesis: Hypothesis, values: Array) -> float:
+    """Return the share of assignments of signs whose mean is as far out: of all, or of random ones."""
+    from scipy import stats  # noqa: PLC0415
+
+    found: Any = stats.permutation_test(
+        (values,),
         np.mean,
         permutation_type="samples",
-        n_resamples=RESAMPLES if len(differences) > ALL_SIGNS_MAX else np.inf,
-        batch=batch_of(len(differences)),
+        n_resamples=RESAMPLES if len(values) > ALL_SIGNS_MAX else np.inf,
+        batch=batch_of(len(values)),
         alternative=hypothesis.alternative,
         rng=np.random.default_rng(SEED),
     )
-    return float(found.pvalue), None
+    return float(found.pvalue)
 
 
-def _equivalence(margin: float, differences: Array) -> tuple[float, float | None]:
+def _t(hypothesis: Hypothesis, differences: Array) -> tuple[float, float]:
+    """Return p and t of differences that vary; of equivalence, those of the weaker of its two tests."""
     from scipy import stats  # noqa: PLC0415
 
-    if spread(differences) == 0.0:
-        return (0.0 if abs(float(differences.mean())) < margin else 1.0), None
+    if hypothesis.test == "t":
+        found: Any = stats.ttest_1samp(differences, 0.0, alternative=hypothesis.alternative)
+        return float(found.pvalue), float(found.statistic)
+    margin = hypothesis.margin or 0.0
     below: Any = stats.ttest_1samp(differences, -margin, alternative="greater")
     above: Any = stats.ttest_1samp(differences, margin, alternative="less")
     larger = max(below, above, key=lambda each: float(each.pvalue))
@@ -238,8 +359,8 @@ def _equivalence(margin: float, differences: Array) -> tuple[float, float | None
 
 def _unpaired(hypothesis: Hypothesis, first: Array, second: Array) -> Comparison:
     ranked = _ranked(first, second)
-    p, value = _mann_whitney(hypothesis, *ranked)
-    varies = value is not None
+    found = _mann_whitney(hypothesis, *ranked)
+    varies = found.statistic is not None
     size = float(_cliff(*ranked)) if varies else None
     low = high = effect_low = effect_high = None
     if varies and min(len(first), len(second)) >= INTERVAL_LEAST:
@@ -250,18 +371,18 @@ def _unpaired(hypothesis: Hypothesis, first: Array, second: Array) -> Comparison
     return Comparison(
         hypothesis=hypothesis,
         difference=Interval(mean=mean, low=low, high=high, sd=pooled, count=count),
-        effect_size=mean / pooled if pooled else None,
-        statistic=value,
+        statistic=found.statistic,
         effect="Cliff's delta",
         effect_value=size,
         effect_low=effect_low,
         effect_high=effect_high,
-        p=p,
+        basis=found.basis,
+        p=found.p,
     )
 
 
-def _mann_whitney(hypothesis: Hypothesis, first: Array, second: Array) -> tuple[float, float | None]:
-    """Return the p value and U: exact for few seeds, with ties by trying all arrangements, else by the normal curve.
+def _mann_whitney(hypothesis: Hypothesis, first: Array, second: Array) -> _Tested:
+    """Return the test: exact for few seeds, with ties by trying all arrangements, else by the normal curve.
 
     Args:
         first, second: rounded, so that equal values are equal numbers. If all are, there is no U.
@@ -270,15 +391,15 @@ def _mann_whitney(hypothesis: Hypothesis, first: Array, second: Array) -> tuple[
 
     both = np.concatenate([first, second])
     if np.ptp(both) == 0.0:
-        return 1.0, None
-    method: Any = "auto"
-    arrangements = math.comb(len(both), len(first))
-    if len(np.unique(both)) < len(both) and arrangements <= ARRANGEMENTS_MAX:
+        return _Tested(1.0, None, _nothing(ALL_EQUAL))
+    ties, arrangements = _ties(both), math.comb(len(both), len(first))
+    is_exact = arrangements <= ARRANGEMENTS_MAX if ties else min(len(first), len(second)) <= EXACT_U_MAX
+    method: Any = "exact" if is_exact else "asymptotic"
+    if is_exact and ties:
         method = stats.PermutationMethod(n_resamples=arrangements, batch=batch_of(len(both)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ties among many values: the normal curve is corrected for them
-        found: Any = stats.mannwhitneyu(first, second, alternative=hypothesis.alternative, method=method)
-    return float(found.pvalue), float(found.statistic)
+    found: Any = stats.mannwhitneyu(first, second, alternative=hypothesis.alternative, method=method)
+    basis = Basis(p_from="exact" if is_exact else "normal curve", ties=ties)
+    return _Tested(float(found.pvalue), float(found.statistic), basis)
 
 
 def _varies(arrays: Sequence[Array], *, is_blocked: bool) -> bool:

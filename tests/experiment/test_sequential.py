@@ -28,7 +28,10 @@ def test_the_rule_of_a_file_has_all_seeds_that_may_be_run() -> None:
     assert found.seeds == tuple(range(1, 26))
     assert found.sequential is not None
     assert found.sequential.counts() == [8, 14, 20, 25]
-    assert str(found.sequential) == "until the 95% interval of likes, a minus b is within 0.05 of the mean on each side"
+    assert (
+        str(found.sequential)
+        == "until the 95% interval of likes, a minus b has a half-width of at most 0.05 of the mean"
+    )
     assert Sequential(measure="likes", half_width=1.0, least=10, most=10).counts() == [10]
 
 
@@ -40,7 +43,10 @@ def test_it_goes_on_while_one_interval_is_too_wide_and_stops_when_all_are_narrow
     assert (end.reason, end.seeds, end.looks, end.widest, end.wanted) == ("narrow", 20, 2, "b", 0.5)
     over = described(drawn(3, 20, 0.6))
     assert end.half_width == pytest.approx(((over.high or 0) - (over.low or 0)) / 2)
-    assert str(end).startswith("stopped at 20 seeds after 2 looks: every interval is narrow enough; the widest, b, is")
+    assert str(end).startswith(
+        "stopped at 20 seeds after 2 looks: every interval is narrow enough; the widest interval"
+    )
+    assert ", of b, has a half-width of 0." in str(end)
 
 
 def test_a_contrast_is_looked_at_by_its_pairs_and_its_sign_does_not_matter() -> None:
@@ -72,7 +78,7 @@ def test_equal_values_are_no_narrow_interval_and_the_limit_ends_it() -> None:
     end = stopped(rule(), {"a": [3.0] * 40, "b": drawn(8, 40, 0.1)}, 40)
     assert end is not None
     assert (end.reason, end.widest, end.half_width) == ("most", "a", None)
-    assert "the widest, a, has no interval" in str(end)
+    assert "the widest interval, of a, cannot be worked out" in str(end)
 
 
 def test_failed_cells_end_it_at_once_also_where_nothing_has_a_result() -> None:

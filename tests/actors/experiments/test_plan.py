@@ -400,7 +400,7 @@ def test_the_plan_of_sequential_seeds_says_the_least_and_the_most(tmp_path: Path
     ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, text)), "--jobs", "1"])
     assert ended.exit_code == 0, ended.output
     said = " ".join(ended.output.split())
-    assert "seeds 5 to 60, until the 95% interval of likes is within 0.8 on each side" in said
+    assert "seeds 5 to 60, until the 95% interval of likes has a half-width of at most 0.8" in said
     assert "cells 10 to 120, 10 to 120 of them to do" in said
     assert "5 pairs can never reach p <= 0.05 with the test wilcoxon" in said
     assert "wilcoxon with 60 seeds finds an effect of 0.38" in said

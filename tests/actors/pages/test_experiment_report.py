@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actors.experiments.record import read_experiment_record
 from actors.pages.experiment_charts import MINUS, contrast_words
 from actors.pages.experiment_report import experiment_report
-from tests.actors.experiments.written import CONDITIONS, SEEDS, write_end, write_experiment_directory
+from tests.actors.experiments.written import CONDITIONS, HYPOTHESES, SEEDS, write_end, write_experiment_directory
 from tests.actors.pages.test_report import parsed
 from tests.command import prism_alone
 from tests.hostile_texts import HARM, TEXTS
 
 SHORT, LONG = CONDITIONS
+BOTH_SIDES = {"mean": 4.0, "low": -1.0, "high": 7.0, "sd": 3.0, "count": 8}
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +34,103 @@ def html(experiment: Path) -> str:
 
 def test_the_answer_comes_first_in_words_with_size_and_interval(html: str) -> None:
     text = re.sub(r"<[^>]+>", " ", html[html.index('id="answer"') : html.index('id="comparisons"')])
-    assert f"H1. likes: {SHORT} is less than {LONG}. Difference {MINUS}10.0, p = 0.004, 8 pairs, test wilcoxon." in text
+    counted = "8 pairs, 8 differences with the rank of another; p exact, test wilcoxon."
+    size = f"Difference {MINUS}10.0, rank-biserial {MINUS}1.00, p = 0.004, {counted}"
+    assert f"H1. likes: {SHORT} is less than {LONG}. {size}" in text
     assert "Supported" in text
     assert "Not supported" not in text
+
+
+def outcome_with(path: Path, *comparisons: Mapping[str, Any]) -> str:
+    """Return the words of the answer and of the comparisons in the report, with these comparisons as its outcome."""
+    hypotheses = [{**HYPOTHESES[0], **each["hypothesis"]} for each in comparisons]
+    write_experiment_directory(path, hypotheses=hypotheses)
+    defaults = {"effect": "rank-biserial", "effect_value": 0.5, "effect_low": 0.25, "effect_high": 0.75}
+    interval = {"mean": 4.0, "low": 1.0, "high": 7.0, "sd": 3.0, "count": 8}
+    every = [
+        {"difference": interval, **defaults, **each, "hypothesis": named}
+        for each, named in zip(comparisons, hypotheses, strict=True)
+    ]
+    write_end(path, comparisons=every)
+    html = experiment_report(read_experiment_record(path))
+    return re.sub(r"<[^>]+>", " ", html[html.index('id="answer"') : html.index('id="means"')])
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "tested", "said"),
+    [
+        (
+            {"alternative": "two-sided"},
+            {"p": 0.02, "p_holm": 0.06, "among": 3},
+            "p = 0.060 (of 3 together; alone 0.020), 8 pairs; p exact, test wilcoxon. The interval leaves out 0 for",
+        ),
+        (
+            {"alternative": "two-sided"},
+            {"p": 0.02, "p_holm": 0.06, "among": 3},
+            "for this hypothesis alone; over all 3 that are corrected together, it is not supported.",
+        ),
+        (
+            {"alternative": "two-sided", "test": "t"},
+            {"p": 0.067, "p_holm": 0.067},
+            "does not find it even alone, and the test decides: bootstrapped intervals of few seeds are too short.",
+        ),
+        (
+            {"alternative": "two-sided"},
+            {"p": 0.067, "p_holm": 0.067},
+            "the test decides: the interval is of the mean, and the test looks at ranks.",
+        ),
+        (
+            {"alternative": "less"},
+            {"p": 0.99, "p_holm": 0.99},
+            "The interval leaves out 0 on the other side of the one that was expected.",
+        ),
+        (
+            {"alternative": "greater"},
+            {"p": 0.04, "p_holm": 0.04, "supported": True, "difference": {**BOTH_SIDES}},
+            "The interval holds 0, but the test looks at one side, and the test decides.",
+        ),
+    ],
+)
+def test_interval_and_test_speak_with_one_voice(
+    tmp_path: Path, hypothesis: Mapping[str, Any], tested: Mapping[str, Any], said: str
+) -> None:
+    text = outcome_with(tmp_path / "e", {"hypothesis": hypothesis, "basis": {"p_from": "exact"}, **tested})
+    assert said in text
+    assert "the data tell which one is larger" not in text
+    assert "One that leaves out 0 does not make a hypothesis supported" in text
+
+
+def test_a_clear_finding_needs_no_second_sentence(tmp_path: Path) -> None:
+    tested = {"p": 0.01, "p_holm": 0.01, "supported": True}
+    text = outcome_with(tmp_path / "e", {"hypothesis": {"alternative": "greater"}, **tested})
+    assert "leaves out 0 for" not in text
+    assert "the test decides" not in text
+
+
+def test_one_test_has_one_effect_size_and_tests_with_others_stand_apart(tmp_path: Path) -> None:
+    wilcoxon = {"hypothesis": {}, "p": 0.5, "basis": {"p_from": "normal curve", "zeros": 11, "ties": 4}}
+    t = {
+        "hypothesis": {"test": "t"},
+        "p": 0.5,
+        "effect": "d_z",
+        "effect_value": 2.25,
+        "basis": {"p_from": "Student's t"},
+    }
+    text = outcome_with(tmp_path / "e", wilcoxon, t)
+    assert "rank-biserial 0.500 (0.250 to 0.750)" in text
+    assert "8 pairs, 11 of them without a difference, 4 differences with the rank of another; p approximate" in text
+    assert "d_z 2.25" in text
+    assert " d = " not in text
+    assert "Effect sizes: rank-biserial" in text
+    assert "Effect sizes: d_z" in text
+
+
+def test_hypotheses_have_their_numbers_of_the_file(tmp_path: Path) -> None:
+    path = write_experiment_directory(
+        tmp_path / "e",
+        hypotheses=[{"measure": "likes", "conditions": list(CONDITIONS), "test": "kruskal_wallis"}, *HYPOTHESES],
+    )
+    assert f"H2. likes: {SHORT} is less than {LONG}" in experiment_report(read_experiment_record(path))
 
 
 def test_its_numbers_are_those_of_the_cells(html: str) -> None:
