@@ -11,12 +11,14 @@ import msgspec
 from actors.core.files import sha256_of
 from actors.experiments.measures import OwnMeasure, code_of_own, load_own
 from actors.experiments.plan import Cell, cells_of, check_measures, found_beside, placed, text_of
+from actors.experiments.shared_oracle import Asking, asks_model
 from actors.factory.config_file import read_config
 from actors.factory.input_files import fitting_memory, read_input
 from prism.calibration import Calibration, Point, Real, parted, point_at, read_calibration
 from prism.config import Config
 from prism.config.load import MAPPING_SOURCE
 from prism.errors import ConfigError, SettingError
+from prism.experiment import SharedOracle
 from prism.scorecard import parse_cascades
 
 FEED = "feed."
@@ -72,7 +74,7 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
     flat = _numbers(config)
     real, data_hash = _real(calibration, path)
     own_code = {name: code_of_own(function) for name, function in own.items()}
-    planned = [msgspec.structs.replace(calibration, source="", base="", data=None), config, data_hash, own_code]
+    planned = [_deciding(calibration), config, data_hash, own_code]
     return CalibrationPlan(
         path=path,
         calibration=calibration,
@@ -93,13 +95,29 @@ def cell_of(plan: CalibrationPlan, step: str, point: Point) -> Cell:
     Raises:
         ConfigError: its settings cannot hold together.
     """
-    return cells_of(_config(plan.calibration, plan.base, point.values), step, [point.seed])[0]
+    config = _config(plan.calibration, plan.base, point.values)
+    return cells_of(config, step, [point.seed], ask_once=plan.calibration.oracle.ask_once)[0]
 
 
 def middle_of(plan: CalibrationPlan) -> Point:
     """Return the run in the middle of all ranges, for a forecast."""
     parameters = plan.calibration.parameters
     return point_at(parameters, [0.5] * len(parameters), 1)
+
+
+def asking_of_calibration(plan: CalibrationPlan) -> Asking:
+    """Return the runs of a calibration that ask models: all or none, and of the same servers."""
+    configs = [plan.config] if asks_model(plan.config) else []
+    return Asking(plan.calibration.source, plan.calibration.oracle, configs)
+
+
+def _deciding(calibration: Calibration) -> dict[str, Any]:
+    """Return what decides the result, for its hash: of the limits on a model only whether runs share answers."""
+    found: dict[str, Any] = msgspec.to_builtins(
+        msgspec.structs.replace(calibration, source="", base="", data=None, oracle=SharedOracle())
+    )
+    del found["oracle"]
+    return {**found, "ask_once": True} if calibration.oracle.ask_once else found
 
 
 def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Config:

@@ -17,15 +17,17 @@ from rich.text import Text
 
 from actors.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
 from actors.calibration.page import page_of
-from actors.calibration.plan import CalibrationPlan, cell_of, make_calibration_plan, middle_of
+from actors.calibration.plan import CalibrationPlan, asking_of_calibration, cell_of, make_calibration_plan, middle_of
 from actors.calibration.run import Told, run_calibration
 from actors.cli.exit_codes import EXIT_THRESHOLD
+from actors.cli.experiment_calls import asked_together, run_s
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.core.extras import not_installed
 from actors.display.words import duration, printable
 from actors.experiments.cells import count_done
 from actors.experiments.driver import Where, opened
 from actors.experiments.machine import processors
+from actors.experiments.shared_oracle import gateway_of
 from actors.logs.output import output
 from actors.runs.forecast import forecast
 from actors.runs.lock import locked
@@ -82,8 +84,14 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
     made = make_calibration_plan(path)
     place = out or OUT / path.stem
     make_directory(place)
-    where = Where(on=on, jobs=jobs, shared=shared)
-    with locked(place), interruptible(KEPT), _shown(made, quiet=quiet) as told, opened(where) as executor:
+    asking = asking_of_calibration(made)
+    with (
+        locked(place),
+        interruptible(KEPT),
+        gateway_of(asking, asking.configs, place) as gateway,
+        _shown(made, quiet=quiet) as told,
+        opened(Where(on=on, jobs=jobs, shared=shared, gateway=gateway)) as executor,
+    ):
         result = run_calibration(made, place, executor, told)
         write_result(made, place, result)
     if not quiet:
@@ -134,10 +142,13 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     asked = made.calibration
     budget, planned = asked.budget, planned_runs(asked)
     foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
-    run_s = foretold.tick_s * made.config.simulation.length
     done = count_done(out)
     runs = sum(planned.values())
     of_budget = "" if runs == budget.runs else f" of a budget of {budget.runs:,}"
+    left = max(0, runs - done)
+    asking = asking_of_calibration(made)
+    model = asked_together(asking, out, [[foretold] * left if asking.configs else []])
+    least_s = max(model.least_s[0], run_s(foretold, made.config) * left / jobs)
     rows = [
         ("question", printable(asked.question) or "-"),
         ("base", str(made.base)),
@@ -151,7 +162,8 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
         ),
         ("runs", f"{runs:,}{of_budget}: " + ", ".join(f"{name} {count:,}" for name, count in planned.items())),
         ("done", f"{done:,} in {out}"),
-        ("time", f"about {duration(run_s * max(0, runs - done) / jobs)}, {jobs:,} at once"),
+        ("time", f"about {duration(least_s)}, {jobs:,} at once"),
+        *model.rows,
         ("plan", made.hash[:16]),
     ]
     table = Table.grid(padding=(0, 2))

@@ -28,7 +28,7 @@ from actors.experiments.outcome import OUTCOME, Outcome, outcome_of, read_within
 from actors.experiments.plan import Cell, Plan, make_plan
 from actors.experiments.plan_record import looks_before, record_plan
 from actors.experiments.processes import room
-from actors.experiments.shared_oracle import counts_of, gateway_of, use_of_model
+from actors.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 from actors.logs.output import say
 from actors.runs.lock import locked
 
@@ -157,7 +157,7 @@ def _execute(
         display.tell(cell, done)
 
     with ExitStack() as stack:
-        gateway = stack.enter_context(gateway_of(made, left, out, tape))
+        gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
         executor = stack.enter_context(opened(replace(where, gateway=gateway)))
         standing = executor.progress.standing
         if metrics_port is not None:

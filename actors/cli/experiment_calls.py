@@ -1,4 +1,4 @@
-"""The calls that the cells of an experiment will make to a model together, beside their budget, as rows of text."""
+"""The calls that the runs of a study will make to a model together, beside their budget, as rows of text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from actors.display.words import usd
-from actors.experiments.plan import Plan
-from actors.experiments.shared_oracle import limits_of, used_so_far
+from actors.experiments.shared_oracle import Asking, limits_of, used_so_far
 from actors.runs.forecast import Forecast
+from prism.config import Config
 
 
 class Asked(NamedTuple):
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     least_s: list[float]
 
 
-def asked_together(made: Plan, out: Path, foretold: Sequence[Sequence[Forecast]]) -> Asked:
+def asked_together(asking: Asking, out: Path, foretold: Sequence[Sequence[Forecast]]) -> Asked:
     """Return the calls that cells will make to a model together, and whether the budget is enough for them.
 
     Args:
@@ -33,7 +33,7 @@ def asked_together(made: Plan, out: Path, foretold: Sequence[Sequence[Forecast]]
     """
     if not any(foretold):
         return Asked([], [0.0 for _ in foretold])
-    limits, used = limits_of(made), used_so_far(out)
+    limits, used = limits_of(asking), used_so_far(out)
     calls = [sum(each.calls for each in part) for part in foretold]
     amounts = [_sum(part) for part in foretold]
     shown = ["cost unknown: set llm.prices" if each is None else usd(each) for each in amounts]
@@ -59,6 +59,12 @@ def asked_together(made: Plan, out: Path, foretold: Sequence[Sequence[Forecast]]
             for part, count in zip(foretold, calls, strict=True)
         ],
     )
+
+
+def run_s(foretold: Forecast, config: Config) -> float:
+    """Return the seconds that a run takes: of its ticks, or of its calls to a model if these take longer."""
+    hours = foretold.hours if config.oracle.backend != "choice" else 0.0
+    return max(foretold.tick_s * config.simulation.length, hours * 3600)
 
 
 def _sum(part: Sequence[Forecast]) -> float | None:

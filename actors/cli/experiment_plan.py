@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.experiment_calls import asked_together, to
+from actors.cli.experiment_calls import asked_together, run_s, to
 from actors.cli.experiment_tables import twins
 from actors.display.words import duration, printable
 from actors.experiments.batches import first_seeds
 from actors.experiments.driver import cells_to_do
-from actors.experiments.plan import Cell, Plan
-from actors.experiments.shared_oracle import asks_model
+from actors.experiments.plan import Plan
+from actors.experiments.shared_oracle import asking_of, asks_model
 from actors.runs.forecast import Forecast, forecast
 from prism.experiment import OF_SEVERAL, UNPAIRED, Experiment, Hypothesis, effect_found, groups_of, smallest_p
 
@@ -35,10 +35,10 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
     lefts = [cells_to_do(part, out) for part in parts]
     totals = [f"{len({cell.key for cell in part.cells}):,}" for part in parts]
     asked = asked_together(
-        made, out, [[foretold[cell.condition] for cell in left if asks_model(cell.config)] for left in lefts]
+        asking_of(made), out, [[foretold[cell.condition] for cell in left if asks_model(cell.config)] for left in lefts]
     )
     times = [
-        duration(max(least_s, sum(_run_s(foretold[cell.condition], cell) for cell in left) / jobs))
+        duration(max(least_s, sum(run_s(foretold[cell.condition], cell.config) for cell in left) / jobs))
         for left, least_s in zip(lefts, asked.least_s, strict=True)
     ]
     seeds = f"{len(experiment.seeds):,}" if rule is None else f"{rule.least:,} to {rule.most:,}, {rule}"
@@ -77,12 +77,6 @@ def _named(experiment: Experiment) -> str:
     design = experiment.design
     about = f" ({design.kind} of {', '.join(map(printable, design.factors))})" if design.factors else ""
     return f"{', '.join(names[:2])} to {names[-1]}{about}"
-
-
-def _run_s(foretold: Forecast, cell: Cell) -> float:
-    """Return the seconds that a cell takes: of its ticks, or of its calls to a model if these take longer."""
-    hours = foretold.hours if cell.config.oracle.backend != "choice" else 0.0
-    return max(foretold.tick_s * cell.config.simulation.length, hours * 3600)
 
 
 def _power(made: Plan) -> Iterator[Text]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from actors.experiments.cells import cell_path
-from actors.experiments.plan import Cell, Plan
+from actors.experiments.plan import Plan
 from actors.experiments.processes import forkserver
 from actors.gateway.place import GatewayPlace, GatewayStatistics, Limits
 from actors.gateway.service import service_name, service_of
@@ -20,6 +21,7 @@ from actors.runs.directory import RunDirectory
 from prism.agents import FALLBACKS
 from prism.config import Config
 from prism.errors import ConfigError
+from prism.experiment import SharedOracle
 
 TAPE = "tape.jsonl"
 CAPS = ("max_calls", "max_tokens", "max_usd")
@@ -64,22 +66,41 @@ def asks_model(config: Config) -> bool:
     return config.oracle.backend != "choice" and config.oracle.tape != "replay"
 
 
-def limits_of(plan: Plan) -> Limits:
-    """Return the limits over all cells: those of the experiment's file, or else the largest that a cell has.
+class Asking(NamedTuple):
+    """The runs of a study that ask models, and the limits that its file sets for all of them.
+
+    Args:
+        source: the file, for errors.
+        configs: of the runs that ask a model; none if no run does.
+    """
+
+    source: str
+    oracle: SharedOracle
+    configs: Sequence[Config]
+
+
+def asking_of(plan: Plan) -> Asking:
+    """Return the cells of an experiment that ask models."""
+    configs = [cell.config for cell in plan.cells if asks_model(cell.config)]
+    return Asking(plan.experiment.source, plan.experiment.oracle, configs)
+
+
+def limits_of(asking: Asking) -> Limits:
+    """Return the limits over all runs: those of the study's file, or else the largest that a run has.
 
     Raises:
         ConfigError: a budget in dollars is set, and a price is not.
     """
-    section, cells = plan.experiment.oracle, [cell.config for cell in plan.cells if asks_model(cell.config)]
+    section = asking.oracle
     found: dict[str, object] = {}
     for name in ("max_concurrency", "rate_per_s", *CAPS):
-        values = [getattr(config.oracle, name) for config in cells]
+        values = [getattr(config.oracle, name) for config in asking.configs]
         largest = None if None in values else max(values, default=None)
         found[name] = getattr(section, name) if getattr(section, name) is not None else largest
-    prices = (config.llm.prices for config in cells)
+    prices = (config.llm.prices for config in asking.configs)
     if found["max_usd"] is not None and any(each.input is None or each.output is None for each in prices):
         problem = "expected llm.prices.input and llm.prices.output in every condition, got none"
-        raise ConfigError(plan.experiment.source, problem, key="oracle.max_usd")
+        raise ConfigError(asking.source, problem, key="oracle.max_usd")
     return msgspec.convert({**found, "ask_once": section.ask_once}, Limits)
 
 
@@ -93,18 +114,21 @@ def counts_of(gateway: GatewayPlace | None) -> GatewayStatistics | None:
 
 
 @contextmanager
-def gateway_of(plan: Plan, cells: list[Cell], out: Path, tape: Path | None) -> Iterator[GatewayPlace | None]:
-    """Provide the gateway of an experiment; None if no cell that is to be run asks a model.
+def gateway_of(
+    asking: Asking, configs: Sequence[Config], out: Path, tape: Path | None = None
+) -> Iterator[GatewayPlace | None]:
+    """Provide the gateway of an experiment or a calibration; None if no run that is to be made asks a model.
 
     Args:
+        configs: of the runs that are to be made.
         tape: the tape that answers everything; None to ask servers, and to append to the tape of the directory.
 
     Raises:
         RunDirectoryError: the tape or the address cannot be used.
         OracleUnavailableError: a secret is missing.
     """
-    asking = [cell.config for cell in cells if asks_model(cell.config)]
-    if not asking:
+    left = [config for config in configs if asks_model(config)]
+    if not left:
         yield None
         return
     from actors.gateway.process import Plan as GatewayPlan  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
@@ -114,9 +138,9 @@ def gateway_of(plan: Plan, cells: list[Cell], out: Path, tape: Path | None) -> I
     made = GatewayPlan(
         tape=out / TAPE if tape is None else tape / TAPE if tape.is_dir() else tape,
         mode="record" if tape is None else "replay",
-        limits=limits_of(plan),
-        services={service_name(config): service_of(config, environment) for config in asking},
-        address=plan.experiment.oracle.address,
+        limits=limits_of(asking),
+        services={service_name(config): service_of(config, environment) for config in left},
+        address=asking.oracle.address,
     )
     with open_gateway(made, forkserver()) as gateway:
         yield gateway

@@ -14,6 +14,7 @@ from prism.config.document import read_document, without_lines
 from prism.config.places import key_of, refusal
 from prism.errors import SettingError
 from prism.expectations import guess, in_words
+from prism.experiment import SharedOracle
 
 SEED_KEY = "simulation.seed"
 SHAPES = ("depth", "breadth_share", "virality", "half_minutes")
@@ -99,6 +100,7 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     checks: dict[str, Target] = {}
     budget: Annotated[int, Meta(ge=1, le=RUNS_MAX)] | Budget
     seed: Annotated[int, Meta(ge=0, le=10**9)] = 1
+    oracle: SharedOracle = SharedOracle()
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +116,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
         targets: what it is fitted to.
         checks: what is compared after the fit, and not fitted.
         seed: of all draws, and of the seeds of the runs.
+        oracle: the limits on what all runs ask of a model together.
     """
 
     source: str
@@ -127,6 +130,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     checks: dict[str, Target]
     budget: Budget
     seed: int
+    oracle: SharedOracle = SharedOracle()
 
     @property
     def compared(self) -> dict[str, Target]:
@@ -168,6 +172,7 @@ def read_calibration(text: str, source: str) -> Calibration:
         checks=file.checks,
         budget=budget,
         seed=file.seed,
+        oracle=file.oracle,
     )
 
 
@@ -258,5 +263,12 @@ def _in_words(problem: str, key: str) -> tuple[str, str]:
     return f"unknown key; {guess(unknown[1], known)}", f"{key}.{unknown[1]}".lstrip(".")
 
 
-_KEYS: dict[str, Any] = {"": _File, "parameters": _Range, "targets": Target, "checks": Target, "budget": Budget}
+_KEYS: dict[str, Any] = {
+    "": _File,
+    "parameters": _Range,
+    "targets": Target,
+    "checks": Target,
+    "budget": Budget,
+    "oracle": SharedOracle,
+}
 """`{place: the record there}`."""

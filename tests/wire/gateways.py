@@ -13,7 +13,7 @@ import msgspec
 
 from actors.experiments.cells import Done, Task, cell_path, work
 from actors.experiments.plan import Cell, Plan, make_plan
-from actors.experiments.shared_oracle import limits_of
+from actors.experiments.shared_oracle import asking_of, limits_of
 from actors.gateway.place import GatewayPlace
 from actors.gateway.process import Plan as GatewayPlan
 from actors.gateway.process import listen, serve
@@ -59,7 +59,7 @@ def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[Gate
     made = GatewayPlan(
         tape=tape,
         mode="replay" if is_replay else "record",
-        limits=limits_of(plan),
+        limits=limits_of(asking_of(plan)),
         services={service_name(each): service_of(each, None if is_replay else os.environ) for each in configs},
     )
     listening = listen("127.0.0.1", 0)

@@ -15,7 +15,7 @@ import pytest
 
 from actors.experiments.cells import cell_path
 from actors.experiments.plan import Cell, make_plan
-from actors.experiments.shared_oracle import limits_of, use_of_model
+from actors.experiments.shared_oracle import asking_of, limits_of, use_of_model
 from actors.gateway.process import read_statistics
 from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from prism.errors import ConfigError
@@ -88,7 +88,7 @@ def test_asking_once_is_part_of_a_cells_address_and_the_gateway_is_not(tmp_path:
 
 
 def test_limits_are_those_of_the_file_or_the_largest_of_a_condition(tmp_path: Path) -> None:
-    found = limits_of(planned(tmp_path, "http://127.0.0.1:9", "{max_calls: 7}"))
+    found = limits_of(asking_of(planned(tmp_path, "http://127.0.0.1:9", "{max_calls: 7}")))
     assert (found.max_concurrency, found.max_calls, found.max_usd, found.ask_once) == (8, 7, None, False)
 
 
@@ -97,7 +97,7 @@ def test_a_budget_in_dollars_needs_prices(tmp_path: Path) -> None:
     text = (tmp_path / "base.yaml").read_text().replace(PRICES, "")
     (tmp_path / "base.yaml").write_text(text)
     with pytest.raises(ConfigError, match=r"oracle.max_usd: expected llm.prices.input and llm.prices.output"):
-        limits_of(make_plan(plan.path))
+        limits_of(asking_of(make_plan(plan.path)))
 
 
 def test_a_spent_budget_stops_cells_without_fallbacks_and_a_larger_one_lets_them_go_on(tmp_path: Path) -> None:
