@@ -85,7 +85,8 @@ def _configuration(plan: CalibrationPlan, result: Result, result_hash: str) -> b
         value = _at(ours, setting.path)
         if not setting.path.startswith(NOT_COPIED) and value != _at(default, setting.path):
             _put(content, setting.path, value)
-    found = _rounded({"data": data, "fit": result.fit, "holdout": result.holdout, "result": result_hash})
+    doubts = {"doubts": "; ".join(result.doubts)} if result.doubts else {}
+    found = _rounded({"data": data, "fit": result.fit, "holdout": result.holdout, **doubts, "result": result_hash})
     _put(content, "run.calibration", {**found, "settings": fitted_settings(config)})
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
     return "".join([*_heading(plan, result, data), text]).encode()
@@ -94,6 +95,7 @@ def _configuration(plan: CalibrationPlan, result: Result, result_hash: str) -> b
 def _heading(plan: CalibrationPlan, result: Result, data: str) -> list[str]:
     lines = [
         f"Calibrated on {data} by `prism calibrate {plan.path.name}`, plan {plan.hash[:16]}.",
+        *(f"DOUBTFUL: {each}." for each in result.doubts),
         f"{RESULT} and {PAGE} beside it say how well it fits, and what is not known.",
         "",
         *(

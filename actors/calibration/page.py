@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from actors.calibration.plan import CalibrationPlan
 from actors.display.words import printable
-from prism.calibration import Result
+from prism.calibration import Result, reasons
 
 UNKNOWN = "-"
 WIDTH = "Width: of the interval, as a share of the one that the range alone has. Goes with: the largest correlation."
@@ -14,6 +15,8 @@ DEVIATIONS = (
     "Base, fit, holdout and nearest run are deviations, in tolerances. Predicted: values under draws of the "
     "posterior; of a shape, distances."
 )
+_MARKS = re.compile(r"[\\\\|*\[\]~`]|(?<!\w)_|_(?!\w)|^(?:[#>]|[+-](?=\s))")
+"""The marks of Markdown; `_` is none within a word."""
 TRUTHS = (
     "Each run of the design was taken for the data once, and refitted with the others. Bias: estimate minus truth, as "
     "a share of the range."
@@ -24,11 +27,28 @@ def page_of(plan: CalibrationPlan, result: Result) -> str:
     """Return the page."""
     asked = plan.calibration
     parts = [
-        f"# Calibration of {plan.base.name}",
+        f"# Calibration of {_text(plan.base.name)}",
         *([_text(asked.question)] if asked.question else []),
+        *([f"**This fit is doubtful:** {_text('; '.join(result.doubts))}."] if _is_doubtful(result) else []),
         _headline(result),
+        *([_list(map(_text, reasons(result.steps)))] if not result.is_reported else []),
         *([_list(f"**{_text(each)}**" for each in result.warnings)] if result.warnings else []),
         "## Parameters",
+        *(_fitted(result) if result.is_reported else _refused(result)),
+        *_screening(result),
+        "## Made of",
+        _list(_made_of(plan, result)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _is_doubtful(result: Result) -> bool:
+    return result.is_reported and bool(result.doubts)
+
+
+def _fitted(result: Result) -> list[str]:
+    """Return the tables of a fit that is reported."""
+    return [
         _table(("setting", "base", "fit", "90% interval", "width", "identified", "goes with"), _parameters(result)),
         WIDTH,
         "## Targets and checks",
@@ -40,17 +60,27 @@ def page_of(plan: CalibrationPlan, result: Result) -> str:
         "## Recovery of known truths",
         _table(("setting", "truths", "in the 90% interval", "bias", "width"), _recovery(result)),
         TRUTHS,
-        *_screening(result),
-        "## Made of",
-        _list(_made_of(plan, result)),
     ]
-    return "\n\n".join(parts) + "\n"
+
+
+def _refused(result: Result) -> list[str]:
+    """Return the tables where no fit is reported: what was run, and nothing that could be taken for a fit."""
+    parameters = [(each.parameter, _number(each.base)) for each in result.estimates]
+    targets = [
+        (each.target, "yes" if each.is_fitted else "no", _number(each.real), _number(each.base), _number(each.nearest))
+        for each in result.compared
+    ]
+    return [
+        _table(("setting", "base"), parameters),
+        "## Targets and checks",
+        _table(("name", "to be fitted", "real", "base", "nearest run"), targets),
+        "Base and nearest run are deviations, in tolerances. The nearest run may be another one for each target.",
+    ]
 
 
 def _headline(result: Result) -> str:
-    left_out = [f"{step.name} ({step.left_out})" for step in result.steps if step.left_out]
-    if left_out:
-        return f"**No fit is reported.** Left out: {'; '.join(left_out)}."
+    if not result.is_reported:
+        return "**No fit is reported.** What it lacks:"
     return (
         f"The fit is {_number(result.fit)} from the data, the base {_number(result.base)}, in tolerances (root mean "
         f"square over the targets). On the holdout it is {_number(result.holdout)}, where it is "
@@ -120,5 +150,6 @@ def _number(value: float | None) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text of the user's on one line, of which no mark makes a table or a page of its own."""
-    return printable(" ".join(text.split())).replace("|", "\\|").replace("<", "&lt;")
+    """Return a text on one line, of which no mark makes a table, an emphasis or a page of its own."""
+    plain = printable(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;")
+    return _MARKS.sub(r"\\\g<0>", plain)

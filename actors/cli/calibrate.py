@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 import click
-from rich.console import Console
-from rich.markdown import Markdown
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Markdown, MarkdownElement, TableElement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -28,10 +29,10 @@ from actors.experiments.cells import count_done
 from actors.experiments.driver import Where, opened
 from actors.experiments.machine import processors
 from actors.experiments.shared_oracle import gateway_of
-from actors.logs.output import output
+from actors.logs.output import output, say
 from actors.runs.forecast import forecast
 from actors.runs.lock import locked
-from prism.calibration import planned_runs
+from prism.calibration import planned_runs, reasons
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
@@ -95,13 +96,30 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         result = run_calibration(made, place, executor, told)
         write_result(made, place, result)
     if not quiet:
-        Console().print(Markdown(page_of(made, result)))
+        Console().print(WrappedMarkdown(page_of(made, result)))
         named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
         click.echo(printable(f"written to {place}: {', '.join(named)}"))
     if not result.is_reported:
-        left_out = "; ".join(f"{step.name}: {step.left_out}" for step in result.steps if step.left_out)
-        click.echo(printable(f"prism: {path}: no fit is reported: {left_out}"), err=True)
+        why = f": {'; '.join(reasons(result.steps))}" if quiet else "; what it lacks stands above"
+        say(printable(f"{path}: no fit is reported{why}"))
         sys.exit(EXIT_THRESHOLD)
+
+
+class WrappedTable(TableElement):
+    """A table whose cells are wrapped where there is no room, and not cut."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table."""
+        for part in super().__rich_console__(console, options):
+            for column in part.columns if isinstance(part, Table) else ():
+                column.overflow = "fold"
+            yield part
+
+
+class WrappedMarkdown(Markdown):
+    """A page in Markdown for the terminal."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "table_open": WrappedTable}
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from prism.calibration.comparison import Observed, Real, parted, rows_of
 from prism.calibration.document import Budget, Calibration, Target, read_calibration
 from prism.calibration.parameters import Parameter, Point, point_at
-from prism.calibration.procedure import Result, Runner, calibrated, planned_runs
+from prism.calibration.procedure import Result, Runner, calibrated, planned_runs, reasons
 
 __all__ = [
     "Budget",
@@ -20,5 +20,6 @@ __all__ = [
     "planned_runs",
     "point_at",
     "read_calibration",
+    "reasons",
     "rows_of",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -18,7 +19,7 @@ from prism.calibration.comparison import (
     pooled,
     root_mean_square,
 )
-from prism.calibration.document import Calibration, Target
+from prism.calibration.document import SHARES, Calibration, Target
 from prism.calibration.parameters import Floats, Point, places_of, point_at
 from prism.calibration.posterior import INTERVAL, Inference, Posterior
 from prism.calibration.recovery import CORRELATED, COVERED, IDENTIFIED, Recovery, recovered, runs_needed
@@ -30,6 +31,8 @@ DESIGN_BATCH: Final = 32
 FLOOR_RUNS: Final = 2
 """The fewest runs of one configuration that have a noise floor."""
 PREDICTED_LEAST: Final = 3
+CANDIDATES: Final = 2
+"""The nearest run and the mean of the posterior, of which one becomes the fit."""
 CASCADES_FEW: Final = 30
 AT_BOUND: Final = 0.02
 """The part of a range, at each end, in which a parameter is at its bound."""
@@ -53,6 +56,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     left_out: str = ""
+
+
+def reasons(steps: Sequence[Step]) -> list[str]:
+    """Return why steps were left out, each reason once with its steps."""
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        if step.left_out:
+            found.setdefault(step.left_out, []).append(step.name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in found.items()]
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +124,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         fitted_alike: the distance of the fit from the fitted part, in the same targets.
         floor: the median distance of two runs of the fit that differ in their seeds.
         halves: the median distance of two halves of the real cascades.
+        doubts: why the fit may be wrong although all parts are there: checks that fail, a tiny holdout.
         runs: `{step: runs}`.
         cascades: real ones that were fitted, real ones of the holdout, and those of the fit that were compared.
         incomparable: runs of the design without cascades of the real sizes; they tell of no parameter.
@@ -129,6 +142,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     halves: float | None
     effects: list[Effect]
     recovery: list[Recovery]
+    doubts: list[str]
     warnings: list[str]
     runs: dict[str, int]
     cascades: tuple[int, int, int]
@@ -152,6 +166,22 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
         real: the real cascades.
     """
     return _Procedure(calibration, base, real, runner).result()
+
+
+def _split_confirm(runs: int, candidates: int) -> tuple[int, int]:
+    """Return the runs of each candidate from which one is chosen, and those of the chosen one and of the base."""
+    times = runs // (candidates + 2)
+    return (times // 2 if candidates > 1 else 0), times
+
+
+def _confirm_needed() -> int:
+    """Return the fewest runs of the last step that are enough for a noise floor, and for draws of the posterior."""
+    for runs in itertools.count(FLOOR_RUNS):
+        trials, times = _split_confirm(runs, CANDIDATES)
+        left = runs - CANDIDATES * trials - 2 * times
+        if times >= FLOOR_RUNS and left >= PREDICTED_LEAST:
+            break
+    return runs
 
 
 def planned_runs(calibration: Calibration) -> dict[str, int]:
@@ -255,20 +285,25 @@ class _Procedure:
         return posterior, recovered(self._names, places[kept], table), len(statistics) - len(kept)
 
     def _confirm(self, posterior: Posterior | None) -> _Confirmed:
-        """Run the candidates and the base under the same seeds, and draws of the posterior."""
+        """Choose between the candidates, and run the chosen one and the base under seeds that did not choose it.
+
+        So the distance of the fit is not that of the luckier candidate. Draws of the posterior take what is left.
+        """
         nearest = min(self._known, key=lambda each: each[1])[0] if self._known else np.full(len(self._names), MIDDLE)
         candidates = [nearest] if posterior is None else [nearest, posterior.mean()]
-        times = self._asked.budget.confirm // (len(candidates) + 2)
-        seeds = range(times)
+        trials, times = _split_confirm(self._asked.budget.confirm, len(candidates))
+        distances = [
+            self._apart(self._run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates
+        ]
+        chosen = int(np.argmin(distances)) if trials else 0
+        seeds = range(trials, trials + times)
         first = self._asked.seed * 10 * SEEDS_A_STEP + STEPS.index("confirm") * SEEDS_A_STEP + 1
         base = self._made("confirm", [Point(values=dict(self._base), seed=first + seed) for seed in seeds])
-        found = [self._run("confirm", np.tile(each, (times, 1)), seeds) for each in candidates]
-        distances = [self._apart(each) for each in found]
-        chosen = int(np.argmin(distances)) if times else 0
+        fit = self._run("confirm", np.tile(candidates[chosen], (times, 1)), seeds)
         left = self._asked.budget.confirm - self._runs["confirm"]
         drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, self._asked.seed)
-        predicted = self._run("confirm", drawn, range(times, times + len(drawn)))
-        return _Confirmed(base=base, fit=found[chosen], predicted=predicted, best=candidates[chosen])
+        predicted = self._run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
+        return _Confirmed(base=base, fit=fit, predicted=predicted, best=candidates[chosen])
 
     def _apart(self, runs: Sequence[Observed]) -> float:
         return root_mean_square(self._comparer.deviations(pooled(runs)).values()) if runs else float("inf")
@@ -285,7 +320,7 @@ class _Procedure:
         out = holdout_targets(self._asked.targets, has_cascades=bool(self._real.holdout))
         compared = self._compared(confirmed, out)
         estimates = self._estimates(confirmed.best, posterior)
-        steps = self._steps(confirmed, posterior, out)
+        steps = self._steps(confirmed, posterior, out, incomparable)
         whole = pooled(confirmed.fit)
         result = Result(
             is_reported=not any(step.left_out for step in steps),
@@ -304,6 +339,7 @@ class _Procedure:
             else None,
             effects=effects,
             recovery=recovery,
+            doubts=self._doubts(compared),
             warnings=[],
             runs=self._runs,
             cascades=(
@@ -368,18 +404,19 @@ class _Procedure:
             found.append(estimate)
         return found
 
-    def _steps(self, confirmed: _Confirmed, posterior: Posterior | None, out: Mapping[str, Target]) -> list[Step]:
-        needed = runs_needed(len(self._names))
-        few = "" if posterior is not None else f"fewer than {needed} comparable runs in the budget's design"
-        checks = (
-            "no checks in the file"
-            if not self._asked.checks
-            else f"fewer than {PREDICTED_LEAST} runs left for draws of the posterior in the budget's confirm"
-            if len(confirmed.predicted) < PREDICTED_LEAST
-            else ""
+    def _steps(
+        self, confirmed: _Confirmed, posterior: Posterior | None, out: Mapping[str, Target], incomparable: int
+    ) -> list[Step]:
+        few = "" if posterior is not None else self._short_design(incomparable)
+        short = (
+            f"too few runs: give `confirm` in `budget` {_confirm_needed():,} or more; a budget of one number gives it "
+            f"{SHARES['confirm']:.0%}"
         )
-        floor = "" if len(confirmed.fit) >= FLOOR_RUNS else "too few runs in the budget's confirm"
-        holdout = "" if out and confirmed.fit else floor if out else "no part of the data is held out"
+        checks = "" if len(confirmed.predicted) >= PREDICTED_LEAST else few or short
+        checks = checks if self._asked.checks else "the file has none: give `checks` a number that is not fitted"
+        floor = "" if len(confirmed.fit) >= FLOOR_RUNS else short
+        none = "no part of the data is held out: give `holdout` a share of the data, or a target a `holdout`"
+        holdout = none if not out else "" if confirmed.fit else short
         return [
             Step(name="noise floor", left_out=floor),
             Step(name="recovery of known truths", left_out=few),
@@ -388,12 +425,34 @@ class _Procedure:
             Step(name="holdout", left_out=holdout),
         ]
 
+    def _short_design(self, incomparable: int) -> str:
+        """Return the words for a design that is too short for a posterior."""
+        needed, had = runs_needed(len(self._names)), self._runs["design"]
+        lost = f", of which {incomparable:,} are of no use" if incomparable else ""
+        return (
+            f"{needed:,} comparable runs are needed, and the design had {had:,}{lost}: give `design` in `budget` "
+            f"{needed + incomparable:,} or more; a budget of one number gives it {SHARES['design']:.0%}"
+        )
+
+    def _doubts(self, compared: Sequence[Compared]) -> list[str]:
+        """Return why a fit may be wrong that has all its parts."""
+        held = len(self._real.holdout)
+        few = (
+            f"the holdout has {held} {'cascade' if held == 1 else 'cascades'} alone, and {CASCADES_FEW} are needed"
+            if 0 < held < CASCADES_FEW
+            else ""
+        )
+        failed = [each.target for each in compared if not each.is_fitted and each.agrees is False]
+        said = [f"the check {name} fails: its real number is outside of what the posterior predicts" for name in failed]
+        return [*said, *([few] if few else [])]
+
     def _warnings(self, result: Result, confirmed: _Confirmed) -> list[str]:
         has_shapes = any(each.shape is not None for each in self._asked.targets.values())
         found = [
             f"{each.parameter} is at a bound of its range: widen the range"
             for each, parameter, place in zip(result.estimates, self._parameters, confirmed.best, strict=True)
-            if not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high)
+            if result.is_reported
+            and (not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high))
         ]
         found += _unidentified(result.estimates)
         found += [
@@ -407,16 +466,16 @@ class _Procedure:
             if each.coverage < COVERED - 2 * each.coverage_error
         ]
         found += [
-            f"the {'target' if each.is_fitted else 'check'} {each.target} is outside of what the posterior predicts"
+            f"the target {each.target} is outside of what the posterior predicts"
             for each in result.compared
-            if each.agrees is False
+            if each.is_fitted and each.agrees is False
         ]
         if has_shapes and result.cascades[2] < CASCADES_FEW:
             found.append(
                 f"too few cascades: {result.cascades[2]} of the fit have real ones of their sizes, "
                 f"{CASCADES_FEW} are needed"
             )
-        if result.fit is not None and result.base is not None and result.fit >= result.base:
+        if result.is_reported and result.fit is not None and result.base is not None and result.fit >= result.base:
             found.append("the fit is no better than the base")
         return found
 

@@ -24,6 +24,8 @@ def calibration_label(config: Config) -> str | None:
     if calibration.data is None:
         return None
     holdout = "" if calibration.holdout is None else f", holdout {calibration.holdout:.3g}"
+    if calibration.doubts:
+        holdout += f" (doubtful: {''.join(each if each.isprintable() else '?' for each in calibration.doubts)})"
     data = calibration.data if calibration.data.isprintable() else ascii(calibration.data)[1:-1]
     changed = changed_settings(config)
     if not changed:

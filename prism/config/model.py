@@ -942,6 +942,9 @@ class CalibrationConfig(Section, frozen=True, kw_only=True):
     holdout: Annotated[
         float | None, Meta(description="distance of the fit from the part of the data that was not fitted")
     ] = None
+    doubts: Annotated[
+        str, Meta(max_length=10_000, description="why the fit may be wrong: checks that fail, a tiny holdout")
+    ] = ""
     result: Annotated[
         Annotated[str, Meta(max_length=64)] | None, Meta(description="SHA-256 of the calibration.json of the fit")
     ] = None

@@ -19,6 +19,7 @@ from prism.calibration import (
     Target,
     calibrated,
     planned_runs,
+    reasons,
 )
 
 pytest.importorskip("sklearn")
@@ -40,6 +41,16 @@ class StandIn:
 
     def tell(self, best: float) -> None:
         assert best >= 0.0
+
+
+class Recorder(StandIn):
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self.confirmed = list[Point]()
+
+    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
+        self.confirmed += points if step == "confirm" else ()
+        return super().run(step, points)
 
 
 def line(values: dict[str, float], random: np.random.Generator) -> dict[str, float]:
@@ -113,6 +124,43 @@ def test_no_fit_is_reported_without_a_step(changed: dict[str, object], step: str
     result = fitted(msgspec.structs.replace(CALIBRATION, **changed))
     assert not result.is_reported
     assert step in [each.name for each in result.steps if each.left_out]
+    assert all(":" in each for each in reasons(result.steps))
+    assert len(set(reasons(result.steps))) == len(reasons(result.steps))
+
+
+def test_the_words_of_a_refusal_name_a_budget_that_is_enough() -> None:
+    short = fitted(msgspec.structs.replace(CALIBRATION, budget=Budget(design=10, confirm=5)))
+    said = " ".join(reasons(short.steps))
+    assert "give `design` in `budget` 20 or more; a budget of one number gives it 55%" in said
+    assert "give `confirm` in `budget` 9 or more; a budget of one number gives it 15%" in said
+    enough = fitted(msgspec.structs.replace(CALIBRATION, budget=Budget(design=20, confirm=9)))
+    assert enough.is_reported
+    assert reasons(enough.steps) == []
+    assert not fitted(msgspec.structs.replace(CALIBRATION, budget=Budget(design=20, confirm=8))).is_reported
+
+
+def test_no_seed_both_chooses_the_fit_and_confirms_it() -> None:
+    runs = Recorder(line)
+    result = calibrated(CALIBRATION, {"x": 1.0, "idle": 0.5}, Real(), runs)
+    best = {each.parameter: each.best for each in result.estimates}
+    of_best = [point.seed for point in runs.confirmed if point.values == best]
+    of_base = [point.seed for point in runs.confirmed if point.values == {"x": 1.0, "idle": 0.5}]
+    assert len(of_base) == 3
+    assert set(of_best) >= set(of_base)
+    chosen_by = set(of_best) - set(of_base)
+    of_other = [point.seed for point in runs.confirmed if point.seed in chosen_by and point.values != best]
+    assert len(chosen_by) == len(of_other) == 1
+
+
+def test_a_check_that_fails_and_a_tiny_holdout_make_a_fit_doubtful() -> None:
+    wrong = {"c": target("c", 9.0)}
+    result = fitted(msgspec.structs.replace(CALIBRATION, checks=wrong))
+    assert result.is_reported
+    assert result.doubts == ["the check c fails: its real number is outside of what the posterior predicts"]
+    assert fitted().doubts == []
+    held = Real(holdout=((3.0, 1.0, 0.7, 1.3, 5.0),) * 2)
+    tiny = calibrated(CALIBRATION, {"x": 1.0, "idle": 0.5}, held, StandIn(line))
+    assert tiny.doubts == ["the holdout has 2 cascades alone, and 30 are needed"]
 
 
 @pytest.mark.parametrize(

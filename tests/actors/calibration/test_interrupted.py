@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import random
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
 from actors.calibration.files import CONFIGURATION, PAGE, RESULT
 from tests.actors.calibration.files import write_calibration
+from tests.patience import HANG_S
 
 pytest.importorskip("sklearn")
 pytest.importorskip("optuna")
@@ -28,6 +29,18 @@ def ended(process: subprocess.Popen[bytes]) -> None:
     assert process.returncode == 0, errors.decode()
 
 
+def killed_after(cells: int, directory: Path, out: str) -> None:
+    """Kill a calibration once so many of its cells have ended."""
+    process, give_up = begun(directory, out, 2), monotonic() + HANG_S
+    while len([*(directory / out / "cells").glob("*/summary.json")]) < cells:
+        assert process.poll() is None, process.communicate()
+        assert monotonic() < give_up
+        sleep(0.01)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL, "it had cells left"
+
+
 def files(directory: Path) -> dict[str, bytes]:
     return {name: (directory / name).read_bytes() for name in (CONFIGURATION, RESULT, PAGE)}
 
@@ -35,15 +48,8 @@ def files(directory: Path) -> dict[str, bytes]:
 def test_a_killed_calibration_goes_on_and_has_the_same_files_with_any_number_of_processes(tmp_path: Path) -> None:
     write_calibration(tmp_path)
     ended(begun(tmp_path, "whole", 1))
-    chance, kills = random.Random(5), 0
-    for _ in range(2):
-        process = begun(tmp_path, "killed", 2)
-        time.sleep(chance.uniform(3.0, 5.0))
-        if process.poll() is None:
-            kills += 1
-            process.kill()
-        process.communicate()
-    assert kills
+    for cells in (4, 22):  # in the design, and in the search
+        killed_after(cells, tmp_path, "killed")
     ended(begun(tmp_path, "killed", 2))
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
     started = subprocess.run(
