@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ import anyio.abc
 import msgspec
 from anyio import to_thread
 
+from actors.core.errors import RunDirectoryError
 from actors.gateway.place import GatewayStatistics, Limits
 from actors.gateway.service import Service, origin
 from actors.gateway.tape import FLUSH_S, ExperimentTape, Kept
@@ -135,7 +136,17 @@ class Broker:
     async def _recorded(self, key: str, number: int) -> Kept | None:
         if self._tape.answers(key) <= number:
             return None
-        return await to_thread.run_sync(self._tape.answer, key, number, limiter=self._thread)
+        return await self._read(self._tape.answer, key, number)
+
+    async def _read(self, read: Callable[[str, int], Kept | None], key: str, number: int) -> Kept | None:
+        """Return what the tape has; or a refusal, if it was damaged while it was in use: nothing new is asked then."""
+        try:
+            return await to_thread.run_sync(read, key, number, limiter=self._thread)
+        except RunDirectoryError as error:
+            self._statistics.problem = str(error)
+        except OSError as error:
+            self._statistics.problem = f"{self._tape.path}: cannot be read: {error.strerror or error}"
+        return _stop(key, "tape", self._statistics.problem)
 
     async def _replayed(self, request: Request, key: str) -> Kept:
         """Return what is on the tape: the answers in their order, or the failures if there was never an answer."""
@@ -143,7 +154,7 @@ class Broker:
         number = self._served.get(served, 0)
         kept = await self._recorded(key, number)
         if kept is None and not self._tape.answers(key):
-            kept = await to_thread.run_sync(self._tape.failure, key, number, limiter=self._thread)
+            kept = await self._read(self._tape.failure, key, number)
             self.note_served(request)
         if kept is None:
             named = f"the question {request.question}" if request.question else f"{request.method} {request.place}"

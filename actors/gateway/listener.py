@@ -21,6 +21,10 @@ from prism.llm.question_id import REQUEST_ID
 HEAD_MAX_BYTES = 64 << 10
 BODY_MAX_BYTES = 16 << 20
 STATISTICS = "/statistics"
+STRANGERS_MAX = 1024
+"""The connections that have not shown the token yet. With one more the oldest is closed: a cell shows it at once."""
+STRANGER_S = 30.0
+"""The time that a connection gets for its first request."""
 _STILL_THERE = b"HTTP/1.1 102 Processing\r\n\r\n"
 
 
@@ -55,22 +59,40 @@ class Listener:
     def __init__(self, broker: Broker, token: str) -> None:
         self._broker = broker
         self._token = token.encode()
+        self._strangers: list[anyio.CancelScope] = []
+        """The connections without a request so far, the oldest first."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection until its client is gone."""
         try:
-            while (received := await _receive(reader, self._check)) is not None:
+            received = await self._first(reader)
+            while received is not None:
                 if received.path == STATISTICS:
                     body = msgspec.json.encode(self._broker.statistics())
                     await _send(writer, 200, body, {"Content-Type": "application/json"})
                 else:
                     await self._pass_on(received, writer)
+                received = await _receive(reader, self._check)
         except _BadRequestError as error:
             await _send(writer, error.status, error.status.phrase.encode(), {"Connection": "close"})
         except (OSError, asyncio.IncompleteReadError):
             pass  # a client that is gone
         finally:
             writer.close()
+
+    async def _first(self, reader: asyncio.StreamReader) -> _Received | None:
+        """Return the first request of a connection; None if it has none in time, or too many others came since."""
+        if len(self._strangers) >= STRANGERS_MAX:
+            self._strangers.pop(0).cancel()
+        scope = anyio.move_on_after(STRANGER_S)
+        self._strangers.append(scope)
+        try:
+            with scope:
+                return await _receive(reader, self._check)
+        finally:
+            if scope in self._strangers:
+                self._strangers.remove(scope)
+        return None
 
     def _check(self, headers: Mapping[str, str]) -> None:
         given = headers.get(TOKEN.lower(), "").encode()

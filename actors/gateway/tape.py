@@ -26,6 +26,7 @@ FLUSH_S = 1.0
 LOCKED_WAIT_S = 10.0
 """The gateway of a driver that was killed ends within a second; until then it holds the lock of the tape."""
 _SUM = 8
+_PIECE = 1 << 20
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -189,8 +190,13 @@ class ExperimentTape:
         except msgspec.DecodeError:
             pass
         raise RunDirectoryError(
-            f"{self.path}: the line at byte {place:,} is damaged; remove that line, and its question is asked again"
+            f"{self.path}: line {self._line_number(place):,} is damaged; "
+            "remove that line, and its question is asked again"
         )
+
+    def _line_number(self, place: int) -> int:
+        """Return the number of the line that begins at a place, from 1."""
+        return 1 + sum(os.pread(self._file, min(_PIECE, place - at), at).count(b"\n") for at in range(0, place, _PIECE))
 
     def _count(self, kept: Kept, place: _Place) -> None:
         (self._answers if kept.is_answer else self._others).setdefault(kept.key, []).append(place)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 import anyio
 import msgspec
 import pytest
+from anyio import to_thread
 
 from actors.gateway.broker import Broker
 from actors.gateway.place import Limits
@@ -262,3 +263,22 @@ async def test_a_replay_asks_nobody_and_repeats_a_failure_that_had_no_answer(tmp
         missing = await broker.answer(question(b"9"))
     tape.close()
     assert f"no answer to the question {ID}" in missing.body
+
+
+async def test_a_tape_that_is_damaged_while_it_is_in_use_stops_cells_and_names_the_line(tmp_path: Path) -> None:
+    path, server = tmp_path / "tape", Server()
+
+    def damage() -> None:
+        path.write_bytes(path.read_bytes().replace(b'"body":"1"', b'"body":"9"'))
+
+    with closing(ExperimentTape(path, "record")) as tape:
+        async with broker_of(tape, server) as broker:
+            assert (await broker.answer(question())).is_answer
+            await to_thread.run_sync(damage)
+            again = await broker.answer(question(process="q"))
+            assert (again.failure, again.status) == ("tape", 0)
+            assert again.body == f"{path}: line 2 is damaged; remove that line, and its question is asked again"
+            other = await broker.answer(question(b'{"seed": 2}'))
+            assert (other.failure, other.body) == ("tape", again.body), "nothing new is asked"
+            assert broker.statistics().problem == again.body
+    assert len(server.asked) == 1

@@ -67,3 +67,29 @@ async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tmp
             await Listener(broker, "secret").serve(reader, writer)
     assert wire.sent.startswith(b"HTTP/1.1 403 ")
     assert not server.asked
+
+
+async def test_connections_without_a_request_are_few_and_do_not_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.gateway.listener.STRANGERS_MAX", 2)
+    wires: list[Any] = [Wire() for _ in range(4)]
+    readers = [asyncio.StreamReader() for _ in wires]
+    with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
+        async with broker_of(tape, Server()) as broker:
+            listener = Listener(broker, "secret")
+            async with anyio.create_task_group() as tasks:
+                for reader, wire in zip(readers, wires, strict=True):
+                    tasks.start_soon(listener.serve, reader, wire)
+                    await anyio.wait_all_tasks_blocked()
+                assert [wire.is_gone for wire in wires] == [True, True, False, False], "the oldest are closed"
+                readers[2].feed_data(head("secret", 2) + b"{}")
+                await anyio.wait_all_tasks_blocked()
+                readers[3].feed_eof()
+                readers[2].feed_eof()
+            monkeypatch.setattr("actors.gateway.listener.STRANGER_S", 0.0)
+            late: Any = Wire()
+            await listener.serve(asyncio.StreamReader(), late)
+    assert b" 200 " in wires[2].sent
+    assert late.is_gone
+    assert late.sent == b""
