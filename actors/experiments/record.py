@@ -77,11 +77,18 @@ class PlannedExperiment(msgspec.Struct, frozen=True, kw_only=True):
     question: str
     base: str
     settings: dict[str, Any] = {}
+    design: PlannedDesign | None = None
     conditions: list[PlannedCondition]
     measures: dict[str, str]
     hypotheses: list[Hypothesis] = []
     thresholds: list[Threshold] = []
     alpha: float = 0.05
+
+
+class PlannedDesign(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a plan's design that a report needs: its kind, which says what the levels of a factor share."""
+
+    kind: str = "list"
 
 
 class PlannedCondition(msgspec.Struct, frozen=True, kw_only=True):

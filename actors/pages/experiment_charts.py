@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -36,6 +37,8 @@ JOINED_MAX = 8
 """The most conditions whose pairs are joined by lines."""
 LEVELS_MAX = 9
 """The most levels of a factor that are drawn one by one; more are taken together in as many ranges."""
+TEXTS_MAX = 4 * LEVELS_MAX
+"""The most levels of a factor that are texts, which cannot be taken together."""
 FACTORS_MAX = 6
 MEASURES_MAX = 6
 """The most measures that have pictures of their own."""
@@ -331,39 +334,77 @@ class _Level(NamedTuple):
     over_seeds: Interval
 
 
+class _Levels(NamedTuple):
+    """The levels of a factor that are shown, and the number of those that are not."""
+
+    kept: list[_Level]
+    left_out: int
+
+
 def effect_charts(record: ExperimentRecord) -> list[Chart]:
     """Return the main effects of each factor on each measure; none for a design without factors."""
     factors = list(dict.fromkeys(name for each in record.plan.experiment.conditions for name in each.factors))
-    if not factors:
-        return []
     found = []
-    for measure in list(record.plan.experiment.measures)[:MEASURES_MAX]:
-        effects = {name: _levels(record, name, measure) for name in factors}
-        drawn = {name: levels for name, levels in list(effects.items())[:FACTORS_MAX] if levels}
-        if drawn:
-            found.append(_effects(measure, drawn, effects))
+    for measure in list(record.plan.experiment.measures)[:MEASURES_MAX] if factors else ():
+        seeds = _complete_seeds(record, measure)
+        if seeds:
+            effects = {name: _levels(record, name, measure, seeds) for name in factors}
+            found.append(_effects(measure, effects, _of_seeds(record, seeds)))
     return found
 
 
-def _levels(record: ExperimentRecord, factor: str, measure: str) -> list[_Level]:
-    """Return the levels of a factor: each with the mean over the conditions that have it, and its interval."""
-    given = {each.name: each.factors[factor] for each in record.plan.experiment.conditions if factor in each.factors}
+def effects_left_out(record: ExperimentRecord) -> list[str]:
+    """Return the measures whose main effects are not drawn, because no seed has a value of it in all conditions."""
+    if not record.values or not any(each.factors for each in record.plan.experiment.conditions):
+        return []
+    return [each for each in record.plan.experiment.measures if not _complete_seeds(record, each)]
+
+
+def _complete_seeds(record: ExperimentRecord, measure: str) -> set[int]:
+    """Return the seeds with a value in all conditions: with others, levels would differ by what has been run."""
+    counts = Counter(seed for (_, seed), found in record.values.items() if measure in found)
+    return {seed for seed, conditions in counts.items() if conditions == len(record.plan.experiment.conditions)}
+
+
+def _of_seeds(record: ExperimentRecord, seeds: set[int]) -> str:
+    """Return a sentence on the seeds that count, where some do not."""
+    of = len({cell.seed for cell in record.cells})
+    if len(seeds) == of:
+        return ""
+    few = f"{len(seeds):,} of {of:,} seeds"
+    return f" Only the {few} with a result in every condition count: with others, levels would mix unequal conditions."
+
+
+def _levels(record: ExperimentRecord, factor: str, measure: str, seeds: Collection[int]) -> _Levels:
+    """Return the levels of a factor: each with the mean over the conditions that have it, and its interval.
+
+    In a design of one factor at a time, the others are at their first levels.
+    """
+    experiment = record.plan.experiment
+    is_one_at_a_time = experiment.design is not None and experiment.design.kind == "one_at_a_time"
+    first = experiment.conditions[0].factors if is_one_at_a_time else {}
+    given = {
+        each.name: each.factors[factor]
+        for each in experiment.conditions
+        if factor in each.factors
+        and all(each.factors.get(name) == level for name, level in first.items() if name != factor)
+    }
     groups = _grouped(given)
-    group_of = {condition: place for place, (_, _, members) in enumerate(groups) for condition in members}
-    values: list[dict[int, list[float]]] = [{} for _ in groups]
-    for (condition, seed), found in record.values.items():
-        if condition in group_of and measure in found:
-            values[group_of[condition]].setdefault(seed, []).append(found[measure])
-    return [
-        _Level(name, place, described([sum(each) / len(each) for each in by_seed.values()]))
-        for (name, place, _), by_seed in zip(groups, values, strict=True)
-        if by_seed
+    kept = [
+        _Level(name, place, described([_mean(record, members, seed, measure) for seed in sorted(seeds)]))
+        for name, place, members in groups
     ]
+    levels = len({_level_text(level) for level in given.values()})
+    return _Levels(kept, levels - TEXTS_MAX if len(groups) == TEXTS_MAX else 0)
+
+
+def _mean(record: ExperimentRecord, conditions: Sequence[str], seed: int, measure: str) -> float:
+    return sum(record.values[name, seed][measure] for name in conditions) / len(conditions)
 
 
 def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
     """Return `(name, place, conditions)` of each level; of many numbers, of as many ranges with about equal numbers."""
-    texts = {name: level if isinstance(level, str) else _json(level) for name, level in given.items()}
+    texts = {name: _level_text(level) for name, level in given.items()}
     order = sorted(set(texts.values()), key=list(texts.values()).index)
     is_number = all(isinstance(level, int | float) and not isinstance(level, bool) for level in given.values())
     if len(order) <= LEVELS_MAX or not is_number:
@@ -371,7 +412,7 @@ def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
             order.sort(key=float)
         return [
             (text, float(text) if is_number else float(place), [name for name, own in texts.items() if own == text])
-            for place, text in enumerate(order[: 4 * LEVELS_MAX])
+            for place, text in enumerate(order[:TEXTS_MAX])
         ]
     names = sorted(given, key=lambda name: given[name])
     parts = [list(part) for part in np.array_split(np.array(names, dtype=object), LEVELS_MAX)]
@@ -385,11 +426,16 @@ def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
     ]
 
 
+def _level_text(level: object) -> str:
+    return level if isinstance(level, str) else _json(level)
+
+
 def _json(level: object) -> str:
     return msgspec.json.encode(level).decode()
 
 
-def _effects(measure: str, kept: Mapping[str, Sequence[_Level]], effects: Mapping[str, Sequence[_Level]]) -> Chart:
+def _effects(measure: str, effects: Mapping[str, _Levels], of_seeds: str) -> Chart:
+    kept = {name: levels.kept for name, levels in list(effects.items())[:FACTORS_MAX]}
     drawn = figure(WIDTH, 30 + 118 * len(kept))
     grid: Any = drawn.subplots(len(kept), 1, sharey=True, squeeze=False)
     for row, (factor, levels) in zip(grid, kept.items(), strict=True):
@@ -406,14 +452,20 @@ def _effects(measure: str, kept: Mapping[str, Sequence[_Level]], effects: Mappin
         label(axes, y=cut(factor, 54))
     left = len(effects) - len(kept)
     more = f" The first {FACTORS_MAX} of {len(effects)} factors are drawn." if left > 0 else ""
+    cut_off = "".join(
+        f" Of {factor} the first {len(levels.kept)} levels are shown, and {levels.left_out:,} more are not: "
+        "results.csv has all."
+        for factor, levels in effects.items()
+        if levels.left_out
+    )
     reading = (
         f"The mean of {measure} at each level, over the conditions that have it, with its 95% interval over the "
-        f"seeds.{more}"
+        f"seeds.{of_seeds}{more}{cut_off}"
     )
     rows = [
         (factor, each.name, pages_number(each.over_seeds.mean), span(each.over_seeds.low, each.over_seeds.high))
         for factor, levels in effects.items()
-        for each in levels
+        for each in levels.kept
     ]
     table = Table(("factor", "level", f"mean of {measure}", "95% interval"), rows, frozenset({0, 1}))
     return Chart(f"Main effects on {measure}", drawn, reading, table)

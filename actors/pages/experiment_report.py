@@ -17,6 +17,7 @@ from actors.pages.experiment_charts import (
     LINES_MAX,
     course_charts,
     effect_charts,
+    effects_left_out,
     forest,
     mean_charts,
     p_words,
@@ -85,7 +86,7 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
     if record.plan.cells_done:
         yield (
             f"This plan was made when {plural(record.plan.cells_done, 'cell')} had a result already. Hypotheses that "
-            "no earlier plan had are exploratory."
+            "no plan before the first result had, or that meant something else then, are exploratory."
         )
 
 
@@ -259,9 +260,15 @@ def _effects(record: ExperimentRecord) -> Section | None:
     variance = variance_chart(outcome.variance)
     indices = [*sensitivity_charts(outcome.effects), *([variance] if variance else [])]
     parts: list[Node] = [grid(charts, "effects")] if charts else []
+    left_out = effects_left_out(record)
+    if left_out:
+        parts.append(missing(f"No main effects on {listed(left_out, SEEDS_SHOWN)}: {_INCOMPLETE}"))
     if indices:
         parts.append(grid(indices, "indices"))
     return Section("effects", "What the measures depend on", parts) if parts else None
+
+
+_INCOMPLETE = "no seed has a result in every condition, and means over unequal conditions would be no effects."
 
 
 def _cells_in_pictures(courses: Courses) -> Section | None:

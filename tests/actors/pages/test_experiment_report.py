@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from actors.experiments.record import read_experiment_record
-from actors.pages.experiment_charts import MINUS, contrast_words
+from actors.pages.experiment_charts import MINUS, contrast_words, effect_charts
 from actors.pages.experiment_report import experiment_report
 from tests.actors.experiments.written import CONDITIONS, HYPOTHESES, SEEDS, write_end, write_experiment_directory
 from tests.actors.pages.test_report import parsed
@@ -190,6 +191,60 @@ def test_indices_shares_notes_and_the_end_of_sequential_seeds_are_shown(tmp_path
     assert "What likes depends on" in html
     assert "Likes: take more seeds." in html
     assert "stopped at 8 seeds after 2 looks" in html[: html.index("<nav")]
+
+
+FOUR: Mapping[str, Mapping[str, Any]] = {
+    f"size={size} algorithm={algorithm}": {"feed.size": size, "feed.algorithm": algorithm}
+    for size in (2, 8)
+    for algorithm in ("hot", "random")
+}
+
+
+def test_before_the_end_levels_are_means_over_the_seeds_that_all_conditions_have(tmp_path: Path) -> None:
+    record = read_experiment_record(
+        write_experiment_directory(tmp_path / "e", conditions=FOUR, hypotheses=[], done=3 * SEEDS + 3)
+    )
+    [chart] = effect_charts(record)  # likes are 10 times the place of the condition, plus the seed: of 1 to 3, 2
+    assert [row[:3] for row in chart.table.rows] == [
+        ("feed.size", "2", "7.00"),
+        ("feed.size", "8", "27.0"),
+        ("feed.algorithm", "hot", "12.0"),
+        ("feed.algorithm", "random", "22.0"),
+    ]
+    assert "Only the 3 of 8 seeds with a result in every condition count" in chart.reading
+
+
+def test_without_a_seed_in_all_conditions_levels_are_left_out_and_that_is_said(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", conditions=FOUR, hypotheses=[], done=3 * SEEDS)
+    record = read_experiment_record(path)
+    assert effect_charts(record) == []
+    assert "No main effects on likes: no seed has a result in every condition" in experiment_report(record)
+
+
+def test_at_the_end_levels_are_over_all_seeds_without_a_word(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", conditions=FOUR, hypotheses=[])
+    [chart] = effect_charts(read_experiment_record(path))
+    assert [row[2] for row in chart.table.rows] == ["9.50", "29.5", "14.5", "24.5"]
+    assert "seeds with a result" not in chart.reading
+
+
+def test_a_level_of_one_factor_at_a_time_has_the_others_at_their_first_levels(tmp_path: Path) -> None:
+    conditions = dict(list(FOUR.items())[:3])  # both are at their first levels; the algorithm varies; the size does
+    path = write_experiment_directory(tmp_path / "e", conditions=conditions, hypotheses=[])
+    [file] = (path / "plans").iterdir()
+    plan = json.loads(file.read_text())
+    plan["experiment"]["design"] = {"kind": "one_at_a_time", "factors": {"feed.size": [2, 8]}}
+    file.write_text(json.dumps(plan))
+    [chart] = effect_charts(read_experiment_record(path))
+    assert [row[2] for row in chart.table.rows] == ["4.50", "24.5", "4.50", "14.5"]
+
+
+def test_levels_that_are_texts_and_not_shown_are_counted(tmp_path: Path) -> None:
+    conditions = {f"topic={place}": {"feed.topic": f"t{place}"} for place in range(40)}
+    record = read_experiment_record(write_experiment_directory(tmp_path / "e", conditions=conditions, hypotheses=[]))
+    [chart] = effect_charts(record)
+    assert [row[1] for row in chart.table.rows] == [f"t{place}" for place in range(36)]
+    assert "Of feed.topic the first 36 levels are shown, and 4 more are not: results.csv has all." in chart.reading
 
 
 def test_hostile_names_are_texts(tmp_path: Path) -> None:
