@@ -52,6 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         cells: the conditions in the order of the file; for each, the seeds.
         own: `{measure: its function}` of measures of one's own.
         own_code: `{measure: SHA-256}` of the modules of these.
+        meanings: `{condition: hash}` of what each of them is, whichever file it comes from: `meaning_of` its cells.
         hash: of everything that was planned: question, cells, measures with their code, hypotheses, thresholds.
     """
 
@@ -60,6 +61,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[Cell, ...]
     own: dict[str, OwnMeasure]
     own_code: dict[str, str]
+    meanings: dict[str, str]
     hash: str
 
 
@@ -92,7 +94,10 @@ def make_plan(path: Path) -> Plan:
     }
     own_code = {name: code_of_own(function) for name, function in own.items()}
     hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
-    return Plan(path=path, experiment=experiment, cells=cells, own=own, own_code=own_code, hash=hashed)
+    meanings = {cell.condition: meaning_of(cell) for cell in cells[:: len(experiment.seeds)]}
+    return Plan(
+        path=path, experiment=experiment, cells=cells, own=own, own_code=own_code, meanings=meanings, hash=hashed
+    )
 
 
 def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:
@@ -181,6 +186,30 @@ def _key(config: Config, fixed: Mapping[str, Any]) -> str:
 def settings_hash(config: Config) -> str:
     """Return the hash of the settings that may change a result, whatever code runs them."""
     return _hash(_settings(config))
+
+
+def meaning_of(cell: Cell) -> str:
+    """Return the hash of what a condition is: its effective settings, its input files, and the code of one's own.
+
+    The seed is no part of it, nor PRISM's own code, nor settings at their defaults: another version of PRISM, which may
+    have more of them, asks the same question.
+    """
+    unseeded = replace(cell.config, simulation=replace(cell.config.simulation, seed=Config().simulation.seed))
+    code = manifest_of(cell.config, {}, code_of(cell.config)).domain_code
+    return _hash([_other_than(_settings(unseeded), _settings(Config())), cell.inputs, code])
+
+
+def _other_than(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that are not at their defaults, without sections that are left empty."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        default = defaults.get(name)
+        if isinstance(value, dict) and isinstance(default, dict):
+            section = _other_than(value, default)
+            found |= {name: section} if section else {}
+        elif value != default:
+            found[name] = value
+    return found
 
 
 def _settings(config: Config) -> dict[str, Any]:

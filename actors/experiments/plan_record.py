@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +16,30 @@ from prism.experiment import Hypothesis
 PLANS = "plans"
 
 
-def looks_before(out: Path) -> list[str]:
+def notes_on_plans(out: Path, plan: str) -> list[str]:
+    """Return what the plans in a directory say against the p values of one of them, in words.
+
+    Args:
+        plan: the hash of the one that is followed.
+    """
+    try:
+        found = [msgspec.json.decode(path.read_bytes()) for path in sorted((out / PLANS).glob("*.json"))]
+        now = [each for each in found if each["hash"] == plan]
+        return [*_seeds_added(found), *(_changed_since(found, now[0]) if now else [])]
+    except (OSError, msgspec.MsgspecError, LookupError, TypeError):
+        return []
+
+
+def _seeds_added(plans: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a note if seeds were added once there were results: such p values are not what they say.
 
     Seeds in place of others are added ones, too, also if there are not more of them.
     """
-    try:
-        found = [msgspec.json.decode(path.read_bytes()) for path in sorted((out / PLANS).glob("*.json"))]
-        seeds = [set(each["experiment"]["seeds"]) for each in found]
-        is_late = [bool(each["cells_done"]) for each in found]
-    except (OSError, msgspec.MsgspecError, LookupError, TypeError):
-        return []
+    seeds = [set(each["experiment"]["seeds"]) for each in plans]
     known, said = set[int](), ", then ".join(str(len(each)) for each in seeds)
     are_added = False
-    for each, late in zip(seeds, is_late, strict=True):
-        are_added = are_added or (late and bool(known) and not each <= known)
+    for each, plan in zip(seeds, plans, strict=True):
+        are_added = are_added or (bool(plan["cells_done"]) and bool(known) and not each <= known)
         known |= each
     if not are_added:
         return []
@@ -56,32 +65,68 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
                 "cells_done": cells_done,
                 "experiment": plan.experiment,
                 "own_code": plan.own_code,
+                "meanings": plan.meanings,
                 "cells": [(cell.condition, cell.seed, cell.key) for cell in plan.cells],
             }
             path = directory / f"{len(kept) + 1:03d}-{plan.hash[:16]}.json"
             write_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
             kept.append(path)
         found = [msgspec.json.decode(path.read_bytes()) for path in kept]
-        first = [promise for each in found if not each["cells_done"] for promise in _promises(each)]
-        now = _promises(msgspec.to_builtins({"experiment": plan.experiment, "own_code": plan.own_code}))
-        return [each for each, promise in zip(plan.experiment.hypotheses, now, strict=True) if promise in first]
+        now = {"experiment": plan.experiment, "own_code": plan.own_code, "meanings": plan.meanings}
+        return planned_first(found, msgspec.to_builtins(now))
     except OSError as error:
         raise run_directory_error(error, f"{directory}: cannot be used") from None
     except (msgspec.MsgspecError, LookupError, TypeError) as error:
         raise RunDirectoryError(f"{directory}: holds a file that is no plan: {error}") from None
 
 
-def _promises(plan: Mapping[str, Any]) -> list[Any]:
-    """Return each hypothesis of a plan with all that decides what it means: its measure and its conditions."""
-    experiment, own_code = plan["experiment"], plan.get("own_code", {})
-    settings = {each["name"]: each["settings"] for each in experiment["conditions"]}
-    return [
-        [
-            msgspec.to_builtins(msgspec.convert(each, Hypothesis)),
-            experiment["measures"][each["measure"]],
-            own_code.get(each["measure"], ""),
-            [settings[name] for name in each.get("contrast") or each.get("conditions") or settings],
-            [experiment["base"], experiment["settings"]],
-        ]
-        for each in experiment["hypotheses"]
+def planned_first(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> list[Hypothesis]:
+    """Return the hypotheses of a plan that were planned before the first result, and meant then what they mean now.
+
+    Args:
+        plans: all plans as they were written.
+        now: a plan in the same form.
+    """
+    kept = [
+        promise[0]
+        for each in plans
+        if not each["cells_done"]
+        for promise in _promises(now, each)
+        if promise in _promises(each, now)
     ]
+    return [each for each in _hypotheses(now) if each in kept]
+
+
+def _changed_since(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> list[str]:
+    """Return a note for each hypothesis that was planned before the first result in the same words, and is another."""
+    said = [one for each in plans if not each["cells_done"] for one in _hypotheses(each)]
+    planned = planned_first(plans, now)
+    return [
+        f"exploratory, although it was planned in these words: {each.with_test}: its measure, or the settings, input "
+        "files or code of its conditions, those of the base among them, are others than before the first result"
+        for each in _hypotheses(now)
+        if each in said and each not in planned
+    ]
+
+
+def _hypotheses(plan: Mapping[str, Any]) -> list[Hypothesis]:
+    return msgspec.convert(plan["experiment"]["hypotheses"], list[Hypothesis])
+
+
+def _promises(plan: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[Hypothesis, list[Any]]]:
+    """Return each hypothesis of a plan with all that decides what it means: its measure and its conditions.
+
+    Args:
+        other: the plan that it is compared with. Where both say what their conditions mean, that counts; plans of older
+            versions have only the settings as they were written, and the name of the base.
+    """
+    experiment, own_code = plan["experiment"], plan.get("own_code") or {}
+    meanings = plan.get("meanings") if other.get("meanings") else None
+    settings = {each["name"]: each["settings"] for each in experiment["conditions"]}
+    written = [] if meanings else [experiment["base"], experiment["settings"]]
+    found = []
+    for raw, hypothesis in zip(experiment["hypotheses"], _hypotheses(plan), strict=True):
+        names = hypothesis.names or tuple(settings)
+        measure = [experiment["measures"][raw["measure"]], own_code.get(raw["measure"], "")]
+        found.append((hypothesis, [measure, written, [[name, (meanings or settings)[name]] for name in names]]))
+    return found

@@ -20,7 +20,7 @@ from actors.core.files import read_regular
 from actors.experiments.cells import CELLS
 from actors.experiments.measures import measured
 from actors.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
-from actors.experiments.plan_record import PLANS
+from actors.experiments.plan_record import PLANS, notes_on_plans, planned_first
 from actors.runs.directory import SUMMARY
 from actors.runs.lock import reader_sees_holder
 from prism.errors import PrismError
@@ -61,12 +61,16 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
         hash: of all that was planned.
         cells_done: the cells that had a result when it was made; 0 of a plan that came before all results.
         experiment: the file of the experiment as it was read.
+        own_code: `{measure: SHA-256}` of the modules of measures of somebody's own.
+        meanings: `{condition: hash}` of what each of them is; empty in plans of older versions.
         cells: `(condition, seed, key)` of each.
     """
 
     hash: str
     cells_done: int
     experiment: PlannedExperiment
+    own_code: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     cells: list[tuple[str, int, str]]
 
 
@@ -164,6 +168,8 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
     if not is_final:
         values.update(_measured(path, plan, cells, values))
     outcome = _outcome(path, raw) if is_final else _worked_out(plans, plan, cells, values)
+    if not is_final:
+        outcome = msgspec.structs.replace(outcome, notes=notes_on_plans(path, plan.hash))
     return ExperimentRecord(
         path=path,
         plan=plan,
@@ -299,7 +305,7 @@ def _worked_out(plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellL
         if (column := _column(values, condition.name, measure, seeds))
     }
     comparisons = [each for hypothesis in experiment.hypotheses if (each := _compared(columns, hypothesis))]
-    planned = [each for known in plans if not known.cells_done for each in known.experiment.hypotheses]
+    planned = planned_first([_promised(each) for each in plans], _promised(plan))
     missing: dict[str, list[int]] = {}
     for cell in cells:
         if (cell.condition, cell.seed) not in values:
@@ -316,6 +322,11 @@ def _worked_out(plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellL
         thresholds=[],
         missing=missing,
     )
+
+
+def _promised(plan: PlanFile) -> dict[str, Any]:
+    """Return a plan without its cells, as it was written."""
+    return {name: msgspec.to_builtins(getattr(plan, name)) for name in PlanFile.__struct_fields__ if name != "cells"}
 
 
 def _column(values: Values, condition: str, measure: str, seeds: Sequence[int]) -> dict[int, float]:

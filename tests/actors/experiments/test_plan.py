@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,15 @@ from actors.experiments.batches import run_batches
 from actors.experiments.outcome import outcome_of, write_outcome
 from actors.experiments.parquet import COLUMNS, PARQUET, factor_type
 from actors.experiments.plan import Plan, make_plan
-from actors.experiments.plan_record import looks_before, record_plan
+from actors.experiments.plan_record import notes_on_plans, record_plan
+from actors.experiments.record import read_experiment_record
 from actors.runs.forecast import Forecast, forecast
 from prism.config import Config
 from prism.errors import ConfigError
 from tests.actors.experiments.files import BASE, EXPERIMENT, write_experiment
 from tests.paths import ROOT
+
+PATHS = "population: {graph: {path: graph.txt}}\n"
 
 
 def keys(plan: Plan) -> dict[tuple[str, int], str]:
@@ -163,6 +167,71 @@ def test_a_hypothesis_was_planned_if_its_measure_and_conditions_meant_the_same(
     assert bool(record_plan(tmp_path, changed, 6)) == is_planned
 
 
+@pytest.mark.parametrize(
+    ("base", "graph", "is_planned"),
+    [
+        (PATHS, "0 1\n1 2\n", True),
+        (PATHS + "run: {checkpoint_every_ticks: 7}\n", "0 1\n1 2\n", True),
+        (PATHS + "feed: {size: 9}\n", "0 1\n1 2\n", False),
+        (PATHS, "0 1\n2 1\n", False),
+    ],
+)
+def test_a_base_or_an_input_file_that_was_changed_after_results_makes_hypotheses_exploratory(
+    tmp_path: Path, base: str, graph: str, *, is_planned: bool
+) -> None:
+    (tmp_path / "graph.txt").write_text("0 1\n1 2\n")
+    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path, base=PATHS)), 0)
+    (tmp_path / "graph.txt").write_text(graph)
+    changed = make_plan(write_experiment(tmp_path, base=base))
+    assert record_plan(tmp_path, changed, 6) == (planned if is_planned else [])
+    assert [note.partition(":")[0] for note in notes_on_plans(tmp_path, changed.hash)] == (
+        [] if is_planned else ["exploratory, although it was planned in these words"]
+    )
+    record = read_experiment_record(tmp_path)
+    assert (record.plan.hash, bool(record.outcome.exploratory)) == (changed.hash, not is_planned)
+    assert record.outcome.notes == notes_on_plans(tmp_path, changed.hash)
+
+
+def test_a_base_under_another_name_is_the_same_experiment(tmp_path: Path) -> None:
+    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path)), 0)
+    (tmp_path / "other.yaml").write_text(f"# a word on it\n{BASE}")
+    path = write_experiment(tmp_path, EXPERIMENT.replace("base: base.yaml", "base: other.yaml"))
+    assert record_plan(tmp_path, make_plan(path), 6) == planned
+
+
+def test_a_plan_that_was_written_without_meanings_counts_by_its_settings(tmp_path: Path) -> None:
+    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path)), 0)
+    [file] = (tmp_path / "plans").iterdir()
+    written = json.loads(file.read_text())
+    del written["meanings"]
+    file.write_text(json.dumps(written))
+    assert record_plan(tmp_path, make_plan(write_experiment(tmp_path, base=BASE + "feed: {size: 9}\n")), 6) == planned
+    changed = EXPERIMENT.replace("feed.size: 3", "feed.size: 4")
+    assert record_plan(tmp_path, make_plan(write_experiment(tmp_path, changed)), 6) == []
+
+
+def test_what_an_exploratory_hypothesis_adds_leaves_the_planned_ones_as_they_were(tmp_path: Path) -> None:
+    first = make_plan(write_experiment(tmp_path))
+    more = make_plan(
+        write_experiment(tmp_path, EXPERIMENT + "  - {measure: posts, contrast: [random, chronological], test: t}\n")
+    )
+    rng = np.random.default_rng(3)
+    values = {
+        (each.condition, each.seed): {name: float(rng.normal()) for name in first.experiment.measures}
+        for each in first.cells
+    }
+    planned = first.experiment.hypotheses
+    alone, together = outcome_of(first, values, planned), outcome_of(more, values, planned)
+    assert together.comparisons[:1] == alone.comparisons
+    assert [each.among for each in together.comparisons] == [1, 2]
+
+
+def test_the_meanings_of_conditions_do_not_depend_on_seeds_and_defaults(tmp_path: Path) -> None:
+    first = make_plan(write_experiment(tmp_path)).meanings
+    assert make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: [8, 9]"))).meanings == first
+    assert len(set(first.values())) == len(first) == 2
+
+
 def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column(tmp_path: Path) -> None:
     text = EXPERIMENT[: EXPERIMENT.index("design:")] + (
         "design: {kind: table, file: design.csv}\nseeds: 2\nmeasures: {likes: likes}\n"
@@ -264,10 +333,12 @@ def test_levels_are_averaged_over_the_other_factors_and_cells_that_are_missing_a
 
 
 def test_seeds_that_were_added_after_results_are_said(tmp_path: Path) -> None:
-    record_plan(tmp_path, make_plan(write_experiment(tmp_path)), 0)
-    assert looks_before(tmp_path) == []
-    record_plan(tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: 9"))), 6)
-    [note] = looks_before(tmp_path)
+    first = make_plan(write_experiment(tmp_path))
+    record_plan(tmp_path, first, 0)
+    assert notes_on_plans(tmp_path, first.hash) == []
+    more = make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: 9")))
+    record_plan(tmp_path, more, 6)
+    [note] = notes_on_plans(tmp_path, more.hash)
     assert note.startswith("seeds were added after there were results (3, then 9): p values hold for")
 
 
@@ -276,9 +347,9 @@ def test_seeds_in_place_of_others_are_added_ones_and_fewer_seeds_are_not(tmp_pat
         record_plan(
             tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", f"seeds: {seeds}"))), 6
         )
-    assert looks_before(tmp_path) == []
+    assert notes_on_plans(tmp_path, "") == []
     record_plan(tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: [3, 4]"))), 6)
-    assert len(looks_before(tmp_path)) == 1
+    assert len(notes_on_plans(tmp_path, "")) == 1
 
 
 def test_another_test_of_a_planned_hypothesis_is_exploratory_and_the_planned_one_is_not(tmp_path: Path) -> None:
