@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from actors.experiments.machine import resident_bytes
@@ -132,6 +133,8 @@ def started_nodes(
 ) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
     """Start a head and a second node, each with one processor, and wait until both are there.
 
+    The head serves Ray's client where its package is installed: without it, Ray refuses to begin with that port.
+
     Args:
         inside: the command that runs the second one in its own network.
     """
@@ -140,7 +143,8 @@ def started_nodes(
     host, port = address.split(":")
     own = ("--num-cpus", "1", "--node-ip-address")
     begun = ("--head", "--port", port, "--include-dashboard", "false", "--temp-dir", f"{directory}/r")
-    head = node(*begun, "--ray-client-server-port", str(CLIENT_PORT), *own, host)
+    for_clients = ("--ray-client-server-port", str(CLIENT_PORT)) if find_spec("grpc") is not None else ()
+    head = node(*begun, *for_clients, *own, host)
     second = node("--address", address, *own, second_host, inside=inside)
     for _ in range(10):
         with suppress(ConnectionError, RuntimeError):
