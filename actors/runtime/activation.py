@@ -130,21 +130,24 @@ class OnDemand(Activation):
         self.unanswered = 0
         self._codec = codec
         self._supervisor = supervisor
+        self._domain, self._chart, self._ask = supervisor.domain, supervisor.domain.chart, supervisor.ask
         self._agents: dict[int, StatefulAgent[Any]] = {}
 
     def begin(self, tasks: TaskGroup) -> None:
         """Start nothing."""
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> list[Answer]:  # noqa: ARG002  # no turn is of another tick
-        """Take the turns, and give the event loop a turn after each millisecond."""
+        """Take the turns, and give the event loop its turn before them and after each millisecond of them."""
         encoded: list[bytes] = []
-        took_turns, take = perf_counter(), self._take
+        self.unanswered = len(triggers)
+        await asyncio.sleep(0)  # also in a short wave: else a run without waits would never hear of a stop
+        begun, take = perf_counter(), self._take
         for trigger in triggers:
             encoded.append(take(trigger))
-            if perf_counter() - took_turns > SLICE_S:
+            if perf_counter() - begun > SLICE_S:
                 self.unanswered = len(triggers) - len(encoded)
                 await asyncio.sleep(0)
-                took_turns = perf_counter()
+                begun = perf_counter()
         self.unanswered = 0
         answers = self._codec.answers(encoded)
         return list(zip(map(_agent, answers), encoded, answers, strict=True))
@@ -154,19 +157,19 @@ class OnDemand(Activation):
 
     def _take(self, trigger: Trigger[Any]) -> bytes:
         """Return the encoded answer of an agent to a trigger, or the supervisor's answer for one that crashes."""
-        codec, supervisor, number = self._codec, self._supervisor, trigger.agent
+        codec, number = self._codec, trigger.agent
         if trigger.context is not None:  # as it is after it has crossed a mailbox: checked, and nobody else's
             trigger = codec.trigger(codec.encode(trigger))
         agent = self._agents.get(number)
         if agent is None:
-            if supervisor.is_quarantined(number):
+            if self._supervisor.is_quarantined(number):
                 raise MailboxClosedError(f"agent {number}")
-            agent = self._agents[number] = supervisor.domain.agent(number)
+            agent = self._agents[number] = self._domain.agent(number)
         try:
-            return codec.encode(turn(supervisor.domain.chart, agent, trigger, ask=supervisor.ask))
+            return codec.encode(turn(self._chart, agent, trigger, ask=self._ask))
         except Exception as error:  # noqa: BLE001  # any error of an agent is handled by the supervisor
             del self._agents[number]
-            return codec.encode(supervisor.answer_for(trigger, agent.state, error))
+            return codec.encode(self._supervisor.answer_for(trigger, agent.state, error))
 
 
 ON_DEMAND_FROM = 10_000

@@ -192,6 +192,16 @@ async def test_the_event_loop_gets_its_turn_while_many_turns_are_taken() -> None
     assert len({*waiting}) > 10
 
 
+async def test_the_event_loop_gets_its_turn_in_every_tick_however_short() -> None:
+    crossing = CrossingRun(on_demand(config(ticks=200)), TrafficDomain(1))
+    seen: set[int] = set()
+    running = asyncio.ensure_future(crossing.run())
+    while not running.done():
+        seen.add(crossing.simulation.tick)
+        await asyncio.sleep(0)
+    assert seen == set(range(201))
+
+
 @pytest.mark.parametrize(
     ("chosen", "agents", "expected"),
     [
