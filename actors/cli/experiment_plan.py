@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from time import perf_counter
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -88,17 +89,29 @@ def _power(made: Plan) -> Iterator[Text]:
         groups = len(groups_of(each, experiment.design, experiment.conditions))
         least = min(1.0, tests * smallest_p(each, seeds, groups))
         if least > experiment.alpha:
-            what = "seeds" if each.test in (*UNPAIRED, *OF_SEVERAL) else "pairs"
-            yield Text(
-                f"! {printable(str(each))}: {seeds:,} {what} can never reach p <= {experiment.alpha:g} with the "
-                f"test {each.test}, among {tests:,} hypotheses: its smallest p is {least:.2g}. Take more seeds.",
-                style="bold yellow",
-            )
+            yield Text(_never(each, seeds, experiment, groups), style="bold yellow")
             continue
         line = _found_by(each, seeds, experiment, groups)
         if line not in said:
             said.add(line)
             yield Text(line)
+
+
+def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int) -> str:
+    """Return a line on a test that finds nothing with so many seeds, and whether one with a direction would."""
+    tests = len(experiment.hypotheses)
+    what = "seeds" if hypothesis.test in (*UNPAIRED, *OF_SEVERAL) else "pairs"
+    among = "1 hypothesis" if tests == 1 else f"{tests:,} hypotheses"
+    is_two_sided = hypothesis.contrast is not None and hypothesis.alternative == "two-sided"
+    least = min(1.0, tests * smallest_p(hypothesis, seeds, groups))
+    one_sided = min(1.0, tests * smallest_p(replace(hypothesis, alternative="less"), seeds, groups))
+    directed = is_two_sided and one_sided <= experiment.alpha
+    other = f", or name the direction now: with an alternative it is {one_sided:.3g}" if directed else ""
+    return (
+        f"! {printable(str(hypothesis))}: {seeds:,} {what} can never reach p <= {experiment.alpha:g} with the "
+        f"test {hypothesis.test}{', two-sided' if is_two_sided else ''}, among {among}: its smallest p is {least:.3g}. "
+        f"Take more seeds{other}."
+    )
 
 
 def _found_by(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int) -> str:

@@ -84,7 +84,8 @@ def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Pr
     said = " ".join(planned.out.split())
     assert "cells 6, 6 of them to do, 1 at once" in said
     assert (
-        "3 pairs can never reach p <= 0.05 with the test wilcoxon, among 1 hypotheses: its smallest p is 0.25" in said
+        "3 pairs can never reach p <= 0.05 with the test wilcoxon, two-sided, among 1 hypothesis: its smallest p is "
+        "0.25" in said
     )
     assert not Path("experiments").exists()
 

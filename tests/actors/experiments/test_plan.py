@@ -385,6 +385,25 @@ def test_an_experiment_is_rehearsed_once_for_each_condition(tmp_path: Path, monk
     assert "finds" not in ended.output
 
 
+@pytest.mark.parametrize(
+    ("alternative", "said"),
+    [
+        (
+            "two-sided",
+            "among 1 hypothesis: its smallest p is 0.0625. Take more seeds, or name the direction now: with an alt",
+        ),
+        ("less", "wilcoxon with 5 seeds finds an effect of 1.4"),
+    ],
+)
+def test_five_pairs_are_too_few_without_a_direction_and_enough_with_one(
+    tmp_path: Path, alternative: str, said: str
+) -> None:
+    text = EXPERIMENT.replace("seeds: 3", "seeds: 5").replace("random]}", f"random], alternative: {alternative}}}")
+    ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, text)), "--jobs", "1"])
+    assert ended.exit_code == 0, ended.output
+    assert said in " ".join(ended.output.split())
+
+
 def test_a_plan_says_which_effect_its_seeds_find(tmp_path: Path) -> None:
     text = EXPERIMENT.replace("seeds: 3", "seeds: 20") + (
         "  - {measure: posts, contrast: [chronological, random]}\n"
