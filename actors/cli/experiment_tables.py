@@ -97,6 +97,7 @@ def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
             between = (f"{each.difference.mean:.4g}", interval(each.difference.low, each.difference.high))
         table.add_row(f"H{number}", *between, f"{each.p:.3g}", f"{each.p_holm:.3g}", "yes" if each.supported else "no")
     yield table
+    yield Text("an interval is for its difference alone; supported follows from p (Holm)", style="dim")
 
 
 def _effect_size(comparison: Comparison | SeveralCompared) -> str:

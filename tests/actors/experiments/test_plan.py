@@ -441,6 +441,8 @@ def test_names_of_conditions_are_text_and_no_markup(tmp_path: Path, capsys: pyte
     assert "[/]" in said
     assert "a?[31mb" in said
     assert "\x1b" not in said
+    assert "an interval is for its difference alone; supported follows from p (Holm)" in said
+    assert "3 pairs, 3 of them without a difference; not tested: no pair differs" in " ".join(said.split())
 
 
 def test_sequential_seeds_stop_at_the_same_seed_whatever_was_done_before(tmp_path: Path) -> None:
