@@ -38,6 +38,12 @@ Answer = tuple[int, bytes, Update[Any] | Question[Any]]
 _agent = attrgetter("agent")
 
 
+def _decoded(codec: Codec, batch: list[bytes]) -> list[Answer]:
+    """Return the answers in a batch."""
+    answers = codec.answers(batch)
+    return list(zip(map(_agent, answers), batch, answers, strict=True))
+
+
 class Activation(Protocol):
     """A way in which agents take their turns."""
 
@@ -105,11 +111,11 @@ class Resident(Activation):
 
     def _read(self, batch: list[bytes], answers: list[Answer], tick: int) -> None:
         """Decode a batch of answers, each of which must be for this tick."""
-        messages = self._codec.answers(batch)
-        for message in messages:
-            if message.tick != tick:
-                raise BarrierError(message.agent, tick, message.tick)
-        answers.extend(zip(map(_agent, messages), batch, messages, strict=True))
+        read = _decoded(self._codec, batch)
+        for agent, _, answer in read:
+            if answer.tick != tick:
+                raise BarrierError(agent, tick, answer.tick)
+        answers += read
         self.unanswered -= len(batch)
 
 
@@ -149,8 +155,7 @@ class OnDemand(Activation):
                 await asyncio.sleep(0)
                 begun = perf_counter()
         self.unanswered = 0
-        answers = self._codec.answers(encoded)
-        return list(zip(map(_agent, answers), encoded, answers, strict=True))
+        return _decoded(self._codec, encoded)
 
     def end(self) -> None:
         """End nothing."""
