@@ -36,14 +36,17 @@ PLAIN = {
 STORE = ("--object-store-memory", "80000000", "--disable-usage-stats", "--block")
 
 
-def why_not() -> str:
-    """Return why no such cluster can be started here; empty if it can."""
+def why_not(*modules: str) -> str:
+    """Return why no such cluster can be started here, with these modules; empty if it can."""
     if not os.environ.get("PRISM_TEST_CLUSTER"):
         return "whole clusters take six minutes: `make test-cluster`"
     if shutil.which("unshare") is None or shutil.which("ip") is None:
         return "needs unshare and ip"
     tried = subprocess.run([*NAMESPACE, "ip", "link", "set", "lo", "up"], capture_output=True, text=True, check=False)
-    return f"needs a network namespace: {tried.stderr.strip()}" if tried.returncode else ""
+    if tried.returncode:
+        return f"needs a network namespace: {tried.stderr.strip()}"
+    missing = [each for each in modules if find_spec(each) is None]
+    return f"needs {' and '.join(missing)}" if missing else ""
 
 
 def in_namespace(directory: Path, module: str = "tests.actors.experiments.cluster") -> dict[str, str]:

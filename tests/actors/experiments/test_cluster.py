@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -32,8 +31,8 @@ population: {size: 60, graph: {path: graph.txt}, activity: {mean: 0.9, sigma: 0.
 def test_a_killed_process_a_killed_node_and_a_killed_driver_change_nothing_in_the_table(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if (reason := why_not()) or find_spec("ray") is None or find_spec("grpc") is None:
-        pytest.skip(reason or "needs ray[client]")
+    if reason := why_not("ray", "grpc"):
+        pytest.skip(reason)
     monkeypatch.chdir(short)
     (short / "graph.txt").write_text("".join(f"{each} {(each + 1) % 60}\n" for each in range(60)))
     write_experiment(short, EXPERIMENT.replace("seeds: 3", "seeds: 4"), BASE)

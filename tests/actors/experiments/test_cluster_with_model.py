@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,8 @@ def journals(out: Path) -> dict[str, bytes]:
 @pytest.mark.network
 @pytest.mark.timeout(420)
 def test_cells_on_other_nodes_share_one_limit_one_budget_and_one_tape(short: Path) -> None:
-    if (reason := why_not()) or find_spec("ray") is None:
-        pytest.skip(reason or "needs ray")
+    if reason := why_not("ray"):
+        pytest.skip(reason)
     found = in_namespace(short, "tests.actors.experiments.cluster_with_model")
     assert found["nodes"] == "2", "both nodes run cells"
     assert found["peak"] == str(PLACES), "one limit, which is used"
