@@ -87,13 +87,11 @@ def planned_first(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) ->
         plans: all plans as they were written.
         now: a plan in the same form.
     """
-    kept = [
-        promise[0]
-        for each in plans
-        if not each["cells_done"]
-        for promise in _promises(now, each)
-        if promise in _promises(each, now)
-    ]
+    kept = []
+    for each in plans:
+        if not each["cells_done"]:
+            then = _promises(each, now)
+            kept += [promise[0] for promise in _promises(now, each) if promise in then]
     return [each for each in _hypotheses(now) if each in kept]
 
 

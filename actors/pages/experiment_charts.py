@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,7 +20,7 @@ from actors.pages.picture import LINE, SMALL, TEXT, WIDTH, figure, label, log_nu
 from actors.pages.series import GROUP_DASHES, color_of, dashes_note
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
-from prism.experiment import P_WORDS, Comparison, Interval, described
+from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described, level_text
 from prism.palette import BLUE, GREY, ORANGE
 
 MINUS = "\N{MINUS SIGN}"
@@ -376,25 +375,17 @@ def _of_seeds(record: ExperimentRecord, seeds: set[int]) -> str:
 
 
 def _levels(record: ExperimentRecord, factor: str, measure: str, seeds: Collection[int]) -> _Levels:
-    """Return the levels of a factor: each with the mean over the conditions that have it, and its interval.
-
-    In a design of one factor at a time, the others are at their first levels.
-    """
+    """Return the levels of a factor: each with the mean over the conditions that tell of it, and its interval."""
     experiment = record.plan.experiment
-    is_one_at_a_time = experiment.design is not None and experiment.design.kind == "one_at_a_time"
-    first = experiment.conditions[0].factors if is_one_at_a_time else {}
-    given = {
-        each.name: each.factors[factor]
-        for each in experiment.conditions
-        if factor in each.factors
-        and all(each.factors.get(name) == level for name, level in first.items() if name != factor)
-    }
+    kind = "" if experiment.design is None else experiment.design.kind
+    alone = conditions_for(factor, kind, experiment.conditions)
+    given = {each.name: each.factors[factor] for each in alone if factor in each.factors}
     groups = _grouped(given)
     kept = [
         _Level(name, place, described([_mean(record, members, seed, measure) for seed in sorted(seeds)]))
         for name, place, members in groups
     ]
-    levels = len({_level_text(level) for level in given.values()})
+    levels = len({level_text(level) for level in given.values()})
     return _Levels(kept, levels - TEXTS_MAX if len(groups) == TEXTS_MAX else 0)
 
 
@@ -404,7 +395,7 @@ def _mean(record: ExperimentRecord, conditions: Sequence[str], seed: int, measur
 
 def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
     """Return `(name, place, conditions)` of each level; of many numbers, of as many ranges with about equal numbers."""
-    texts = {name: _level_text(level) for name, level in given.items()}
+    texts = {name: level_text(level) for name, level in given.items()}
     order = sorted(set(texts.values()), key=list(texts.values()).index)
     is_number = all(isinstance(level, int | float) and not isinstance(level, bool) for level in given.values())
     if len(order) <= LEVELS_MAX or not is_number:
@@ -424,14 +415,6 @@ def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
         )
         for part in parts
     ]
-
-
-def _level_text(level: object) -> str:
-    return level if isinstance(level, str) else _json(level)
-
-
-def _json(level: object) -> str:
-    return msgspec.json.encode(level).decode()
 
 
 def _effects(measure: str, effects: Mapping[str, _Levels], of_seeds: str) -> Chart:

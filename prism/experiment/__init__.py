@@ -1,10 +1,10 @@
 """Experiments: their files, the conditions of a design, and the comparison of conditions over seeds."""
 
 from prism.experiment.decomposition import Share, decomposed
-from prism.experiment.design import SAMPLED, Condition, Design, conditions_of
+from prism.experiment.design import SAMPLED, Condition, Design, conditions_of, level_text
 from prism.experiment.document import Experiment, Threshold, key_of_setting, read_experiment
 from prism.experiment.effects import Effect, Effects, effects_on
-from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, groups_of, levels_of
+from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, conditions_for, groups_of, levels_of
 from prism.experiment.intervals import Interval, described
 from prism.experiment.power import effect_found, smallest_p
 from prism.experiment.sequential import Sequential, Stopped, stopped
@@ -43,6 +43,7 @@ __all__ = [
     "Threshold",
     "compared",
     "compared_groups",
+    "conditions_for",
     "conditions_of",
     "corrected",
     "decomposed",
@@ -52,6 +53,7 @@ __all__ = [
     "groups_of",
     "holm",
     "key_of_setting",
+    "level_text",
     "levels_of",
     "p_value",
     "read_experiment",

@@ -173,7 +173,7 @@ def _check_levels(name: str, levels: Sequence[Any]) -> None:
     key = f"design.factors.{name}"
     if len(levels) < 2:
         raise SettingError("design", f"expected two levels or more, got {found(levels)}", keys=[key])
-    texts = [shown(level) for level in levels]
+    texts = [level_text(level) for level in levels]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
         raise SettingError("design", f"the level {twice} stands twice", keys=[key])
@@ -194,9 +194,9 @@ def _one_at_a_time(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]
 
 def _name(levels: Mapping[str, Any]) -> str:
     """Return the name of a condition: the last word of each factor, with its level."""
-    return " ".join(f"{name.rpartition('.')[2]}={shown(level)}" for name, level in levels.items())
+    return " ".join(f"{name.rpartition('.')[2]}={level_text(level)}" for name, level in levels.items())
 
 
-def shown(level: object) -> str:
+def level_text(level: object) -> str:
     """Return a level as it stands in names and tables."""
     return level if isinstance(level, str) else msgspec.json.encode(level).decode()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from prism.errors import SettingError
-from prism.experiment.design import Condition, Design, shown
+from prism.experiment.design import Condition, Design, level_text
 
 Test = Literal["wilcoxon", "permutation", "t", "equivalence", "mann_whitney", "kruskal_wallis", "friedman"]
 Alternative = Literal["two-sided", "less", "greater"]
@@ -21,6 +21,17 @@ UNPAIRED = ("mann_whitney", "kruskal_wallis")
 FRIEDMAN_LEAST = 3
 LEVELS_MAX = 50
 """The most levels of a factor that are compared: one with more is a range, not a list of levels."""
+
+
+class HasFactors(Protocol):
+    """A condition, or what a report keeps of one."""
+
+    @property
+    def factors(self) -> Mapping[str, Any]:
+        """The levels of its factors, by dotted path."""
+
+
+C = TypeVar("C", bound=HasFactors)
 
 
 class Hypothesis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,11 +117,19 @@ def groups_of(hypothesis: Hypothesis, design: Design, conditions: Sequence[Condi
 def levels_of(factor: str, design: Design, conditions: Sequence[Condition]) -> dict[str, tuple[str, ...]]:
     """Return `{level: the names of its conditions}` of a factor, in the order of the design."""
     found: dict[str, list[str]] = {}
-    first = conditions[0].factors if design.kind == "one_at_a_time" else {}
-    for each in conditions:
-        if all(each.factors[name] == level for name, level in first.items() if name != factor):
-            found.setdefault(shown(each.factors[factor]), []).append(each.name)
+    for each in conditions_for(factor, design.kind, conditions):
+        found.setdefault(level_text(each.factors[factor]), []).append(each.name)
     return {level: tuple(names) for level, names in found.items()}
+
+
+def conditions_for(factor: str, kind: str, conditions: Sequence[C]) -> list[C]:
+    """Return the conditions that tell of a factor: in a design of one at a time, the others are at first levels."""
+    first = conditions[0].factors if kind == "one_at_a_time" else {}
+    return [
+        each
+        for each in conditions
+        if all(each.factors.get(name) == level for name, level in first.items() if name != factor)
+    ]
 
 
 def _check_subject(hypothesis: Hypothesis, key: str) -> None:
