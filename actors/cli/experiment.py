@@ -26,7 +26,7 @@ from actors.experiments.endpoint import ExperimentCollector, served
 from actors.experiments.measures import measured
 from actors.experiments.outcome import OUTCOME, Outcome, outcome_of, read_within, write_outcome
 from actors.experiments.plan import Cell, Plan, make_plan
-from actors.experiments.plan_record import notes_on_plans, record_plan
+from actors.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.experiments.processes import room
 from actors.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 from actors.logs.output import say
@@ -146,7 +146,7 @@ def _execute(
 ) -> tuple[Outcome, dict[str, str], Plan]:
     """Run the cells, and return the outcome, `{cell: problem}`, and the plan with the seeds that were run."""
     left = cells_to_do(made, out)
-    planned = record_plan(out, made, count_done(out))
+    record_plan(out, made, count_done(out))
     known = len({cell.key for cell in made.cells}) - len(left)
     display = ExperimentDisplay(known, quiet=quiet)
     is_first = iter([True])
@@ -170,7 +170,8 @@ def _execute(
         )
         counted = counts_of(gateway)
     use = use_of_model(part, out, counted, is_replay=tape is not None)
-    outcome = outcome_of(part, values, planned, read_within(part, out, values), notes_on_plans(out, part.hash))
+    planned, lost = promised_so_far(out, made)
+    outcome = outcome_of(part, values, planned, read_within(part, out, values), notes_on_plans(out, part.hash), lost)
     outcome = replace(outcome, model=use, stopped=stopped)
     write_outcome(out, part, values, outcome)
     return outcome, problems, part

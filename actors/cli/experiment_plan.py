@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -16,8 +16,10 @@ from actors.cli.experiment_calls import asked_together, run_s, to
 from actors.cli.experiment_tables import twins
 from actors.display.words import duration, printable
 from actors.experiments.batches import first_seeds
+from actors.experiments.cells import count_done
 from actors.experiments.driver import cells_to_do
 from actors.experiments.plan import Plan
+from actors.experiments.plan_record import promised_so_far
 from actors.experiments.shared_oracle import asking_of, asks_model
 from actors.runs.forecast import Forecast, forecast
 from prism.experiment import OF_SEVERAL, UNPAIRED, Experiment, Hypothesis, effect_found, groups_of, smallest_p
@@ -58,7 +60,7 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
         table.add_row(Text(name, style="bold"), Text(text, overflow="fold"))
     console = Console()
     console.print(table)
-    for line in [*_power(made), *twins(made)]:
+    for line in [*_power(made, _together(made, out)), *twins(made)]:
         console.print(line)
 
 
@@ -80,26 +82,43 @@ def _named(experiment: Experiment) -> str:
     return f"{', '.join(names[:2])} to {names[-1]}{about}"
 
 
-def _power(made: Plan) -> Iterator[Text]:
-    """Yield lines on what the tests can find: for each kind of test, and for each that can find nothing."""
+def _together(made: Plan, out: Path) -> list[int]:
+    """Return how many hypotheses each one is corrected for: planned ones among themselves, exploratory ones among all.
+
+    Raises:
+        RunDirectoryError: the plans in the directory cannot be read.
+    """
+    hypotheses = made.experiment.hypotheses
+    if not count_done(out):
+        return [len(hypotheses)] * len(hypotheses)
+    planned, lost = promised_so_far(out, made)
+    every = len(hypotheses) + sum(each not in hypotheses for each in lost)
+    return [len(planned) + len(lost) if each in planned else every for each in hypotheses]
+
+
+def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
+    """Yield lines on what the tests can find: for each kind of test, and for each that can find nothing.
+
+    Args:
+        together: the number of hypotheses that each one is corrected for.
+    """
     experiment, said = made.experiment, set[str]()
-    rule, tests = experiment.sequential, len(experiment.hypotheses)
+    rule = experiment.sequential
     counts = [len(experiment.seeds)] if rule is None else [rule.least, rule.most]
-    for each, seeds in product(experiment.hypotheses, dict.fromkeys(counts)):
+    for (each, tests), seeds in product(zip(experiment.hypotheses, together, strict=True), dict.fromkeys(counts)):
         groups = len(groups_of(each, experiment.design, experiment.conditions))
         least = min(1.0, tests * smallest_p(each, seeds, groups))
         if least > experiment.alpha:
-            yield Text(_never(each, seeds, experiment, groups), style="bold yellow")
+            yield Text(_never(each, seeds, experiment, groups, tests), style="bold yellow")
             continue
-        line = _found_by(each, seeds, experiment, groups)
+        line = _found_by(each, seeds, experiment, groups, tests)
         if line not in said:
             said.add(line)
             yield Text(line)
 
 
-def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int) -> str:
+def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int, tests: int) -> str:
     """Return a line on a test that finds nothing with so many seeds, and whether one with a direction would."""
-    tests = len(experiment.hypotheses)
     what = "seeds" if hypothesis.test in (*UNPAIRED, *OF_SEVERAL) else "pairs"
     among = "1 hypothesis" if tests == 1 else f"{tests:,} hypotheses"
     is_two_sided = hypothesis.contrast is not None and hypothesis.alternative == "two-sided"
@@ -114,9 +133,8 @@ def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: i
     )
 
 
-def _found_by(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int) -> str:
+def _found_by(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int, tests: int) -> str:
     """Return a line on the effect that a test finds."""
-    tests = len(experiment.hypotheses)
     found = effect_found(hypothesis, seeds, experiment.alpha / tests, groups)
     among = "" if tests == 1 else f", among {tests:,} hypotheses"
     what, none = (

@@ -140,6 +140,7 @@ def outcome_of(
     planned: Iterable[Hypothesis],
     within: Values | None = None,
     notes: Sequence[str] = (),
+    lost: Sequence[Hypothesis] = (),
 ) -> Outcome:
     """Return the outcome. A pair counts if both of its cells are done.
 
@@ -147,12 +148,13 @@ def outcome_of(
         planned: the hypotheses that a plan had before the first result.
         within: the variance over the rounds of each run, of the measures that have one.
         notes: what is known already.
+        lost: the hypotheses that were planned, too, and are no longer there or mean something else.
     """
     experiment, known = plan.experiment, list(planned)
     comparisons = [
         each for each in (_comparison(plan, values, one) for one in experiment.hypotheses) if each is not None
     ]
-    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, known)
+    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, known, lost)
     has_intervals = len(experiment.conditions) <= INTERVALS_MAX
     tables = {name: _table(plan, values, name) for name in experiment.measures}
     effects = {name: _effects(plan, name, table) for name, table in tables.items()}

@@ -70,10 +70,22 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
             }
             path = directory / f"{len(kept) + 1:03d}-{plan.hash[:16]}.json"
             write_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
-            kept.append(path)
-        found = [msgspec.json.decode(path.read_bytes()) for path in kept]
-        now = {"experiment": plan.experiment, "own_code": plan.own_code, "meanings": plan.meanings}
-        return planned_first(found, msgspec.to_builtins(now))
+    except OSError as error:
+        raise run_directory_error(error, f"{directory}: cannot be used") from None
+    return promised_so_far(out, plan)[0]
+
+
+def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypothesis]]:
+    """Return the hypotheses that were planned before the first result: those of a plan, and the lost ones.
+
+    Raises:
+        RunDirectoryError: the plans in the directory cannot be read.
+    """
+    directory = out / PLANS
+    now = {"experiment": plan.experiment, "own_code": plan.own_code, "meanings": plan.meanings}
+    try:
+        found = [msgspec.json.decode(path.read_bytes()) for path in sorted(directory.glob("*.json"))]
+        return planned_first(found, msgspec.to_builtins(now)), lost_since(found, msgspec.to_builtins(now))
     except OSError as error:
         raise run_directory_error(error, f"{directory}: cannot be used") from None
     except (msgspec.MsgspecError, LookupError, TypeError) as error:
@@ -95,11 +107,30 @@ def planned_first(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) ->
     return [each for each in _hypotheses(now) if each in kept]
 
 
+def lost_since(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> list[Hypothesis]:
+    """Return the hypotheses of the last plan before the first result that are not among the planned ones of a plan now.
+
+    They count in every correction: else to remove a hypothesis whose result disappoints would help the others.
+
+    Args:
+        plans: all plans as they were written, in order.
+        now: a plan in the same form.
+    """
+    before = [each for each in plans if not each["cells_done"]]
+    planned = planned_first(plans, now)
+    return [each for each in _hypotheses(before[-1]) if each not in planned] if before else []
+
+
 def _changed_since(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> list[str]:
-    """Return a note for each hypothesis that was planned before the first result in the same words, and is another."""
+    """Return a note for each hypothesis that was planned before the first result, and is removed or another now."""
     said = [one for each in plans if not each["cells_done"] for one in _hypotheses(each)]
     planned = planned_first(plans, now)
-    return [
+    removed = [
+        f"removed after there were results: {each.with_test}: p values are corrected for it all the same"
+        for each in lost_since(plans, now)
+        if each not in _hypotheses(now)
+    ]
+    return removed + [
         f"exploratory, although it was planned in these words: {each.with_test}: its measure, or the settings, input "
         "files or code of its conditions, those of the base among them, are others than before the first result"
         for each in _hypotheses(now)

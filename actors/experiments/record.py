@@ -20,7 +20,7 @@ from actors.core.files import read_regular
 from actors.experiments.cells import CELLS
 from actors.experiments.measures import measured
 from actors.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
-from actors.experiments.plan_record import PLANS, notes_on_plans, planned_first
+from actors.experiments.plan_record import PLANS, lost_since, notes_on_plans, planned_first
 from actors.runs.directory import SUMMARY
 from actors.runs.lock import reader_sees_holder
 from prism.errors import PrismError
@@ -305,7 +305,8 @@ def _worked_out(plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellL
         if (column := _column(values, condition.name, measure, seeds))
     }
     comparisons = [each for hypothesis in experiment.hypotheses if (each := _compared(columns, hypothesis))]
-    planned = planned_first([_promised(each) for each in plans], _promised(plan))
+    promised = [_promised(each) for each in plans]
+    planned, lost = planned_first(promised, _promised(plan)), lost_since(promised, _promised(plan))
     missing: dict[str, list[int]] = {}
     for cell in cells:
         if (cell.condition, cell.seed) not in values:
@@ -317,7 +318,7 @@ def _worked_out(plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellL
             Described(condition=condition, measure=measure, over_seeds=described(list(column.values())))
             for (condition, measure), column in columns.items()
         ],
-        comparisons=corrected(comparisons, experiment.alpha, experiment.hypotheses, planned),
+        comparisons=corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost),
         exploratory=[each.with_test for each in experiment.hypotheses if each not in planned],
         thresholds=[],
         missing=missing,

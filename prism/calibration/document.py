@@ -17,6 +17,8 @@ from prism.expectations import guess, in_words
 from prism.experiment import SharedOracle
 
 SEED_KEY = "simulation.seed"
+WITHOUT_EFFECT = ("run.", "metrics.", "llm.prices.")
+"""Settings that change no result of a run."""
 SHAPES = ("depth", "breadth_share", "virality", "half_minutes")
 SHAPE_TOLERANCE = 0.25
 """The distance of two distributions of shapes that counts as one tolerance: the limit of the scorecard."""
@@ -193,7 +195,7 @@ def _check(file: _File) -> None:
         raise _refused("targets", "expected one target or more")
     for name, each in file.parameters.items():
         _check_range(name, each)
-    _check_twice(file)
+    _check_names(file)
     for part, targets in (("targets", file.targets), ("checks", file.checks)):
         for name, target in targets.items():
             _check_target(f"{part}.{name}", target, has_data=file.data is not None)
@@ -201,11 +203,14 @@ def _check(file: _File) -> None:
         raise _refused("holdout", "is a share of the cascades in data, and there is no data; give targets a holdout")
 
 
-def _check_twice(file: _File) -> None:
-    """Refuse what is set in two places."""
+def _check_names(file: _File) -> None:
+    """Refuse what is set in two places, and a parameter without an effect."""
     for part, names in (("set", file.set), ("parameters", file.parameters)):
         if SEED_KEY in names:
             raise _refused(f"{part}.{SEED_KEY}", "follows from the key seed")
+    idle = next((name for name in file.parameters if name.startswith(WITHOUT_EFFECT)), None)
+    if idle is not None:
+        raise _refused(f"parameters.{idle}", "changes no result of a run, so nothing can be fitted by it")
     both = next((name for name in file.parameters if name in file.set), None)
     if both is not None:
         raise _refused(f"set.{both}", "is a parameter, too")

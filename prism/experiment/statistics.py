@@ -257,19 +257,24 @@ def holm(comparisons: Sequence[C], alpha: float, tests: int | None = None) -> li
 
 
 def corrected(
-    comparisons: Sequence[C], alpha: float, hypotheses: Sequence[Hypothesis], planned: Sequence[Hypothesis]
+    comparisons: Sequence[C],
+    alpha: float,
+    hypotheses: Sequence[Hypothesis],
+    planned: Sequence[Hypothesis],
+    lost: Sequence[Hypothesis] = (),
 ) -> list[C]:
     """Return the comparisons with corrected p values: the planned ones among themselves, the others among all.
 
-    So what is added after a look at the results changes nothing of what was planned before it.
+    So what is added or removed after a look at the results changes nothing of what was planned before it.
 
     Args:
         hypotheses: all of the experiment, with those that could not be compared.
-        planned: those that a plan had before the first result, and perhaps others that are no longer there.
+        planned: those that a plan had before the first result.
+        lost: those that were planned too, and that are no longer there or mean something else now.
     """
     first = [each for each in hypotheses if each in planned]
-    of_planned = iter(holm([each for each in comparisons if each.hypothesis in first], alpha, len(first)))
-    of_all = holm(comparisons, alpha, len(hypotheses))
+    of_planned = iter(holm([each for each in comparisons if each.hypothesis in first], alpha, len(first) + len(lost)))
+    of_all = holm(comparisons, alpha, len(hypotheses) + sum(each not in hypotheses for each in lost))
     return [next(of_planned) if each.hypothesis in first else each for each in of_all]
 
 

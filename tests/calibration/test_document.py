@@ -62,6 +62,8 @@ def test_the_calibration_of_the_page_can_be_read() -> None:
         ("measure: rounds.posts, ", "", "c.yaml:6: targets.posts: expected a measure or a shape"),
         ("likes: {", "posts: {", "c.yaml:8: checks.posts: is a target, too"),
         ("base: base.yaml", "base: base.yaml\nset: {feed.size: 3}", "c.yaml:2: set.feed.size: is a parameter, too"),
+        ("feed.size", "llm.prices.m.prompt", "parameters.llm.prices.m.prompt: changes no result of a run"),
+        ("feed.size", "run.mailbox_capacity", "parameters.run.mailbox_capacity: changes no result of a run"),
         (
             "base: base.yaml",
             "base: base.yaml\nset: {simulation.seed: 3}",

@@ -51,6 +51,20 @@ def asked(server: ModelServer) -> Counter[str]:
     return Counter(repr((each.request_id.split("-")[:3], each.body)) for each in server.calls if each.request_id)
 
 
+def noted(seen: dict[int, str]) -> list[str]:
+    """Add the processes that run a cell now to those seen so far, and return the nodes of all."""
+    seen |= running()
+    return list(seen.values())
+
+
+def kill_one() -> bool:
+    """Kill a process that runs a cell now, and return whether there was one."""
+    process = min(running(), default=None)
+    if process is not None:
+        os.kill(process, signal.SIGKILL)
+    return process is not None
+
+
 def main() -> None:
     """Run an experiment on processes, on the cluster while a process is killed, and where a node has no way."""
     started_nodes(os.environ["TMPDIR"], HEAD, THERE, second_network())
@@ -62,9 +76,9 @@ def main() -> None:
         alone, before = asked(server), server.statistics().calls
 
         struck = driver("struck", on=HEAD, file=written("struck.yaml", server.url, f"{{{there}}}"))
-        until(lambda: len(running()) == 2 and server.statistics().calls > before + 30)
-        found["nodes"] = str(len(set(running().values())))
-        os.kill(min(running()), signal.SIGKILL)
+        seen: dict[int, str] = {}
+        until(lambda: len(set(noted(seen))) == 2 and kill_one(), 120)
+        found["nodes"] = str(len(set(seen.values())))
         found["struck"] = ended(struck)
         found["asked_again"] = str(sum((asked(server) - alone - alone).values()))
         found["peak"] = str(server.statistics().peak_in_flight)

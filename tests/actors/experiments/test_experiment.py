@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from actors.experiments.record import read_experiment_record
 from tests.actors.experiments.files import EXPERIMENT, write_experiment
 from tests.command import Prism, run_prism
 
@@ -74,7 +75,22 @@ def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(p
     assert "exploratory: not planned before the first result" in " ".join(more.out.split())
     assert "threshold likes at most 0" in more.out
     assert more.out.count("missed") == 1
+    foretold = " ".join(prism("experiment", "plan", "e.yaml", "--jobs", "1").out.split())
+    assert "two-sided, among 1 hypothesis: its smallest p is 0.125" in foretold  # planned, so corrected by itself
+    assert "4 pairs can never reach p <= 0.05 with the test wilcoxon, among 2 hypotheses" in foretold
     assert len(list(Path("experiments/e/plans").iterdir())) == 2
+
+
+def test_a_removed_hypothesis_is_named_and_still_counts_in_the_correction(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path, EXPERIMENT + "  - {measure: engagement, contrast: [random, chronological], test: t}\n")
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    write_experiment(tmp_path)
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    [left] = outcome()["comparisons"]
+    assert (left["among"], left["p_holm"]) == (2, min(1.0, 2 * left["p"]))
+    assert outcome()["notes"][0].startswith("removed after there were results: engagement: random differs")
+    [live] = read_experiment_record(Path("experiments/e")).outcome.comparisons
+    assert live.among == 2
 
 
 def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Prism, tmp_path: Path) -> None:

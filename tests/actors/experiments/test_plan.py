@@ -19,7 +19,7 @@ from actors.experiments.batches import run_batches
 from actors.experiments.outcome import outcome_of, write_outcome
 from actors.experiments.parquet import COLUMNS, PARQUET, factor_type
 from actors.experiments.plan import Plan, make_plan
-from actors.experiments.plan_record import notes_on_plans, record_plan
+from actors.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.experiments.record import read_experiment_record
 from actors.runs.forecast import Forecast, forecast
 from prism.config import Config
@@ -224,6 +224,34 @@ def test_what_an_exploratory_hypothesis_adds_leaves_the_planned_ones_as_they_wer
     alone, together = outcome_of(first, values, planned), outcome_of(more, values, planned)
     assert together.comparisons[:1] == alone.comparisons
     assert [each.among for each in together.comparisons] == [1, 2]
+
+
+def test_a_planned_hypothesis_that_is_removed_after_results_counts_in_the_corrections_of_the_others(
+    tmp_path: Path,
+) -> None:
+    second = "  - {measure: posts, contrast: [random, chronological], test: t}\n"
+    both = make_plan(write_experiment(tmp_path, EXPERIMENT + second))
+    record_plan(tmp_path, both, 0)
+    values = {
+        (each.condition, each.seed): dict.fromkeys(both.experiment.measures, each.seed**2 + number * 0.1)
+        for number, each in enumerate(both.cells)
+    }
+    one = make_plan(write_experiment(tmp_path))
+    record_plan(tmp_path, one, 6)
+    planned, lost = promised_so_far(tmp_path, one)
+    assert [each.with_test for each in lost] == ["posts: random differs from chronological (t)"]
+    [left] = outcome_of(one, values, planned, lost=lost).comparisons
+    assert (left.among, left.p_holm) == (2, min(1.0, 2 * left.p))
+    [note] = notes_on_plans(tmp_path, one.hash)
+    assert note.startswith(f"removed after there were results: {lost[0].with_test}")
+
+
+def test_a_hypothesis_that_is_removed_before_the_first_result_is_forgotten(tmp_path: Path) -> None:
+    second = "  - {measure: posts, contrast: [random, chronological], test: t}\n"
+    record_plan(tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT + second)), 0)
+    one = make_plan(write_experiment(tmp_path))
+    record_plan(tmp_path, one, 0)
+    assert promised_so_far(tmp_path, one) == (list(one.experiment.hypotheses), [])
 
 
 def test_the_meanings_of_conditions_do_not_depend_on_seeds_and_defaults(tmp_path: Path) -> None:
