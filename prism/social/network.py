@@ -197,13 +197,13 @@ class Network:
 
     def build_feed_for(self, agent: int, tick: int) -> BuiltFeed:
         """Return the feed to show this person, and remember that it was shown."""
-        reader = self._reader(agent, tick)
+        reader, seen = self._reader(agent, tick), frozenset(self._seen.get(agent, ()))
         outside = round(self.feed.size * self.feed.out_of_network)
         feed = build_feed(
             self.feed.algorithm,
             reader,
-            self._candidates(agent, self._timelines.get(agent, ())),
-            self._strangers(agent, self._candidates(agent, self._pool(agent, tick) if outside else ())),
+            self._candidates(agent, self._timelines.get(agent, ()), seen),
+            self._strangers(agent, self._candidates(agent, self._pool(agent, tick) if outside else (), seen)),
             (self.feed.size - outside, outside),
             borrow=self.feed.fill == "borrow",
         )
@@ -211,9 +211,9 @@ class Network:
             if self.feed.exposure != "once":
                 for each in feed.posts:
                     self._exposures.shown(agent, self.posts[each])
-            seen = self._seen.setdefault(agent, [])
-            seen.extend(self.posts[each].root for each in feed.posts)
-            del seen[: -self._memory]
+            roots = self._seen.setdefault(agent, [])
+            roots.extend([self.posts[each].root for each in feed.posts])
+            del roots[: -self._memory]
         return feed
 
     def view(self, agent: int, viewed: int, tick: int, fatigue: float, viewed_ticks: int = 0) -> PostView | None:
@@ -424,21 +424,20 @@ class Network:
         follows = self._ties.follows
         return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
 
-    def _candidates(self, agent: int, posts: Sequence[int]) -> list[Candidate]:
+    def _candidates(self, agent: int, ids: Sequence[int], seen: frozenset[int]) -> list[Candidate]:
         """Return the posts that are still remembered, not by the agent and of no cascade that it has seen.
 
         With repeated exposure, a copy by another followed person of a cascade without the agent's engagement is one
         too.
         """
-        seen = frozenset(self._seen.get(agent, ()))
         again = self.feed.exposure != "once"
-        found = []
-        for each in posts:
-            post = self.posts.get(each)
+        posts, cascades, found = self.posts, self.cascades, []
+        for each in ids:
+            post = posts.get(each)
             if post is None or post.author == agent:
                 continue
             if post.root not in seen or (again and self._shows_again(agent, post)):
-                found.append(Candidate(post, self.cascades[post.root].engagements))
+                found.append(Candidate(post, cascades[post.root].engagements))
         return found
 
     def _shows_again(self, agent: int, post: Post) -> bool:

@@ -190,4 +190,6 @@ def popularity(engagements: int, half: float) -> float:
 
 def topic_match(interests: tuple[str, ...], topics: tuple[str, ...]) -> float:
     """Return the share of the topics that are among the interests; 0 for a post without topics."""
+    if len(topics) == 1:  # nearly always
+        return 1.0 if topics[0] in interests else 0.0
     return sum(topic in interests for topic in topics) / len(topics) if topics else 0.0

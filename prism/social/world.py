@@ -133,7 +133,7 @@ class SocialWorld(World):
             self._stay(update)
             return
         before, state = self.states[agent], self._named[update.to_state]
-        self.realised.moved(before.value, state.value, self.entered[agent], tick)
+        self.realised.moved(update.from_state, update.to_state, self.entered[agent], tick)
         self.states[agent] = state
         self.entered[agent] = tick
         if update.effect is not None:
