@@ -13,7 +13,7 @@ from actors.cli.lazy_group import LazyGroup, Named
 from actors.core.errors import InterruptedRunError, MetricsAddressError, PlaceError, RunDirectoryError, ViewAddressError
 from actors.logs.output import output, say_json
 from actors.logs.standard_streams import open_missing, protect_standard_error
-from actors.runs.signals import EXIT_BASE, StopOnSignal
+from actors.runs.signals import EXIT_BASE, StopOnSignal, end
 from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
 
 EPILOG = """\b
@@ -134,7 +134,7 @@ def main() -> None:
         code = _code()
     finally:
         output.reset()
-    sys.exit(code)
+    end.leave(code)
 
 
 def _code() -> int:

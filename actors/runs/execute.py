@@ -120,13 +120,14 @@ class Host(NamedTuple):
         display: shows the run.
         observer: is told of the run; by default as the configuration says.
         oracle: is asked; by default the oracle that the configuration names.
-        stop_signal: makes the task that waits for the signal to stop, given the function that stops the run.
+        stop_signal: makes the task that waits for the signal to stop, given the function that stops the run and
+            `run.stop_within_s`.
     """
 
     display: Display = Display()
     observer: Observer | None = None
     oracle: Oracle[Any] | None = None
-    stop_signal: Callable[[Callable[[], None]], StopSignal] = StopOnSignal
+    stop_signal: Callable[[Callable[[], None], float], StopSignal] = StopOnSignal
 
 
 async def execute(run: Run, host: Host, observed: Observation) -> Summary:
@@ -386,7 +387,7 @@ async def simulate(
         ExceptionGroup: the engine or the oracle failed; or a signal came while the oracle was away, which is an
             `InterruptedRunError`, because the tick under way cannot end then.
     """
-    signals = host.stop_signal(simulation.stop)
+    signals = host.stop_signal(simulation.stop, simulation.config.run.stop_within_s)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(signals.run)

@@ -148,7 +148,7 @@ class _Unstopped:
 
     received = None
 
-    def __init__(self, stop: Callable[[], None]) -> None:
+    def __init__(self, stop: Callable[[], None], within_s: float) -> None:
         pass
 
     async def run(self) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-from asyncio import get_running_loop
+import sys
+from _thread import start_new_thread
+from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from threading import current_thread, main_thread
+from time import process_time, sleep
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from actors.logs.output import say
 
@@ -18,6 +21,8 @@ EXIT_BASE = 128
 """A run stopped by signal n exits with 128 + n, as shells report it."""
 
 STANDARD_ERROR = 2
+WATCH_EVERY_S = 0.05
+KEPT = "what was committed is safe: continue with `prism resume`"
 SHOW_CURSOR = b"\x1b[?25h\n"
 
 
@@ -40,10 +45,13 @@ class StopOnSignal:
 
     Args:
         stop: called at the first signal.
+        within_s: the processor time after which the process ends all the same, as after a kill; 0 for no limit. Time
+            that it spends waiting, for a server or a disk, does not count.
     """
 
-    def __init__(self, stop: Callable[[], None]) -> None:
+    def __init__(self, stop: Callable[[], None], within_s: float = 0.0) -> None:
         self._stop = stop
+        self._within_s = within_s
         self.received: signal.Signals | None = None
 
     @staticmethod
@@ -53,28 +61,66 @@ class StopOnSignal:
 
     async def run(self) -> None:
         """Wait for the first signal, and stop the run. The next one ends the process, even if the loop is blocked."""
-        import anyio  # noqa: PLC0415 - `prism --help` imports this module, and takes twice as long with it
-
+        # A handler of Python's, and not of the loop's: a loop that is in a long piece of work would hear of it late.
+        receive = partial(self._receive, get_running_loop())
+        before = {kind: signal.signal(kind, receive) for kind in awaited()}
         try:
-            # The receiver stays: leaving it would bring SIGHUP's default back, and a closed terminal sends it twice,
-            # by the system and by the shell.
-            with anyio.open_signal_receiver(*awaited()) as signals:
-                async for received in signals:
-                    if self.received is None:
-                        self._receive(received)
+            await get_running_loop().create_future()  # until it is cancelled
         finally:
-            if self.received is not None:  # the receiver has brought back what signals did before
-                exit_at_the_next_one()
+            if self.received is None:
+                for kind, handler in before.items():
+                    signal.signal(kind, handler)
+            else:  # a closed terminal sends SIGHUP twice, by the system and by the shell
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    def _receive(self, received: signal.Signals) -> None:
-        self.received = received
+    def _receive(self, loop: AbstractEventLoop, number: int, _: FrameType | None) -> None:
+        if self.received is not None:  # a second SIGHUP
+            return
+        self.received = signal.Signals(number)
         exit_at_the_next_one()  # before the message: a user who reads it may send the second signal at once
-        say(
-            f"{received.name}: finishing this tick; a second signal exits at once "
-            "(the run can be resumed in both cases)"
-        )
+        if self._within_s:
+            end.limit(self.received, self._within_s)
+        loop.call_soon_threadsafe(self._begin_to_stop)
+
+    def _begin_to_stop(self) -> None:
+        kind = signal.Signals(self.received or 0).name
+        say(f"{kind}: finishing this tick; a second signal exits at once (the run can be resumed in both cases)")
         self._stop()
+
+
+class _End:
+    """The end of a process that was told to stop, within a limit of processor time."""
+
+    def __init__(self) -> None:
+        self._kind: signal.Signals | None = None
+
+    def limit(self, kind: signal.Signals, within_s: float) -> None:
+        """End the process once it has worked for so long."""
+        self._kind = kind
+        # Not by `threading`: the signal may have interrupted the start of another thread, which holds a lock.
+        start_new_thread(self._watch, (kind, process_time() + within_s))
+
+    def leave(self, code: int) -> NoReturn:
+        """End the process with a code; at once if it was told to stop: to free millions of objects takes seconds."""
+        if self._kind is not None:
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError):  # it is closed, or nobody reads it
+                    stream.flush()
+            os._exit(code)
+        sys.exit(code)
+
+    @staticmethod
+    def _watch(kind: signal.Signals, until: float) -> None:
+        while process_time() < until:
+            sleep(WATCH_EVERY_S)
+        said = f"prism: {kind.name}: ended within the tick, which would take too long (run.stop_within_s); {KEPT}\n"
+        with suppress(OSError):
+            os.write(STANDARD_ERROR, said.encode())
+        _exit_at_once(kind, None)
+
+
+end = _End()
+"""The end of this process."""
 
 
 class StopOnInterrupt:
@@ -85,9 +131,10 @@ class StopOnInterrupt:
 
     Args:
         stop: called at the first Ctrl-C.
+        within_s: of no use here: the process is somebody else's.
     """
 
-    def __init__(self, stop: Callable[[], None]) -> None:
+    def __init__(self, stop: Callable[[], None], within_s: float = 0.0) -> None:  # noqa: ARG002  # as above
         self._stop = stop
         self.received: signal.Signals | None = None
 

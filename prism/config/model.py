@@ -989,11 +989,23 @@ class RunConfig(Section, frozen=True, kw_only=True):
     restart_period_ticks: Annotated[int, Meta(ge=1, description="ticks over which crashes are counted")] = 100
     checkpoint_every_ticks: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="0: only at the end; none: the domain's default, 500 for feeds and 1 for an economy"),
+        Meta(
+            description="0: only at the end; none: the domain's default, 1 for an economy, and for feeds 500, or fewer "
+            "from 20,000 people on, at least 10"
+        ),
     ] = None
     checkpoints_kept: Annotated[
         int, Meta(ge=1, le=1000, description="number of checkpoints kept; older ones are removed")
     ] = 2
+    stop_within_s: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=86_400.0,
+            description="processor seconds in which a run that is told to stop may finish its tick, write a checkpoint "
+            "and end; then it ends at once, as after a kill, and loses the tick; 0: no limit",
+        ),
+    ] = 4.0
     sync: Annotated[
         bool, Meta(description="wait for the medium after each write; false is safe from a kill, not from a power cut")
     ] = True

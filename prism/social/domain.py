@@ -24,6 +24,10 @@ from prism.social.world import SocialWorld
 from prism.social.writers import writing_states
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
 
+CHECKPOINT_TICKS = 500
+CHECKPOINT_PERSON_TICKS = 10_000_000
+"""The most ticks between two checkpoints, and the ticks times people: of a million people every tenth tick, so that a
+run which is killed, or ended within a tick that takes too long, does only minutes of work again."""
 HISTORY_DEPTH = 50
 HISTORY_MAX_POPULATION = 10_000
 """The most people with histories, unless the configuration asks for them: 50 transitions take about 10 KB a person."""
@@ -46,7 +50,6 @@ class SocialDomain:
     context_type: Any = PostView
     effect_type: Any = str | Draft
     priority = 1
-    checkpoint_every_ticks = 500
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class SocialDomain:
         check_agents(config.interventions, population.number)
         self.config = config
         self.population = population
+        self.checkpoint_every_ticks = min(CHECKPOINT_TICKS, max(10, CHECKPOINT_PERSON_TICKS // max(1, population.size)))
         self.behaviour = chart if isinstance(chart, Behaviour) else replace(SOCIAL_BEHAVIOUR, chart=chart)
         self.chart: Statechart[Any] = self.behaviour.chart
         self.world = SocialWorld(config, population, self.behaviour)

@@ -17,6 +17,9 @@ import pytest
 from tests.actors.cli.conftest import SMALL
 from tests.patience import HANG_S
 
+SLOWER = 4
+"""A busy machine may be so many times slower."""
+
 UNANSWERED = """
 import anyio
 from actors.runs.execute import Host, simulate
@@ -86,6 +89,66 @@ def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals,
     assert (summary["status"], summary["stopped_by"]) == ("stopped", kind.name)
     assert sum(summary["agents_by_state"].values()) == 60
     assert f"stopped by {kind.name} after tick {summary['ticks']:,}" in printed
+
+
+BUSY = """
+import sys
+import anyio
+from actors.runs.signals import StopOnSignal, end
+
+async def main():
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(StopOnSignal(lambda: print("told", flush=True), float(sys.argv[1])).run)
+        await anyio.sleep(0)
+        print("busy", flush=True)
+        while True:  # a tick that gives the loop no turn
+            pass
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_tick_that_takes_too_long_is_given_up(kind: signal.Signals, code: int, tmp_path: Path) -> None:
+    with running(sys.executable, "-c", BUSY, "0.3", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "busy\n"
+        process.send_signal(kind)
+        printed, said = process.communicate(timeout=HANG_S)
+    assert (process.returncode, printed) == (code, "")
+    assert said == (
+        f"prism: {kind.name}: ended within the tick, which would take too long (run.stop_within_s); what was committed "
+        "is safe: continue with `prism resume`\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_run_that_is_ended_within_a_tick_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+    """100,000 people with a task each: a tick, and the end of all tasks, take longer than the run may take to stop."""
+    settings = ("--set", "population.size=100000", "--set", "simulation.ticks=3", "-q")
+    command = (sys.executable, "-m", "actors.cli", "run", *settings, "--out")
+    whole = subprocess.run([*command, "whole"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    limited = ("stopped", "--set", "run.stop_within_s=0.2")
+    with running(*command, *limited, cwd=tmp_path) as process:
+        until_written(tmp_path / "stopped" / "journal.prism", process)
+        begun = monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=HANG_S)
+        taken = monotonic() - begun
+    assert process.returncode == 143
+    assert taken < 5.0 * SLOWER
+    assert "ended within the tick" in said
+    resumed = [sys.executable, "-m", "actors.cli", "resume", "stopped", "-q"]
+    again = subprocess.run(resumed, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert again.stdout == whole.stdout
+
+
+def until_written(path: Path, process: subprocess.Popen[Any]) -> None:
+    give_up = monotonic() + HANG_S
+    while not path.exists() or path.stat().st_size < 1000:
+        assert process.poll() is None, process.communicate()
+        assert monotonic() < give_up
+        sleep(0.01)
 
 
 def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
