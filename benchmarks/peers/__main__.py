@@ -1,0 +1,51 @@
+"""PRISM beside its peers, in one run of about seven minutes: `make bench-peers`, or `python -m benchmarks.peers`.
+
+    python -m benchmarks.peers [--only feed charts] [--size small] [--repeats 5] [--json FILE]
+    python -m benchmarks.peers --doc
+
+Each measurement is a process of its own, and the systems of a comparison take turns. A package that is missing or
+broken here is a line that says so. `--doc` writes docs/benchmarks.md from docs/benchmarks.json, and measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Final
+
+from benchmarks.peers.page import markdown, terminal
+from benchmarks.peers.run import COMPARISONS, run
+from benchmarks.peers.systems import SIZES, measured
+
+PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+
+
+def main() -> None:
+    """Print the tables, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=COMPARISONS, default=list(COMPARISONS), help="these comparisons")
+    parser.add_argument("--size", choices=SIZES, default="full", help="amount of work of each measurement")
+    parser.add_argument("--repeats", type=int, default=5, help="measurements of each system, in turn")
+    parser.add_argument("--under-load", action="store_true", help="note that other programs run on this machine")
+    parser.add_argument("--json", type=Path, help="file to which every measurement is written")
+    parser.add_argument("--doc", action="store_true", help="write the page from the JSON beside it")
+    parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.repeats < 1:
+        parser.error(f"--repeats: expected 1 or more, got {options.repeats}")
+    if options.alone:
+        comparison, name = options.alone
+        print(json.dumps(measured(COMPARISONS[comparison][name], SIZES[options.size])))
+    elif options.doc:
+        document = json.loads(PAGE.with_suffix(".json").read_text(encoding="utf-8"))
+        PAGE.write_text(markdown(document), encoding="utf-8")
+    else:
+        document = run(options.only, options.size, options.repeats, under_load=options.under_load)
+        print(terminal(document))
+        if options.json:
+            options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

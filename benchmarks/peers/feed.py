@@ -1,0 +1,233 @@
+"""Rounds of a social feed: PRISM in both of its ways, the same world in a plain loop, and a round written with Mesa.
+
+The plain loop has PRISM's world, charts and oracle, and neither engine nor mailboxes, codec, supervisor, digest or
+metrics: the difference is what the runtime costs. It ends with the same world, which is checked. The round with Mesa is
+a smaller model: no cascades, no deliberation, no ticks within a round, nothing that can be repeated to the byte.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from time import process_time
+from typing import Any, Final
+
+import anyio
+import igraph
+
+from actors.factory.config_file import read_settings
+from actors.factory.domains import build_domain
+from actors.runtime.simulation import Simulation
+from benchmarks.peers.systems import Sizes, System, Values, peer
+from prism.agents import Decision, Question, Source, StatefulAgent, Trigger, turn
+from prism.config import Config
+from prism.domain import Domain
+from prism.social.choice import ChoiceOracle
+
+PEOPLE: Final = 1000
+TOPICS: Final = 8
+
+
+def _values(seconds: float, activations: int, seen: int) -> Values:
+    return {
+        "us an activation": seconds / activations * 1e6,
+        "us a post seen": seconds / seen * 1e6,
+        "activations": activations,
+        "posts seen": seen,
+        "s in all": seconds,
+    }
+
+
+def measure_prism(way: str, sizes: Sizes) -> Values:
+    """Return the values of a run of the default configuration without a journal; building people does not count."""
+    config = read_settings([f"run.activation={way}", f"simulation.rounds={sizes.rounds}"])
+    simulation = Simulation(config, build_domain(config).domain)
+    begun = process_time()
+    anyio.run(simulation.run)
+    seconds, counters = process_time() - begun, simulation.counters
+    seen = sum(count for (_, _, trigger, _), count in counters.rows.items() if trigger == "sees_post")
+    return _values(seconds, counters.activations, seen)
+
+
+class PlainLoop:
+    """The loop over ticks, agents and questions that a run is without its runtime.
+
+    Args:
+        domain: the world, its people and their chart.
+        config: the length, the deliberation and the weights of the embedded oracle.
+    """
+
+    def __init__(self, domain: Domain, config: Config) -> None:
+        self.activations = self.seen = 0
+        self._domain, self._world, self._chart = domain, domain.world, domain.chart
+        self._config = config
+        self._agents: dict[int, StatefulAgent[Any]] = {}
+        self._oracle = ChoiceOracle(config.oracle.choice, config.simulation.seed)
+        self._open: dict[int, list[tuple[Question[Any], str]]] = {}
+        """`{tick: the questions whose decisions take effect in it, each with what was decided}`."""
+
+    async def run(self) -> None:
+        """Run all ticks."""
+        for tick in range(self._config.simulation.length):
+            triggers = self._world.triggers(tick)
+            while True:
+                self.activations += len(triggers)
+                await self._exchange(triggers)
+                due = self._open.pop(tick, [])
+                if due:
+                    await self._exchange([_decided(question, state, tick) for question, state in due])
+                triggers = self._world.reactions(tick)
+                if not triggers:
+                    break
+            self._world.take_events()
+
+    async def _exchange(self, triggers: Iterable[Trigger[Any]]) -> None:
+        """Let each agent take its turn, and apply the answers in the order of agents."""
+        agents, chart, answers = self._agents, self._chart, []
+        for trigger in triggers:
+            agent = agents.get(trigger.agent)
+            if agent is None:
+                agent = agents[trigger.agent] = self._domain.agent(trigger.agent)
+            self.seen += trigger.name == "sees_post"
+            answers.append((trigger.agent, turn(chart, agent, trigger)))
+        answers.sort()
+        for _, answer in answers:
+            if isinstance(answer, Question):
+                self._world.deliberates(answer)
+                await self._ask(answer)
+            else:
+                self._world.apply(answer)
+
+    async def _ask(self, question: Question[Any]) -> None:
+        due, person = question.tick + self._config.deliberation_ticks, self._domain.asker(question)
+        options = [type(person.state)(option) for option in question.options]
+        state = await self._oracle.ask(person, person.state, question.trigger, options, question.context)  # type: ignore[arg-type]
+        self._open.setdefault(due, []).append((question, state.value))
+
+
+def _decided(question: Question[Any], state: str, tick: int) -> Trigger[Any]:
+    decision = Decision(state, Source.ORACLE, question.tick)
+    return Trigger(tick, question.agent, question.trigger, question.context, decision)
+
+
+def measure_plain_loop(sizes: Sizes) -> Values:
+    """Return the values of the same rounds in a plain loop."""
+    config = read_settings([f"simulation.rounds={sizes.rounds}"])
+    loop = PlainLoop(build_domain(config).domain, config)
+    begun = process_time()
+    anyio.run(loop.run)
+    return _values(process_time() - begun, loop.activations, loop.seen)
+
+
+class Post:
+    """A post of the round with Mesa."""
+
+    __slots__ = ("author", "engagements", "made", "topic")
+
+    def __init__(self, author: int, topic: int, made: int) -> None:
+        self.author, self.topic, self.made, self.engagements = author, topic, made, 0
+
+
+class Person:
+    """A person with a timeline, interests and a threshold; all draws come from the model's generator."""
+
+    model: Any
+
+    def settle(self, number: int, ties: list[int]) -> None:
+        """Draw the person's traits. Ties go both ways: those who are followed follow back."""
+        random = self.model.random
+        self.number, self.followers, self.followed = number, ties, frozenset(ties)
+        self.activity = min(1.0, random.lognormvariate(-1.45, 0.9))
+        self.threshold = random.gauss(0.5, 0.08)
+        self.interests = frozenset(random.sample(range(TOPICS), 3))
+        self.timeline: deque[Post] = deque(maxlen=50)
+        self.shown: set[Post] = set()
+
+    def step(self) -> None:
+        """Come online or not; then look at the best posts, act on some of them, and perhaps publish one."""
+        draw = self.model.random.random
+        if draw() >= self.activity:
+            return
+        for post in self.feed():
+            self.model.seen += 1
+            self.shown.add(post)
+            if self.relevance(post) + 0.6 * draw() ** 3 >= self.threshold:
+                self.act(post, draw())
+        if draw() < 0.12:
+            self.spread(Post(self.number, self.model.random.choice(sorted(self.interests)), self.model.round))
+
+    def feed(self) -> list[Post]:
+        """Return the posts with the highest scores, of the timeline and of a sample of recent ones: each only once."""
+        recent = self.model.recent
+        sample = self.model.random.sample(recent, min(20, len(recent)))
+        posts = {post for post in (*self.timeline, *sample) if post.author != self.number}
+        return sorted(posts - self.shown, key=self.score, reverse=True)[: self.model.feed_size]
+
+    def score(self, post: Post) -> float:
+        """Return the rank of a post: its relevance, less with its age."""
+        age: int = self.model.round - post.made
+        return self.relevance(post) / (1 + age)
+
+    def relevance(self, post: Post) -> float:
+        """Return the worth of a post, without the person's own taste for it."""
+        popularity = post.engagements / (post.engagements + 10)
+        return 0.2 * (post.topic in self.interests) + 0.05 * (post.author in self.followed) + 0.15 * popularity
+
+    def act(self, post: Post, draw: float) -> None:
+        """Like, reshare or reply."""
+        post.engagements += 1
+        if 0.65 <= draw < 0.85:
+            self.spread(post)
+
+    def spread(self, post: Post) -> None:
+        """Put a post on the timelines of the followers."""
+        people: list[Person] = self.model.people
+        for follower in self.followers:
+            people[follower].timeline.append(post)
+        self.model.recent.append(post)
+
+
+def mesa_model(mesa: Any, feed_size: int, people: int = PEOPLE) -> Any:
+    """Return a model of Mesa whose `step` is a round."""
+
+    class Feed(mesa.Model):  # type: ignore[misc]
+        """People on a network like PRISM's default one."""
+
+        def __init__(self) -> None:
+            super().__init__(seed=42)
+            self.feed_size, self.round, self.seen = feed_size, 0, 0
+            self.recent: deque[Post] = deque(maxlen=1000)
+            graph, make = igraph.Graph.Barabasi(people, 5), type("MesaPerson", (Person, mesa.Agent), {})
+            self.people = [make(self) for _ in range(people)]
+            for number, person in enumerate(self.people):
+                person.settle(number, graph.neighbors(number))
+
+        def step(self) -> None:
+            """Run a round: each person once, in an order drawn anew."""
+            self.round += 1
+            self.agents.shuffle_do("step")
+
+    return Feed()
+
+
+def measure_mesa(feed_size: int, sizes: Sizes) -> Values:
+    """Return the values of as many rounds with Mesa; an activation is one `step` of one person."""
+    model = mesa_model(peer("mesa"), feed_size)
+    begun = process_time()
+    for _ in range(sizes.rounds):
+        model.step()
+    return _values(process_time() - begun, sizes.rounds * PEOPLE, model.seen)
+
+
+def _prism(way: str) -> Callable[[Sizes], Values]:
+    return partial(measure_prism, way)
+
+
+SYSTEMS: Final = {
+    "PRISM, resident": System(_prism("resident")),
+    "PRISM, on demand": System(_prism("on_demand")),
+    "plain loop, same world": System(measure_plain_loop),
+    "Mesa, feed of 5": System(partial(measure_mesa, 5), "mesa"),
+    "Mesa, feed of 20": System(partial(measure_mesa, 20), "mesa"),
+}

@@ -1,0 +1,190 @@
+"""The tables of a run, and the page docs/benchmarks.md made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from textwrap import fill
+from typing import Any, Final
+
+WIDTH: Final = 120
+
+FIGURES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
+    "feed": (
+        ("us an activation", "{:.1f}"),
+        ("us a post seen", "{:.0f}"),
+        ("activations", "{:,.0f}"),
+        ("posts seen", "{:,.0f}"),
+        ("s in all", "{:.2f}"),
+    ),
+    "mailboxes": (("ping-pong, messages a s", "{:,.0f}"), ("fan-in, messages a s", "{:,.0f}")),
+    "channels": (("1 asker, us", "{:,.0f}"), ("1,000 askers, us", "{:,.0f}")),
+    "charts": (
+        ("unguarded, x", "{:,.1f}"),
+        ("half-guarded, x", "{:,.1f}"),
+        ("unguarded, us", "{:,.2f}"),
+        ("half-guarded, us", "{:,.2f}"),
+    ),
+}
+"""`{comparison: the figures of its table, each with its format}`."""
+
+RATIOS: Final[Mapping[str, tuple[str, str]]] = {
+    "feed": ("us a post seen", "time a post, PRISM resident = 1"),
+    "mailboxes": ("ping-pong, messages a s", "ping-pong, PRISM = 1"),
+    "channels": ("1 asker, us", "time of 1 asker, PRISM = 1"),
+}
+"""`{comparison: the figure that is compared with the first system's, and its heading}`."""
+
+TITLES: Final[Mapping[str, str]] = {
+    "feed": "A round of the social feed",
+    "mailboxes": "Mailboxes",
+    "channels": "A question and its answer",
+    "charts": "Statecharts",
+    "growth": "Growth",
+}
+
+TEXTS: Final[Mapping[str, str]] = {
+    "feed": """1,000 people and the default configuration, without a journal; building the people does not
+count. The plain loop does the same in the same world, with PRISM's charts and oracle, but without engine,
+mailboxes, messages, supervisor, digest and metrics: what it saves is what the runtime costs. The round with Mesa is
+written by hand, and is a smaller model: each person comes online with a probability, ranks a feed, likes or
+reshares what is above a threshold, and sometimes posts. It has no ticks within a round, no deliberation, no
+cascades, and no record. So an activation is a trigger in PRISM, and one `step()` of one person in Mesa, most of
+whom are not online; a post seen is nearer to the same work in both. Seconds are of the processor.""",
+    "mailboxes": """In the ping-pong one message is under way at a time, and there and back count as two. In the
+fan-in 1,000 senders send to one reader. PRISM, asyncio and anyio have all tasks on one event loop, with room for
+1,024 messages. pykka has a thread for its actor, and its mailboxes have no limit; xoscar's actor is in the process
+of its pool; Thespian is its system in one process. These three answer calls: a call and its answer are two messages
+of a ping-pong, and one of a fan-in (`tell`, in pykka and Thespian).""",
+    "channels": """Askers wait for an answer that is there at once. The polled channel is written after the
+published description of the channel of OASIS: a queue of requests, a dictionary of answers by message id, and a
+short sleep before each asker looks again. The time is that of a round trip as its asker sees it; 1,000 askers ask
+at once.""",
+    "charts": """Four states in a circle and one event; half-guarded: every other row has a guard that reads one
+attribute. The unit, x, is one step of a plain table in a function, two dictionary look-ups and an assignment,
+measured in the same process. The peers do more than is used here, such as callbacks, listeners and parallel states.""",
+    "growth": """The default configuration with turns on demand, and one thing changed. The exponent e is the
+slope of a line through the logs of all points, by least squares: the time of an activation grows as size to the
+power of e. At 0 it does not grow; below 0, fixed costs are shared by more activations. Where the
+points bend, it is the mean slope of the range. The interval of 95% is a bootstrap of the points.""",
+}
+
+
+def rows_of(comparison: str, systems: Mapping[str, Any]) -> list[list[str]]:
+    """Return the table of a comparison, its headings first. A system without values has the reason in its row."""
+    figures, ratio = FIGURES[comparison], RATIOS.get(comparison)
+    headings = ["", *(name for name, _ in figures), *([ratio[1]] if ratio else [])]
+    rows, reference = [headings], next(iter(systems.values())).get("samples")
+    for name, system in systems.items():
+        samples = system.get("samples")
+        if not samples:
+            reason = (
+                f"not installed: {system['missing']}"
+                if "import " in system["missing"]
+                else f"failed: {system['missing']}"
+            )
+            rows.append([name, reason, *[""] * (len(headings) - 2)])
+            continue
+        cells = [form.format(median(sample[figure] for sample in samples)) for figure, form in figures]
+        if ratio:
+            cells.append(_ratio(samples, reference, ratio[0]))
+        rows.append([name, *cells])
+    return rows
+
+
+def _ratio(samples: Sequence[Mapping[str, float]], reference: Sequence[Mapping[str, float]] | None, figure: str) -> str:
+    """Return the median ratio of measurements that were made next to each other."""
+    if not reference:
+        return ""
+    ratio = median(one[figure] / other[figure] for one, other in zip(samples, reference, strict=True))
+    return f"{ratio:,.2f}" if ratio < 100 else f"{ratio:,.0f}"
+
+
+def growth_rows(found: Mapping[str, Any]) -> list[list[str]]:
+    """Return the table of growth, its headings first."""
+    rows = [["of", "from", "to", "points", "us an activation", "exponent", "95%"]]
+    for thing, points in found.items():
+        if "missing" in points:
+            rows.append([thing, f"failed: {points['missing']}", *[""] * (len(rows[0]) - 2)])
+            continue
+        low, high = min(points["size"]), max(points["size"])
+        fit = points["fit"]
+        rows.append(
+            [
+                thing,
+                f"{low:,.0f}",
+                f"{high:,.0f}",
+                str(len(points["us"])),
+                f"{_at(points, low):.1f} to {_at(points, high):.1f}",
+                f"{fit['exponent']:+.3f}",
+                f"{fit['low']:+.3f} to {fit['high']:+.3f}",
+            ]
+        )
+    return rows
+
+
+def _at(points: Mapping[str, Sequence[float]], size: float) -> float:
+    return median(cost for each, cost in zip(points["size"], points["us"], strict=True) if each == size)
+
+
+def tables(document: Mapping[str, Any]) -> dict[str, list[list[str]]]:
+    """Return the table of each comparison that a run has made."""
+    found = document["comparisons"]
+    return {name: growth_rows(of) if name == "growth" else rows_of(name, of) for name, of in found.items()}
+
+
+def terminal(document: Mapping[str, Any]) -> str:
+    """Return the tables as aligned text."""
+    lines = []
+    for name, rows in tables(document).items():
+        full = [row for row in rows if not _is_reason(row)]
+        widths = [max(map(len, column)) for column in zip(*full, strict=True)]
+        widths[0] = max(len(row[0]) for row in rows)
+        lines += [TITLES[name], *(_aligned(row, widths) for row in rows), ""]
+    return "\n".join(lines)
+
+
+def _is_reason(row: Sequence[str]) -> bool:
+    return row[1].startswith(("not installed: ", "failed: "))
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    if _is_reason(row):
+        return f"  {row[0].ljust(widths[0])}  {row[1]}"
+    cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+    return f"  {row[0].ljust(widths[0])}  {'  '.join(cells)}".rstrip()
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """Return the page of a run."""
+    parts = [f"# PRISM beside its peers\n\n{_conditions(document)}"]
+    for name, rows in tables(document).items():
+        head, *body = (f"| {' | '.join(row)} |" for row in rows)
+        rule = f"|{'---|' * len(rows[0])}"
+        parts.append("\n".join([f"## {TITLES[name]}\n", TEXTS[name], "", head, rule, *body]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _conditions(document: Mapping[str, Any]) -> str:
+    """Return how, when and on what the figures were measured."""
+    machine, versions = document["machine"], document["versions"]
+    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    load = (
+        "**They were measured under load**: other programs ran on the same machine, so times are too long, and ratios "
+        "less certain."
+        if document["under_load"]
+        else "Nothing else ran on the machine."
+    )
+    small = " The sizes are small ones (`--size small`)." if document["size"] == "small" else ""
+    how = (
+        "`make bench-peers` measures all of this in an environment of its own, with the packages of the extra `peers`, "
+        "and writes this page from `docs/benchmarks.json`, which has every measurement. Each one is a process of its "
+        "own, and the systems of a table take turns; figures are medians of "
+        f"{document['repeats']}, and ratios are medians of measurements made next to each other. The costs of PRISM "
+        "alone are in [Performance](performance.md)."
+    )
+    when = (
+        f"Measured on {document['date']} in {document['seconds']} s: {machine['processor']}, {machine['processors']} "
+        f"processors, {machine['system']}, {machine['python']}. {load}{small} Versions: {listed}."
+    )
+    return f"{fill(how, WIDTH, break_on_hyphens=False)}\n\n{fill(when, WIDTH, break_on_hyphens=False)}"
