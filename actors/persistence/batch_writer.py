@@ -12,6 +12,7 @@ from time import perf_counter
 import msgspec
 from anyio import to_thread
 
+from actors.persistence.checkpoint import Retention
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL
@@ -67,10 +68,10 @@ class RunWriter:
     Args:
         statistics: the counts of the run so far, which the writer keeps up to date.
         keeps_answers: False for an oracle whose answers are not recorded.
-        keep: the number of checkpoints that are kept.
+        keep: the checkpoints that are kept.
     """
 
-    def __init__(self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: int) -> None:
+    def __init__(self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: Retention) -> None:
         self._disk = disk
         self._statistics = statistics
         self._keeps_answers = keeps_answers

@@ -1,12 +1,14 @@
 """Checkpoints: the world and the actors between two ticks, so that a resume need not begin at tick 0.
 
 A checkpoint is a cache of the journal. It names the frame after which it was taken by offset and link, and is refused
-if the journal does not have that frame. It is written beside the others and put in place whole; the latest are kept.
+if the journal does not have that frame. It is written beside the others and put in place whole; the latest are kept,
+and some from further back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -78,6 +80,48 @@ def checkpoint_names(disk: Disk) -> list[str]:
     return sorted((name for name in disk.names() if name.startswith(_PREFIX) and name.endswith(_SUFFIX)), reverse=True)
 
 
+class Retention(NamedTuple):
+    """The checkpoints that are kept: the latest ones, and others at about 1, 2, 4, 8 ... intervals back.
+
+    The checkpoint after n intervals belongs to the level of the largest power of two that divides n, and is kept until
+    there are four of these powers more. So for any tick in the past there is a checkpoint before it that is no further
+    from it than it is from now, at most 2 + 2 log2(n) are kept beside the latest ones, and which ones they are depends
+    on n alone: not on kills, resumes, or when the others were removed.
+
+    Args:
+        latest: the number of latest checkpoints.
+        every_ticks: the ticks between two checkpoints; 0 keeps no others.
+    """
+
+    latest: int
+    every_ticks: int = 0
+
+    def surplus(self, names: Sequence[str]) -> list[str]:
+        """Return the names of the checkpoints that are not kept.
+
+        Args:
+            names: all of them, latest first.
+        """
+        if not self.every_ticks or not names:
+            return list(names[self.latest :])
+        now = tick_of(names[0])
+        return [name for name in names[self.latest :] if not self._is_kept(tick_of(name), now)]
+
+    def _is_kept(self, tick: int, now: int) -> bool:
+        intervals, rest = divmod(tick, self.every_ticks)
+        power = intervals & -intervals
+        return not rest and now - tick < 4 * power * self.every_ticks
+
+
+LATEST: Final = Retention(2)
+
+
+def tick_of(name: str) -> int:
+    """Return the ticks before a checkpoint, by the name of its file; -1 for a name that no checkpoint has."""
+    digits = name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+    return int(digits) if digits.isdecimal() else -1
+
+
 def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
     """Read a checkpoint.
 
@@ -85,8 +129,25 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
         DamagedError: its content is not what was written.
         JournalError: it has another format.
     """
+    columns = list[Column]()
+    head = _read(disk, name, columns.extend)
+    return Checkpoint(position=head.position, state=head.state, columns=columns)
+
+
+def read_position(disk: Disk, name: str) -> Position:
+    """Read a whole checkpoint, and return its position alone: many of them would not fit into memory.
+
+    Raises:
+        DamagedError: its content is not what was written.
+        JournalError: it has another format.
+    """
+    return _read(disk, name, lambda _: None).position
+
+
+def _read(disk: Disk, name: str, take: Callable[[list[Column]], object]) -> Head:
+    """Return the head of a checkpoint, and pass its columns to `take`, some at a time."""
     check_magic(disk, name, MAGIC)
-    head, columns, count = None, list[Column](), None
+    head, taken, count = None, 0, None
     for start, payload in _payloads(disk, name):
         if count is not None:
             raise DamagedError(name, start, "it has content after its end")
@@ -95,10 +156,11 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
         elif isinstance(content := _columns_or_count(name, start, payload), int):
             count = content
         else:
-            columns += content
-    if head is None or count != len(columns):
+            take(content)
+            taken += len(content)
+    if head is None or count != taken:
         raise DamagedError(name, disk.size(name), "it ends before its last column")
-    return Checkpoint(position=head.position, state=head.state, columns=columns)
+    return head
 
 
 def columns_of(checkpoint: Checkpoint) -> Columns:

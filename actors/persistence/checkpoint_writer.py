@@ -15,7 +15,17 @@ import msgspec
 
 from actors.core.frames import ORIGIN, encode_frame, link_of
 from actors.core.state import RunState
-from actors.persistence.checkpoint import MAGIC, Checkpoint, Head, Position, checkpoint_name, checkpoint_names, is_draft
+from actors.persistence.checkpoint import (
+    LATEST,
+    MAGIC,
+    Checkpoint,
+    Head,
+    Position,
+    Retention,
+    checkpoint_name,
+    checkpoint_names,
+    is_draft,
+)
 from actors.persistence.disk import Disk
 from prism.columns import Column
 
@@ -97,12 +107,12 @@ class CheckpointWriter:
             disk.append(self._draft, frame)
             self.size += len(frame)
 
-    def put_in_place(self, disk: Disk, keep: int) -> None:
-        """Give it its name; remove all but the latest `keep` checkpoints, and drafts that crashes left. Blocks."""
+    def put_in_place(self, disk: Disk, keep: Retention) -> None:
+        """Give it its name; remove the checkpoints that are not kept, and drafts that crashes left. Blocks."""
         disk.sync(self._draft)
         disk.rename(self._draft, self._name)
         disk.sync_directory()
-        for name in [*checkpoint_names(disk)[keep:], *filter(is_draft, disk.names())]:
+        for name in [*keep.surplus(checkpoint_names(disk)), *filter(is_draft, disk.names())]:
             disk.remove(name)
 
     def remove(self, disk: Disk) -> None:
@@ -111,8 +121,8 @@ class CheckpointWriter:
             disk.remove(self._draft)
 
 
-def write_checkpoint(disk: Disk, checkpoint: Checkpoint, keep: int = 2) -> None:
-    """Write a whole checkpoint, put it in place, and remove all but the latest `keep`."""
+def write_checkpoint(disk: Disk, checkpoint: Checkpoint, keep: Retention = LATEST) -> None:
+    """Write a whole checkpoint, put it in place, and remove those that are not kept."""
     with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
         for column in checkpoint.columns:
             draft.add(column)

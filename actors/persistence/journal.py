@@ -29,7 +29,7 @@ LENGTH_SETTINGS = ("rounds", "ticks")
 METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
-FREE_SETTINGS = ("activation", "log_max_mb", "logs_kept", "question", "stop_within_s")
+FREE_SETTINGS = ("activation", "checkpoints_back", "log_max_mb", "logs_kept", "question", "stop_within_s")
 """Settings of `run` that are not in the header either: how turns are taken, how much log is kept, what it is for."""
 
 NO_HEADER = "without its header a journal cannot be used"

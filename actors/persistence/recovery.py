@@ -7,12 +7,20 @@ only with `cut_damage`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import Damage, digest_of
-from actors.persistence.checkpoint import Checkpoint, Position, checkpoint_names, read_checkpoint
+from actors.persistence.checkpoint import (
+    Checkpoint,
+    Position,
+    checkpoint_name,
+    checkpoint_names,
+    read_checkpoint,
+    read_position,
+)
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import reading
 from actors.persistence.journal import JOURNAL, Header, JournalScan, read_header, scan_journal
@@ -73,30 +81,45 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
     notes: list[str] = []
     candidates = _checkpoints(disk, notes, repair=repair)
     # Every frame is read, though checkpoints would allow fewer: a part that is not read could be damaged.
-    scan = scan_journal(disk, first, offsets={checkpoint.position.journal_bytes for checkpoint in candidates})
+    scan = scan_journal(disk, first, offsets={position.journal_bytes for position in candidates})
     if (damage := scan.damage) is not None:
-        newest = max((checkpoint.position.journal_bytes for checkpoint in candidates), default=0)
+        newest = max((position.journal_bytes for position in candidates), default=0)
         if not cut_damage and _was_durable(disk, JOURNAL, damage, newest):
             raise DamagedError(JOURNAL, damage.offset, f"tick {scan.ticks}: {damage.problem}", REMEDY)
         notes.append(f"{JOURNAL}: cut at byte {damage.offset}, after {scan.ticks} whole ticks ({damage.problem})")
         if repair:
             disk.truncate(JOURNAL, damage.offset)
-    chosen, skipped = None, False
-    for checkpoint in candidates:
-        if scan.links.get(checkpoint.position.journal_bytes) == checkpoint.position.link:
-            if not accepts(checkpoint.position):
-                skipped = True
-                continue
-            chosen = checkpoint
-            break
-        notes.append(f"{checkpoint.name}: refused, the journal does not have what it follows")
-        if repair:
-            disk.remove(checkpoint.name)
-    durable = max((checkpoint.position.answers_end for checkpoint in candidates), default=0)
+    chosen, skipped = _chosen(disk, candidates, scan.links, accepts, notes, repair=repair)
+    durable = max((position.answers_end for position in candidates), default=0)
     counted_from = FIRST_ANSWER if chosen is None else chosen.position.answers_end
     answers = _repair_answers(disk, notes, durable, counted_from, repair=repair, cut_damage=cut_damage)
     recorded = _recorded_ticks(disk, first, scan, answers, chosen)
     return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
+
+
+def _chosen(  # each thing that decides it
+    disk: Disk,
+    candidates: Sequence[Position],
+    links: Mapping[int, bytes],
+    accepts: Callable[[Position], bool],
+    notes: list[str],
+    *,
+    repair: bool,
+) -> tuple[Checkpoint | None, bool]:
+    """Return the latest checkpoint that the journal has and that is accepted, and whether a later one is not."""
+    skipped = False
+    for position in candidates:
+        name = checkpoint_name(position.tick)
+        if links.get(position.journal_bytes) != position.link:
+            notes.append(f"{name}: refused, the journal does not have what it follows")
+            if repair:
+                disk.remove(name)
+        elif not accepts(position):
+            skipped = True
+        else:
+            with suppress(FileNotFoundError):  # a process that runs it has just removed the checkpoint
+                return read_checkpoint(disk, name), skipped
+    return None, skipped
 
 
 def _was_durable(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
@@ -104,12 +127,12 @@ def _was_durable(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
     return damage.offset < durable <= disk.size(name)
 
 
-def _checkpoints(disk: Disk, notes: list[str], *, repair: bool) -> list[Checkpoint]:
-    """Return the readable checkpoints, latest first. Others are skipped, damaged ones removed: they are caches."""
+def _checkpoints(disk: Disk, notes: list[str], *, repair: bool) -> list[Position]:
+    """Return the positions of the readable checkpoints, latest first. Others are skipped, damaged ones removed."""
     readable = []
     for name in checkpoint_names(disk):
         try:
-            readable.append(read_checkpoint(disk, name))
+            readable.append(read_position(disk, name))
         except FileNotFoundError:
             continue  # a process that runs it has just replaced the checkpoint
         except JournalError as error:

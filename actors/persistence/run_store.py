@@ -26,7 +26,7 @@ from actors.core.events import CheckpointWritten, emit
 from actors.core.messages import Decided, Shadowed
 from actors.core.ports import Observer, Record
 from actors.persistence.batch_writer import Batch, Execute, RunWriter, StoreCounters, in_thread
-from actors.persistence.checkpoint import Position
+from actors.persistence.checkpoint import LATEST, Position, Retention
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
 from actors.persistence.oracle_log import ANSWERS, RecordedAnswers, encode_answer
@@ -63,7 +63,7 @@ class RunStore(Record):
         *,
         keeps_answers: bool,
         answered_after: int | None = None,
-        keep: int = 2,
+        keep: Retention = LATEST,
         execute: Execute = in_thread,
         observer: Observer | None = None,
     ) -> None:

@@ -31,7 +31,7 @@ from actors.logs.line_file import Rotation
 from actors.logs.setup import LogContext, open_log
 from actors.metrics.observation import Observation
 from actors.persistence.batch_writer import Execute, in_thread
-from actors.persistence.checkpoint import Checkpoint
+from actors.persistence.checkpoint import Checkpoint, Retention
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
@@ -338,13 +338,13 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         rows: what is in `rounds.csv` already.
         execute: runs a blocking function.
     """
-    settings = run.config
+    settings, every = run.config, checkpoint_interval(run.config, run.domain)
     store = RunStore(
         disk,
         run.recorded,
         keeps_answers=oracle.waits or is_capped(settings.oracle),
         answered_after=settings.deliberation_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
-        keep=settings.run.checkpoints_kept,
+        keep=Retention(settings.run.checkpoints_kept, every if settings.run.checkpoints_back else 0),
         observer=observer,
         execute=execute,
     )
@@ -352,7 +352,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         simulation = Simulation(settings, run.domain, oracle, store, observer, run.directory.name)
         restore(simulation, run.checkpoint)
         simulation.oracle.statistics.add_logged(run.recorded.effort)
-    checkpointer = Checkpointer(simulation, store, checkpoint_interval(settings, run.domain))
+    checkpointer = Checkpointer(simulation, store, every)
     series = RoundsWriter(store, simulation, rows)
     async with anyio.create_task_group() as files:
         files.start_soon(store.run)

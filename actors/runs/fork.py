@@ -132,7 +132,7 @@ async def branch_off(branch: Branch, on_begin: Callable[[Simulation], None] = la
 async def _past(parent: RunDirectory, tick: int, on_begin: Callable[[Simulation], None]) -> Simulation:
     """Return the parent's simulation after this many ticks, which are compared with its journal."""
     if tick:
-        return await replay(parent, tick, on_begin)
+        return await replay(parent, tick, on_begin, from_nearest=True)
     config = read_resolved(parent.path / _config_until(parent, 0))
     return Simulation(config, build_domain(config).domain)
 

@@ -9,7 +9,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import DivergedError, JournalError, RunDirectoryError, first_error
+from actors.core.errors import DivergedError, ForeignCheckpointError, JournalError, RunDirectoryError, first_error
 from actors.core.messages import Decided
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
@@ -108,11 +108,14 @@ async def replay(
     until: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,
     on_tick: Callable[[Simulation], None] = lambda _: None,
+    *,
+    from_nearest: bool = False,
 ) -> Simulation:
     """Run every tick of a journal again, compare it, and return the simulation after the last.
 
     Args:
         until: stop after this many ticks.
+        from_nearest: begin at the nearest checkpoint instead of tick 0, unless other code than this has run the ticks.
         on_begin: called with the simulation of each part before it runs.
         on_tick: called with it after each tick.
 
@@ -122,17 +125,27 @@ async def replay(
         RunDirectoryError: the journal does not have so many ticks.
         JournalError: the journal cannot be read.
     """
-    prepared = await to_thread.run_sync(_prepare, directory, until)
+    # One tick at least is done again, so that the world is as this code and these settings make it.
+    prepared = await to_thread.run_sync(_prepare, directory, until, until - 1 if from_nearest and until else 0)
     try:
-        simulation = await run_parts(
-            prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_tick
-        )
+        try:
+            simulation = await _run_prepared(prepared, on_begin, on_tick)
+        except ForeignCheckpointError:
+            prepared = await to_thread.run_sync(_prepare, directory, until)
+            simulation = await _run_prepared(prepared, on_begin, on_tick)
     except DivergedError as error:
         causes = other_code(prepared.before, prepared.now, error.tick)
         raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
     return simulation
+
+
+async def _run_prepared(
+    prepared: _Prepared, on_begin: Callable[[Simulation], None], on_tick: Callable[[Simulation], None]
+) -> Simulation | None:
+    config, domain, record, start = prepared.config, prepared.domain, prepared.record, prepared.start
+    return await run_parts(prepared.parts, config, domain, record, on_begin, on_tick, start=start)
 
 
 class _Prepared(NamedTuple):
@@ -148,13 +161,14 @@ class _Prepared(NamedTuple):
     domain: Domain
     parts: list[Part]
     record: Replay
+    start: Checkpoint | None
 
 
-def _prepare(directory: RunDirectory, until: int | None) -> _Prepared:
-    """Read what a replay needs. Blocks."""
+def _prepare(directory: RunDirectory, until: int | None, before: int = 0) -> _Prepared:
+    """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks."""
     manifest = directory.manifest()
     disk = RealDisk(directory.path)
-    recovered = recover(disk, repair=False, before=0)
+    recovered = recover(disk, repair=False, before=0 if manifest.upgrades else before)
     recorded = recovered.recorded
     ticks = recorded.ticks if until is None else until
     if ticks > recorded.ticks:
@@ -164,8 +178,12 @@ def _prepare(directory: RunDirectory, until: int | None) -> _Prepared:
     # whether it gives the same result is what a replay is for.
     built = build_domain(config)
     now = refuse_unless_compatible(directory.path, recovered.header, manifest, config, built, accept_settings=True)
+    if recovered.checkpoint is not None and changed_code(manifest, now):
+        return _prepare(directory, until)  # what other code has made is done again from the start
     record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end))
-    return _Prepared(manifest, now, config, built.domain, parts_of(directory, config, ticks), record)
+    begun = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
+    parts = [part for part in parts_of(directory, config, ticks) if part.until > begun]
+    return _Prepared(manifest, now, config, built.domain, parts, record, recovered.checkpoint)
 
 
 def other_code(before: Manifest, now: Manifest, tick: int) -> list[str]:

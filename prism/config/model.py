@@ -995,8 +995,15 @@ class RunConfig(Section, frozen=True, kw_only=True):
         ),
     ] = None
     checkpoints_kept: Annotated[
-        int, Meta(ge=1, le=1000, description="number of checkpoints kept; older ones are removed")
+        int, Meta(ge=1, le=1000, description="number of latest checkpoints kept; most older ones are removed")
     ] = 2
+    checkpoints_back: Annotated[
+        bool,
+        Meta(
+            description="keep older checkpoints, too, at about 1, 2, 4, 8 ... intervals back, so that `prism fork` and "
+            "`prism explain` need not begin at tick 0"
+        ),
+    ] = True
     stop_within_s: Annotated[
         float,
         Meta(

@@ -150,6 +150,8 @@ def checked(ended: Ended, codes: set[int]) -> Ended:
 def damaged_copy(run: Undisturbed, random: Random, number: int) -> tuple[str, str]:
     """Make a damaged copy of a run in `run`, and return the file and the damage: every file and damage in turn."""
     names = sorted(path.name for path in run.path.iterdir())
+    checkpoints = [name for name in names if name.startswith("checkpoint-")]
+    names = [name for name in names if name not in checkpoints[1:-1]]  # the oldest and the latest stand for all
     while True:
         shutil.rmtree("run", ignore_errors=True)
         shutil.copytree(run.path, "run")

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 
+from actors.persistence.checkpoint import tick_of
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.runs.directory import MANIFEST, SUMMARY
+from actors.runs.directory import MANIFEST, SUMMARY, RunDirectory
+from actors.runs.fork import fork
+from actors.runs.rounds_csv import ROUNDS
 from actors.testing import ModelServer
 from prism.social.chart import social_chart_text
 from tests.command import Prism
@@ -60,6 +65,44 @@ def test_answers_copied_from_the_parent_are_as_safe_from_damage_as_its_own(
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith("prism: oracle.log: damaged at byte ")
     assert ended.err.endswith("`prism resume --cut-damage` cuts the log there and asks again\n")
+
+
+@pytest.mark.parametrize("at", [7, 25, 30, 44, 71])
+def test_a_fork_begins_at_the_nearest_checkpoint_and_is_the_one_that_begins_at_tick_0(
+    prism: Prism, tmp_path: Path, at: int
+) -> None:
+    often = ("--set", "run.checkpoint_every_ticks=6")
+    assert prism("run", "small.yaml", "-q", "--ticks", "72", *often, "--out", "parent").code == 0
+    kept = [tick_of(path.name) for path in (tmp_path / "parent").glob("checkpoint-*.bin")]
+    assert {*kept} <= {24, 36, 48, 54, 60, 66, 72}, (
+        "a fast run leaves some out, because the one before is being written"
+    )
+    assert len(kept) > 1
+    shutil.copytree(tmp_path / "parent", tmp_path / "bare")
+    for path in (tmp_path / "bare").glob("checkpoint-*.bin"):
+        path.unlink()
+    begun: list[int] = []
+    for parent in ("parent", "bare"):
+        child = RunDirectory.create(tmp_path / f"of-{parent}", "")
+        anyio.run(
+            partial(fork, RunDirectory(tmp_path / parent), child, at, ["feed.algorithm=hot"], 72),
+            lambda simulation: begun.append(simulation.tick),
+        )
+    assert begun == [max((tick for tick in kept if tick < at), default=0), 0]
+    for name in (JOURNAL, ANSWERS, ROUNDS, f"checkpoint-{at:012d}.bin"):
+        one, other = ((tmp_path / f"of-{parent}" / name) for parent in ("parent", "bare"))
+        assert one.exists() == other.exists(), name
+        assert not one.exists() or one.read_bytes() == other.read_bytes(), name
+
+
+def test_a_damaged_checkpoint_is_passed_over_by_a_fork(prism: Prism, tmp_path: Path) -> None:
+    often = ("--set", "run.checkpoint_every_ticks=6")
+    assert prism("run", "small.yaml", "-q", "--ticks", "72", *often, "--out", "parent").code == 0
+    for path in (tmp_path / "parent").glob("checkpoint-*.bin"):
+        content = path.read_bytes()
+        if 36 <= tick_of(path.name) < 71:
+            path.write_bytes(content[:900] + bytes([content[900] ^ 1]) + content[901:])
+    assert prism("fork", "parent", "--at", "71", "-q", "--out", "child").out.strip() == digest(tmp_path / "parent")
 
 
 def test_a_fork_that_changes_nothing_is_the_parent_again(parent: Path, prism: Prism) -> None:
