@@ -179,7 +179,11 @@ def _p(each: Comparison | SeveralCompared) -> str:
 
 def _caveats(record: ExperimentRecord, others: Sequence[Any]) -> Iterator[Node]:
     experiment, explored = record.plan.experiment, len(record.outcome.exploratory)
-    planned = len(experiment.hypotheses) - explored
+    judged: list[Comparison | SeveralCompared] = [*record.outcome.comparisons, *record.outcome.several]
+    # As they were corrected: a hypothesis that was removed after the results counts, too.
+    among = {each.hypothesis.with_test in record.outcome.exploratory: each.among for each in judged}
+    planned = among.get(False, len(experiment.hypotheses) - explored)
+    every = among.get(True, len(experiment.hypotheses))
     alpha = experiment.alpha
     together = f"of all {planned} planned ones together " if planned > 1 else ""
     corrected = f", corrected for the {planned} planned hypotheses (Holm 1979)," if planned > 1 else ""
@@ -197,7 +201,7 @@ def _caveats(record: ExperimentRecord, others: Sequence[Any]) -> Iterator[Node]:
     if explored:
         yield missing(
             "Exploratory: the hypothesis was made after there were results, so it needs new seeds to count. Its p "
-            f"value is corrected for all {len(experiment.hypotheses):,} hypotheses together; those of planned ones "
+            f"value is corrected for all {every:,} hypotheses together; those of planned ones "
             "are not changed by it."
         )
 
