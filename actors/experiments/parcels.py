@@ -6,7 +6,7 @@ import shutil
 import tarfile
 import tempfile
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 import msgspec
@@ -98,7 +98,7 @@ class Arrival:
         try:
             try:
                 with tarfile.open(fileobj=self._file, mode="r:gz") as archive:
-                    archive.extractall(draft, filter="data")
+                    _unpack(archive, draft)
             except tarfile.TarError as error:
                 raise OSError(f"the files of the cell cannot be unpacked: {error}") from None
             draft.chmod(0o755)
@@ -113,3 +113,20 @@ class Arrival:
     def close(self) -> None:
         """Discard the file."""
         self._file.close()
+
+
+def _unpack(archive: tarfile.TarFile, directory: Path) -> None:
+    """Write the files of an archive into a directory. `extractall` has a filter only from Python 3.11.4 on.
+
+    Raises:
+        tarfile.TarError: it holds something else than files, or one that would lie outside.
+    """
+    for member in archive:
+        place = PurePosixPath(member.name)
+        content = archive.extractfile(member) if member.isreg() else None
+        if content is None or place.is_absolute() or ".." in place.parts:
+            raise tarfile.TarError(f"{member.name!r} is no file of a cell")
+        target = directory / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with content, target.open("xb") as file:
+            shutil.copyfileobj(content, file)

@@ -107,6 +107,11 @@ class _End:
                 with suppress(OSError, ValueError):  # it is closed, or nobody reads it
                     stream.flush()
             os._exit(code)
+        if code:
+            try:
+                sys.stdout.flush()
+            except OSError:  # it has been told; what is left would fail again at the end, and change the code
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
 
     @staticmethod

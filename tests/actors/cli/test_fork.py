@@ -74,9 +74,6 @@ def test_a_fork_begins_at_the_nearest_checkpoint_and_is_the_one_that_begins_at_t
     often = ("--set", "run.checkpoint_every_ticks=6")
     assert prism("run", "small.yaml", "-q", "--ticks", "72", *often, "--out", "parent").code == 0
     kept = [tick_of(path.name) for path in (tmp_path / "parent").glob("checkpoint-*.bin")]
-    assert {*kept} <= {24, 36, 48, 54, 60, 66, 72}, (
-        "a fast run leaves some out, because the one before is being written"
-    )
     assert len(kept) > 1
     shutil.copytree(tmp_path / "parent", tmp_path / "bare")
     for path in (tmp_path / "bare").glob("checkpoint-*.bin"):

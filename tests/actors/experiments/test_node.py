@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import tarfile
 from hashlib import sha256
 from pathlib import Path
 
@@ -148,6 +150,21 @@ def test_a_parcel_cannot_leave_its_directory(tmp_path: Path) -> None:
     (source / "link").symlink_to("/etc/hostname")
     arrived = Arrival(pack(source, tmp_path / "parcel"), tmp_path / "cells" / "k")
     with pytest.raises(OSError, match="the files of the cell cannot be unpacked: "):
+        arrived.settle()
+    arrived.close()
+    assert list((tmp_path / "cells").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/../../out"])
+def test_a_parcel_has_no_file_outside_of_its_directory(tmp_path: Path, name: str) -> None:
+    packed = tmp_path / "parcel"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    parcel = Parcel(
+        size=packed.stat().st_size, sha256=sha256(packed.read_bytes()).hexdigest(), first=packed.read_bytes()
+    )
+    arrived = Arrival(parcel, tmp_path / "cells" / "k")
+    with pytest.raises(OSError, match=f"cannot be unpacked: {re.escape(repr(name))} is no file of a cell"):
         arrived.settle()
     arrived.close()
     assert list((tmp_path / "cells").iterdir()) == []
