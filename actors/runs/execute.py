@@ -279,8 +279,13 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
     async def drive(
         simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
     ) -> str | None:
-        logs.tick = lambda: simulation.engine.tick
-        tasks.start_soon(phases.run, simulation.standing, logs.tick)
+        logs.tick = tick = lambda: simulation.engine.tick
+
+        async def watch() -> None:
+            await anyio.lowlevel.checkpoint()  # the handlers of signals come first: who reads that it runs may stop it
+            await phases.run(simulation.standing, tick)
+
+        tasks.start_soon(watch)
         try:
             return await simulate(simulation, host, on_tick, between)
         except BaseExceptionGroup as group:
