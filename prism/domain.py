@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Question, Trigger, Update
+from prism.agents.waves import Updates
 from prism.columns import Column, Columns
 from prism.config.interventions import InterventionConfig
 from prism.divergence import NO_REFERENCE, Reference
@@ -55,6 +56,11 @@ class World(Protocol):
 
     def apply(self, update: Update[Any]) -> None:
         """Apply an agent's update: carry out its effect, and plan the agent's next trigger."""
+
+    def apply_all(self, updates: Updates) -> None:
+        """Apply the updates of a wave, in the order of agents. A world that can do it in columns is faster."""
+        for update in updates:
+            self.apply(update)
 
     def deliberates(self, question: Question[Any]) -> None:
         """Note that an agent waits for the oracle. It gets no trigger until its decision comes back as an update."""

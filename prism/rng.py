@@ -14,6 +14,7 @@ import math
 import struct
 from collections.abc import Sequence
 from enum import IntEnum, unique
+from typing import Any
 
 import numpy as np
 import xxhash
@@ -22,6 +23,15 @@ from numpy.typing import NDArray
 _KEY = struct.Struct("<qqqq").pack
 _hash = xxhash.xxh3_64_intdigest
 _TO_UNIT = 2.0**-53
+_U = np.uint64
+_LOW = _U(0xFFFFFFFF)
+_ALL = 0xFFFFFFFFFFFFFFFF
+_SECRET = (0xBE4BA423396CFEB8, 0x1CAD21F72C81017C, 0xDB979083E96DD4DE, 0x1F67B3B7A4A44072)
+"""The first words of the constant that xxh3 mixes into every key."""
+
+Whole = int | NDArray[Any]
+"""A whole number, or an array of them."""
+
 WORLD = -1
 """The agent number of draws that belong to no agent."""
 
@@ -94,6 +104,53 @@ def integer(bound: int, seed: int, agent: int, tick: int, draw: int, index: int 
     return (_hash(_KEY(agent, tick, draw, index), seed) * bound) >> 64
 
 
+def uniforms(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole = 0) -> NDArray[np.float64]:
+    """Return `uniform` of each row, bit for bit; at least one of agent, tick and index is an array."""
+    return np.asarray((_hashes(seed, agent, tick, draw, index) >> _U(11)).astype(np.float64) * _TO_UNIT)
+
+
+def integers(bound: int, seed: int, agent: Whole, tick: Whole, draw: int, index: Whole = 0) -> NDArray[np.int64]:
+    """Return `integer` of each row, bit for bit.
+
+    Raises:
+        ValueError: bound is not from 1 to 2**32.
+    """
+    if not 0 < bound <= 1 << 32:
+        raise ValueError(f"bound must be from 1 to {1 << 32}, got {bound}")
+    bits = _hashes(seed, agent, tick, draw, index)
+    high, low = (bits >> _U(32)) * _U(bound), (bits & _LOW) * _U(bound)
+    return np.asarray(((high + (low >> _U(32))) >> _U(32)).astype(np.int64))
+
+
+def _hashes(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole) -> NDArray[np.uint64]:
+    """Return xxh3_64 of the key of each row, which has 32 bytes.
+
+    Source: Collet, "xxHash fast digest algorithm", the specification of XXH3 for 17 to 128 bytes.
+    """
+    with np.errstate(over="ignore"):
+        first = _folded(_words(agent), _words(tick), _SECRET[0], _SECRET[1], seed)
+        last = _folded(_words(draw), _words(index), _SECRET[2], _SECRET[3], seed)
+        bits = first + last + _U(32 * 0x9E3779B185EBCA87 & _ALL)
+        bits = (bits ^ (bits >> _U(37))) * _U(0x165667919E3779F9)
+        return np.asarray(bits ^ (bits >> _U(32)))
+
+
+def _words(values: Whole) -> NDArray[np.uint64]:
+    """Return whole numbers as 64 bits in two's complement."""
+    return np.asarray(values, dtype=np.int64).astype(np.uint64)
+
+
+def _folded(left: NDArray[np.uint64], right: NDArray[np.uint64], a: int, b: int, seed: int) -> NDArray[np.uint64]:
+    """Return the two halves of a 128-bit product, combined by exclusive or."""
+    left, right = left ^ _U((a + seed) & _ALL), right ^ _U((b - seed) & _ALL)
+    left_low, left_high, right_low, right_high = left & _LOW, left >> _U(32), right & _LOW, right >> _U(32)
+    low = left_low * right_low
+    cross = left_high * right_low + (low >> _U(32))
+    middle = (cross & _LOW) + left_low * right_high
+    high = left_high * right_high + (cross >> _U(32)) + (middle >> _U(32))
+    return np.asarray(high ^ ((middle << _U(32)) | (low & _LOW)))
+
+
 def normal(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:
     """Return a standard normal deviate. Source: Box & Muller (1958)."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(seed, agent, tick, draw, 2 * index)))
@@ -140,10 +197,22 @@ def mixed(keys: NDArray[np.uint64], seed: int, draw: int, agent: int = WORLD, ti
 
     Source: SplitMix64, as in `sample`.
     """
-    bits = keys ^ np.uint64(_hash(_KEY(agent, tick, draw, 0), seed))
+    return _split_mixed(keys ^ np.uint64(_hash(_KEY(agent, tick, draw, 0), seed)))
+
+
+def mixed_for(
+    keys: NDArray[np.uint64], seed: int, draw: int, agents: NDArray[np.int64], tick: int = 0
+) -> NDArray[np.uint64]:
+    """Return `mixed` of these keys for each of many agents: a row each."""
+    return _split_mixed(keys ^ _hashes(seed, agents, tick, draw, 0)[:, None])
+
+
+def _split_mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the mixed bits, in place of the given ones."""
     bits += np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
     bits ^= bits >> np.uint64(31)
     return bits
 

@@ -31,6 +31,7 @@ from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
 from actors.runtime.shadows import Shadows
 from prism.agents import Question, Trigger, Update
+from prism.agents.waves import Updates
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.divergence import NO_REFERENCE, Reference
@@ -272,13 +273,14 @@ class EngineActor:
     def _commit(self, answers: list[Answer]) -> None:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
         answers.sort()  # by agent; each occurs once, so nothing else is compared
-        apply, updates = self._world.apply, []
+        updates = []
         for _, encoded, answer in answers:
             if isinstance(answer, Update):
-                apply(answer)
                 updates.append(answer)
             else:
                 self._ask(answer, encoded)
+        if updates:
+            self._world.apply_all(Updates.of(updates))
         self.counters.add(updates)
         self._frame.extend([encoded for _, encoded, _ in answers])
         self._add_events()

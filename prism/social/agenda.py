@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
+
+from prism.agents.waves import Ints
 from prism.columns import Column, Columns, pack
 
 NEVER: Final = -1
@@ -18,39 +21,77 @@ class Agenda:
     """
 
     def __init__(self, size: int) -> None:
-        self.ticks: list[int] = [NEVER] * size
+        self.ticks: Ints = np.full(size, NEVER, dtype=np.int64)
         """The tick of each agent's next trigger, or NEVER."""
-        self.names: list[str] = [""] * size
-        """The name of each agent's next trigger."""
-        self._buckets: dict[int, list[int]] = {}
+        self.names: list[str] = [""]
+        """The names of all triggers so far."""
+        self.codes = np.zeros(size, dtype=np.int16)
+        """The number of the name of each agent's next trigger."""
+        self._numbers = {"": 0}
+        self._buckets: dict[int, list[Ints]] = {}
 
-    def put(self, agent: int, tick: int, name: str) -> None:
-        """Make `name` at `tick` the agent's next trigger, in place of the one before."""
-        self.ticks[agent] = tick
-        self.names[agent] = name
-        self._buckets.setdefault(tick, []).append(agent)
+    def number(self, name: str) -> int:
+        """Return the number of a trigger's name."""
+        if name not in self._numbers:
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return self._numbers[name]
 
-    def clear(self, agent: int) -> None:
-        """Remove the agent's next trigger."""
-        self.ticks[agent] = NEVER
+    def name(self, agent: int) -> str:
+        """Return the name of the agent's next trigger, or of the latest one."""
+        return self.names[self.codes[agent]]
 
-    def take(self, tick: int) -> list[int]:
+    def put(self, agents: int | Ints, ticks: int | Ints, name: str) -> None:
+        """Make `name` the next trigger of these agents, each once, in place of the one before.
+
+        Args:
+            ticks: one for all, or one for each.
+        """
+        agents = np.atleast_1d(agents)
+        if not len(agents):
+            return
+        self.ticks[agents] = ticks
+        self.codes[agents] = self.number(name)
+        if isinstance(ticks, np.ndarray):
+            self._file(agents, ticks)
+        else:
+            self._buckets.setdefault(ticks, []).append(agents)
+
+    def _file(self, agents: Ints, ticks: Ints) -> None:
+        """Put each agent into the bucket of its tick."""
+        if len(ticks) == 1 or (ticks == ticks[0]).all():
+            self._buckets.setdefault(int(ticks[0]), []).append(agents)
+            return
+        order = np.argsort(ticks, kind="stable")
+        found, starts = np.unique(ticks[order], return_index=True)
+        for tick, part in zip(found.tolist(), np.split(agents[order], starts[1:]), strict=True):
+            self._buckets.setdefault(tick, []).append(part)
+
+    def clear(self, agents: int | Ints) -> None:
+        """Remove the next trigger of these agents."""
+        self.ticks[agents] = NEVER
+
+    def take(self, tick: int) -> Ints:
         """Return the agents due at `tick`, ascending, and remove their triggers."""
-        due = sorted({agent for agent in self._buckets.pop(tick, ()) if self.ticks[agent] == tick})
-        for agent in due:
-            self.ticks[agent] = NEVER
+        filed = self._buckets.pop(tick, None)
+        if filed is None:
+            return np.empty(0, dtype=np.int64)
+        due = np.unique(np.concatenate(filed))
+        due = due[self.ticks[due] == tick]
+        self.ticks[due] = NEVER
         return due
 
     def columns(self) -> Iterator[Column]:
         """Yield the next triggers, for `restore`."""
-        yield from pack("agenda_tick", self.ticks)
-        yield from pack("agenda_name", self.names)
+        yield from pack("agenda_tick", self.ticks.tolist())
+        yield from pack("agenda_name", map(self.names.__getitem__, self.codes.tolist()))
 
     def restore(self, columns: Columns) -> None:
         """Take over the agenda that these columns hold."""
-        self.ticks = columns.values("agenda_tick", int)
-        self.names = columns.values("agenda_name", str)
+        self.ticks = np.array(columns.values("agenda_tick", int), dtype=np.int64)
+        names = columns.values("agenda_name", str)
+        self.codes = np.fromiter(map(self.number, names), np.int16, len(names))
         self._buckets = {}
-        for agent, tick in enumerate(self.ticks):
-            if tick != NEVER:
-                self._buckets.setdefault(tick, []).append(agent)
+        waiting = np.flatnonzero(self.ticks != NEVER)
+        if len(waiting):
+            self._file(waiting, self.ticks[waiting])

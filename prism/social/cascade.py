@@ -82,6 +82,9 @@ class Cascades:
     def __len__(self) -> int:
         return len(self._living)
 
+    def __iter__(self) -> Iterator[Cascade]:
+        return iter(self._living.values())
+
     def started(self, post: Post) -> None:
         """Start a cascade with an original post."""
         self._living[post.id] = Cascade(root=post.id, touched=post.created)
@@ -109,10 +112,15 @@ class Cascades:
             "cascade_sizes": {str(size): count for size, count in self.sizes().items()},
         }
 
-    def retire(self, before: int) -> None:
-        """Forget cascades without an engagement since before that tick, so that a long run does not grow."""
-        for root in [root for root, cascade in self._living.items() if cascade.touched < before]:
+    def retire(self, before: int) -> list[int]:
+        """Forget cascades without an engagement since before that tick, and return their roots.
+
+        So a long run does not grow.
+        """
+        old = [root for root, cascade in self._living.items() if cascade.touched < before]
+        for root in old:
             self._retired[self._living.pop(root).posts] += 1
+        return old
 
     def columns(self) -> Iterator[Column]:
         """Yield every cascade, for `restore`."""

@@ -85,7 +85,7 @@ class SocialDomain:
 
     def agent(self, agent_id: int) -> SocialAgent:
         """Return the person as their last applied update left them. Their history starts empty."""
-        return self._person(agent_id, self.world.states[agent_id], self.world.entered[agent_id])
+        return self._person(agent_id, self.world.state(agent_id), int(self.world.entered[agent_id]))
 
     def asker(self, question: Question[PostView]) -> SocialAgent:
         """Return the person who asks, at the tick of the question."""

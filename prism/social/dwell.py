@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
+from prism.agents.waves import Ints
 from prism.config.model import DwellConfig
-from prism.rng import Draw, uniform
+from prism.rng import Draw, uniform, uniforms
 from prism.statechart.definition import Delay, DelayLaw
 
 _LOOK: Final = 0
@@ -40,6 +43,21 @@ class Dwell:
     def write(self, agent: int, tick: int) -> int:
         """Return the ticks for which a person writes what they begin at this tick; 1 or more."""
         return self._ticks(agent, tick, _WRITE)
+
+    def looks(self, agents: Ints, tick: int) -> int | Ints:
+        """Return `look` of each of these people; one number if it is the same for all."""
+        return self._all(agents, tick, _LOOK)
+
+    def writes(self, agents: Ints, tick: int) -> int | Ints:
+        """Return `write` of each of these people; one number if it is the same for all."""
+        return self._all(agents, tick, _WRITE)
+
+    def _all(self, agents: Ints, tick: int, which: int) -> int | Ints:
+        law = self._laws[which]
+        if law is None:
+            return 1
+        draws = uniforms(self._seed, agents, tick, Draw.DWELL, which)
+        return np.array([law.ticks(draw) for draw in draws.tolist()], dtype=np.int64)
 
     def _ticks(self, agent: int, tick: int, which: int) -> int:
         law = self._laws[which]

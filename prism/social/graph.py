@@ -125,6 +125,19 @@ class FollowGraph:
         return place < stop and self._followees_view[place] == other
 
 
+    def follow(self, people: Keys, others: Keys) -> NDArray[np.bool_]:
+        """Return whether each of these people follows the other at the same place."""
+        low, stop = self._out_offsets[people], self._out_offsets[people + 1]
+        if not self.edges:
+            return np.zeros(len(people), dtype=np.bool_)
+        high = stop
+        for _ in range(int((stop - low).max(initial=0)).bit_length()):  # a binary search in every row at once
+            middle = (low + high) >> 1
+            is_less = (low < high) & (self._followees[np.minimum(middle, self.edges - 1)] < others)
+            low, high = np.where(is_less, middle + 1, low), np.where(is_less, high, np.maximum(middle, low))
+        return np.asarray((low < stop) & (self._followees[np.minimum(low, self.edges - 1)] == others))
+
+
 def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     """Return a graph of `size` people made by the generator `config.kind`; every tie is mutual, except in power_law.
 

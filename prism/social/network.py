@@ -8,6 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from heapq import nlargest
 
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.waves import Ints
 from prism.columns import Column, Columns, pack, pack_items, pack_lists
 from prism.config import FeedConfig
 from prism.config.interventions import PublishConfig
@@ -18,11 +22,15 @@ from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.exposures import Exposures
 from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
+from prism.social.feeds import BuiltFeeds, FeedWave
 from prism.social.graph import FollowGraph
+from prism.social.interests import Interests
+from prism.social.living import NO_POST, LivingPosts
 from prism.social.originals import Originals
 from prism.social.population import Population
 from prism.social.post import Post, PostKind, PostView, origin_of, popularity, post_id, topic_match
 from prism.social.quality import drawn_quality
+from prism.social.rings import Rings
 from prism.social.texts import write_post
 from prism.social.ties import ChangedTies
 
@@ -66,7 +74,8 @@ class Network:
         self.seed = seed
         self.ticks_per_round = ticks_per_round
         self.relevance = relevance
-        self.posts: dict[int, Post] = {}
+        self.living = LivingPosts()
+        """The posts that are not forgotten."""
         self.cascades = Cascades()
         self.counts: dict[str, int] = {"posts": 0, "likes": 0, "replies": 0, "reshares": 0}
         self.from_outside = 0
@@ -75,20 +84,23 @@ class Network:
         """The effects since the world was last asked for them, in order."""
         self._made: dict[int, int] = {}
         """`{author: posts made so far}`: the number of the author's next post."""
-        self._timelines: dict[int, list[int]] = {}
-        """Posts by person, in lists: a deque would take 600 bytes for a single post."""
-        self._seen: dict[int, list[int]] = {}
-        self._memory = _seen_kept(feed)
-        self._originals = Originals(feed.recent)
+        self.timelines = Rings(population.size, feed.memory)
+        """The numbers of the posts that have come to each person."""
+        self.seen = Rings(population.size, _seen_kept(feed))
+        """The numbers of the cascades that each person has been shown."""
+        self.originals = Originals(feed.recent)
         self._begun: Counter[tuple[int, int, bool]] = Counter()
         """Originals of the tick so far, by tick, author, and whether an intervention published them."""
-        self._ties: FollowGraph | ChangedTies = population.graph
+        self.ties: FollowGraph | ChangedTies = population.graph
         self._qualities: dict[int, float] = {}
         """`{root: the least appeal of its cascade}` of posts from outside that have one."""
         self._shared: dict[int, float] = {}
         """`{root: the quality of its cascade}`, unless all have 1."""
         self._sigma = quality_sigma
-        self._exposures = Exposures(self._memory)
+        self._exposures = Exposures(self.seen.depth)
+        self._wave: FeedWave | None = None
+        """The feeds of the wave under way, until they are built."""
+        self._interests: Interests | None = None
 
     def publish(self, author: int, tick: int, text: str = "") -> Post:
         """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines.
@@ -116,8 +128,12 @@ class Network:
     def _start(self, post: Post) -> Post:
         """Return an original post, as the root of a cascade and in the timelines of its author's followers."""
         self.cascades.started(post)
-        self._originals.append(post)
-        self._push(post)
+        self.living.begin(post.id)
+        number = self.living.add(post)
+        self.originals.append(number, post.origin)
+        if self._wave is not None:
+            self._wave.published(post.author)
+        self._push(post, number)
         self.counts["posts"] += 1
         self.events.append(PostEvent(post.created, post.author, "publish", post.id, None, post.topics))
         return post
@@ -125,19 +141,20 @@ class Network:
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         """Use other settings of the feed, and of the curves of popularity and appeal, from now on."""
         self.feed, self.relevance = feed, relevance
-        self._originals.part_size = feed.recent
-        self._memory = max(self._memory, _seen_kept(feed))  # what was seen under larger settings stays seen
-        self._exposures.memory = self._memory
+        self.originals.part_size = feed.recent
+        self.timelines.depth = feed.memory
+        self.seen.depth = max(self.seen.depth, _seen_kept(feed))  # what was seen under larger settings stays seen
+        self._exposures.memory = self.seen.depth
 
     def change_tie(self, follower: int, followee: int, *, follows: bool) -> None:
         """Let a person follow another one from now on, or not. Posts that are in a timeline stay there."""
-        if not isinstance(self._ties, ChangedTies):
-            self._ties = ChangedTies(self._ties)
-        self._ties.change(follower, followee, follows=follows)
+        if not isinstance(self.ties, ChangedTies):
+            self.ties = ChangedTies(self.ties)
+        self.ties.change(follower, followee, follows=follows)
 
     def like(self, agent: int, liked: int, tick: int) -> None:
         """Add a person's like to a post and its cascade, unless the post has been forgotten."""
-        post = self.posts.get(liked)
+        post = self.post(liked)
         if post is None:
             return
         post.likes += 1
@@ -148,15 +165,16 @@ class Network:
 
     def reply(self, author: int, answered: int, tick: int, text: str = "") -> None:
         """Add a reply to the post's cascade and to the timeline of the post's author. A forgotten post gets none."""
-        parent = self.posts.get(answered)
+        parent = self.post(answered)
         if parent is None:
             return
         self._engages(author, parent.root)
         reply = self._child(author, tick, PostKind.REPLY, parent, text)
         parent.replies += 1
         self.cascades.grown(reply)
+        number = self.living.add(reply)
         if parent.author != author:
-            self._deliver(parent.author, reply.id)
+            self._deliver(author, np.array([parent.author]), number)
         self.counts["replies"] += 1
         self.events.append(PostEvent(tick, author, "reply", reply.id, answered))
 
@@ -165,7 +183,7 @@ class Network:
 
         It becomes a child of the post that `feed.reshare_credit` says.
         """
-        seen = self.posts.get(shared)
+        seen = self.post(shared)
         if seen is None:
             return
         self._engages(author, seen.root)
@@ -173,23 +191,35 @@ class Network:
         reshare = self._child(author, tick, PostKind.RESHARE, parent, text)
         parent.reshares += 1
         self.cascades.grown(reshare)
-        self._push(reshare)
+        self._push(reshare, self.living.add(reshare))
         self.counts["reshares"] += 1
         self.events.append(PostEvent(tick, author, "reshare", reshare.id, parent.id))
 
     def _credited(self, author: int, seen: Post) -> Post:
         """Return the post that a reshare of a seen post becomes a child of. Of what is forgotten, none can be."""
         if self.feed.reshare_credit == "root":
-            return self.posts.get(seen.root, seen)
+            return self.post(seen.root) or seen
         if self.feed.reshare_credit == "newest":
-            copies = (self.posts.get(each) for each in reversed(self._timelines.get(author, ())))
+            copies = (self.living.get(each) for each in reversed(self.timelines.of(author)))
             return next((copy for copy in copies if copy is not None and copy.root == seen.root and copy.is_copy), seen)
         return seen
 
     def _engages(self, agent: int, root: int) -> None:
-        """Remember that a person has engaged with a cascade, where cascades are shown again to those who have not."""
+        """Count an engagement, and who has it, where cascades are shown again to those who have not."""
+        cascade = self.living.engaged(root)
+        if self._wave is not None:
+            self._wave.engaged(agent, cascade)
         if self.feed.exposure != "once":
             self._exposures.engaged(agent, root)
+
+    def post(self, post: int) -> Post | None:
+        """Return a post by its id; None if it is forgotten."""
+        return self.living.get(self.living.number(post))
+
+    @property
+    def posts(self) -> dict[int, Post]:
+        """`{id: post}` of all that are not forgotten, oldest first: a new dictionary."""
+        return {post.id: post for post in self.living}
 
     def feed_for(self, agent: int, tick: int) -> list[int]:
         """Return the ids of the posts to show this person, first to last, and remember that they were shown."""
@@ -197,24 +227,52 @@ class Network:
 
     def build_feed_for(self, agent: int, tick: int) -> BuiltFeed:
         """Return the feed to show this person, and remember that it was shown."""
-        reader, seen = self._reader(agent, tick), frozenset(self._seen.get(agent, ()))
+        reader, seen = self._reader(agent, tick), frozenset(self.seen.of(agent))
         outside = round(self.feed.size * self.feed.out_of_network)
         feed = build_feed(
             self.feed.algorithm,
             reader,
-            self._candidates(agent, self._timelines.get(agent, ()), seen),
+            self._candidates(agent, self.timelines.of(agent), seen),
             self._strangers(agent, self._candidates(agent, self._pool(agent, tick) if outside else (), seen)),
             (self.feed.size - outside, outside),
             borrow=self.feed.fill == "borrow",
         )
-        if feed.posts:
+        for each in feed.posts:
+            post = self.living.get(self.living.number(each))
+            if post is None:
+                continue
             if self.feed.exposure != "once":
-                for each in feed.posts:
-                    self._exposures.shown(agent, self.posts[each])
-            roots = self._seen.setdefault(agent, [])
-            roots.extend([self.posts[each].root for each in feed.posts])
-            del roots[: -self._memory]
+                self._exposures.shown(agent, post)
+            self.seen.add(np.array([agent]), self.living.cascade(post.root))
         return feed
+
+    def begin_feeds(self, readers: Ints, tick: int) -> FeedWave:
+        """Return the feeds of the readers of a wave, ascending, before its effects; `end_feeds` builds them."""
+        self._wave = FeedWave(self, readers, tick)
+        return self._wave
+
+    def end_feeds(self, readers: Ints) -> BuiltFeeds:
+        """Return the feeds of the wave's readers, and remember that they were shown.
+
+        Raises:
+            LookupError: `begin_feeds` was not called.
+        """
+        if self._wave is None:
+            raise LookupError("no feeds were begun")
+        built, self._wave = self._wave.build(), None
+        lengths = built.in_network + built.out_of_network
+        places = np.arange(len(built.rows)) - (np.cumsum(lengths) - lengths)[built.rows]
+        cascades = self.living.cascades(built.numbers).astype(np.int32)
+        for place in range(int(lengths.max(initial=0))):
+            here = places == place
+            self.seen.add(readers[built.rows[here]], cascades[here])
+        return built
+
+    def matches(self, people: Ints, codes: Ints) -> NDArray[np.float64]:
+        """Return the share of topics, by code, that are among each person's interests."""
+        if self._interests is None:
+            self._interests = Interests([persona.interests for persona in self.population.personas])
+        return self._interests.matches(people, codes, self.living.topics)
 
     def view(self, agent: int, viewed: int, tick: int, fatigue: float, viewed_ticks: int = 0) -> PostView | None:
         """Return a person's view of a post; None once the post is forgotten.
@@ -222,7 +280,7 @@ class Network:
         Args:
             viewed_ticks: ticks since the post came into view.
         """
-        post = self.posts.get(viewed)
+        post = self.living.get(viewed)
         if post is None:
             return None
         population = self.population
@@ -239,7 +297,7 @@ class Network:
             reshares=post.reshares,
             velocity=post.velocity(tick, self.ticks_per_round),
             popularity=popularity(self.cascades[post.root].engagements, self.relevance.popularity_half),
-            followed=self._ties.follows(agent, post.author),
+            followed=self.ties.follows(agent, post.author),
             topic_match=topic_match(population.personas[agent].interests, post.topics),
             appeal=self._appeal(agent, post, exposures),
             fatigue=fatigue,
@@ -269,23 +327,23 @@ class Network:
         """Return the largest cascade, and those of the latest originals whose cascades have the most engagements."""
         largest, lines = self.cascades.largest, []
         if largest.size:
-            root = self.posts.get(largest.root)
+            root = self.post(largest.root)
             what = "" if root is None else f": {self._said(root)}"
             lines.append(f"largest cascade, {largest.size:,} posts, {largest.depth:,} deep{what}")
         living = [
-            (self.cascades[each].engagements, each)
-            for each in self._originals.newest(TOP_OF)
-            if each in self.posts and self.cascades[each].engagements
+            (self.cascades[post.id].engagements, number, post)
+            for number in self.originals.newest(TOP_OF)
+            if (post := self.living.get(number)) is not None and self.cascades[post.id].engagements
         ]
-        top = nlargest(TOP_POSTS, living)
-        return lines + [f"{count:,} engagements: {self._said(self.posts[each])}" for count, each in top]
+        top = nlargest(TOP_POSTS, living, key=lambda each: (each[0], each[2].id))
+        return lines + [f"{count:,} engagements: {self._said(post)}" for count, _, post in top]
 
     def _said(self, post: Post) -> str:
         return f'{self.population.personas[post.author].name}, "{post.text}"'
 
     def edges(self) -> Iterator[CascadeEdge]:
         """Return the steps of every cascade still remembered, oldest first."""
-        return (edge for edge in map(edge_of, self.posts.values()) if edge is not None)
+        return (edge for edge in map(edge_of, self.living) if edge is not None)
 
     def retire(self, tick: int) -> None:
         """Forget posts older than the horizon, and cascades without an engagement for twice as long.
@@ -293,23 +351,23 @@ class Network:
         A remembered post always has its cascade, because the post was an engagement when it joined.
         """
         horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
-        for old in [post.id for post in self._oldest_first(horizon)]:
-            del self.posts[old]
-        self._originals.drop_oldest(lambda old: old not in self.posts)
+        self.living.forget(horizon)
+        self.originals.drop_before(self.living.first)
         if self._qualities or self._shared:
-            alive = {post.root for post in self.posts.values()}
+            alive = {post.root for post in self.living}
             self._qualities = {root: quality for root, quality in self._qualities.items() if root in alive}
             self._shared = {root: quality for root, quality in self._shared.items() if root in alive}
-        self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
+        for root in self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round):
+            self.living.end_cascade(root)
 
     def columns(self) -> Iterator[Column]:
         """Yield every post and the posts that each person has seen, for `restore`."""
         yield from pack_items("made", self._made)
-        yield from pack("posts", self.posts.values(), POSTS_A_PIECE)
+        yield from pack("posts", self.living, POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])
-        yield from pack_lists("timelines", self._timelines)
-        yield from pack_lists("seen", self._seen)
+        yield from pack_lists("timelines", self._timelines())
+        yield from pack_lists("seen", self._roots_seen())
         yield from self.cascades.columns()
         if self._qualities:
             yield from pack_items("qualities", self._qualities)
@@ -320,16 +378,21 @@ class Network:
     def restore(self, columns: Columns) -> None:
         """Take over the network that these columns hold."""
         self._made = columns.items("made", int, int)
-        self.posts = {post.id: post for post in columns.values("posts", Post)}
+        posts = columns.values("posts", Post)
         self.counts = columns.items("counts", str, int)
         self.from_outside = columns.value("from_outside", int)
-        self._originals = Originals(self.feed.recent)
-        for post in self.posts.values():
-            if post.kind is PostKind.ORIGINAL:
-                self._originals.append(post)
-        self._timelines = columns.lists("timelines", int, int)
-        self._seen = columns.lists("seen", int, int)
+        timelines, seen = columns.lists("timelines", int, int), columns.lists("seen", int, int)
         self.cascades.restore(columns)
+        self.living, self.originals = LivingPosts(), Originals(self.feed.recent)
+        for cascade in self.cascades:
+            self.living.begin(cascade.root, cascade.engagements)
+        for post in posts:
+            number = self.living.add(post)
+            if post.kind is PostKind.ORIGINAL:
+                self.originals.append(number, post.origin)
+        known = {agent: [self.living.number(each) for each in ids] for agent, ids in timelines.items()}
+        self.timelines.fill({agent: [each for each in kept if each >= 0] for agent, kept in known.items()})
+        self.seen.fill({agent: [self.living.cascade(root) for root in roots] for agent, roots in seen.items()})
         if "qualities" in columns.unread:
             self._qualities = columns.items("qualities", int, float)
         if "shared_qualities" in columns.unread:
@@ -346,11 +409,19 @@ class Network:
         drawn = min(1.0, math.pow(unit, self.relevance.appeal_power) * self._shared.get(post.root, 1.0))
         return max(drawn, self._qualities[post.root]) if post.root in self._qualities else drawn
 
-    def _oldest_first(self, horizon: int) -> Iterator[Post]:
-        for post in self.posts.values():
-            if post.created >= horizon:
-                return
-            yield post
+    def _timelines(self) -> dict[int, list[int]]:
+        """Return `{person: ids of the posts that have come to them and are not forgotten, oldest first}`."""
+        found = {}
+        for person, numbers in self.timelines.lists().items():
+            kept = np.array([each for each in numbers if each >= self.living.first], dtype=np.int64)
+            if len(kept):
+                found[person] = self.living.ids(kept).tolist()
+        return found
+
+    def _roots_seen(self) -> dict[int, list[int]]:
+        """Return `{person: roots of the cascades that they have been shown}`, with NO_POST for a forgotten one."""
+        roots = {self.living.cascade(cascade.root): cascade.root for cascade in self.cascades}
+        return {person: [roots.get(each, NO_POST) for each in seen] for person, seen in self.seen.lists().items()}
 
     def _origin(self, author: int, tick: int, *, from_outside: bool) -> int:
         """Return the origin of the author's next original of this tick."""
@@ -364,13 +435,12 @@ class Network:
         """Return a new original."""
         new = self._next_id(author)
         text = text or self._written(PostKind.ORIGINAL, topics, author, tick)
-        self.posts[new] = Post(id=new, author=author, text=text, topics=topics, created=tick, root=new, origin=origin)
-        return self.posts[new]
+        return Post(id=new, author=author, text=text, topics=topics, created=tick, root=new, origin=origin)
 
     def _child(self, author: int, tick: int, kind: PostKind, parent: Post, text: str) -> Post:
         """Return a new reply or reshare."""
         new = self._next_id(author)
-        self.posts[new] = Post(
+        return Post(
             id=new,
             author=author,
             text=text or self._written(kind, parent.topics, author, tick),
@@ -382,7 +452,6 @@ class Network:
             depth=parent.depth + 1,
             origin=parent.origin,
         )
-        return self.posts[new]
 
     def _next_id(self, author: int) -> int:
         number = self._made.get(author, 0)
@@ -393,55 +462,51 @@ class Network:
     def _written(self, kind: PostKind, topics: tuple[str, ...], author: int, tick: int) -> str:
         return write_post(kind, topics[0] if topics else "this", self.seed, author, tick)
 
-    def _push(self, post: Post) -> None:
-        for follower in self._ties.followers(post.author).tolist():
-            self._deliver(follower, post.id)
+    def _push(self, post: Post, number: int) -> None:
+        self._deliver(post.author, self.ties.followers(post.author), number)
 
-    def _deliver(self, agent: int, delivered: int) -> None:
-        timeline = self._timelines.setdefault(agent, [])
-        timeline.append(delivered)
-        first = max(0, len(timeline) - self.feed.memory)
-        while timeline[first] not in self.posts:  # forgotten posts: a long run would keep hundreds for each person
-            first += 1
-        del timeline[:first]
+    def _deliver(self, author: int, to: Ints | NDArray[np.int32], number: int) -> None:
+        self.timelines.add(to, number)
+        if self._wave is not None:
+            self._wave.delivered(author, number, to)
 
     def _reader(self, agent: int, tick: int) -> Reader:
         feed, interests = self.feed, self.population.personas[agent].interests
         freshness = feed.hot_rounds * self.ticks_per_round
         half = self.relevance.popularity_half
-        start = self._round_start(tick)
+        start = self.round_start(tick)
         return Reader(self.seed, agent, tick, start, interests, freshness, feed.popularity_weight, half)
 
-    def _round_start(self, tick: int) -> int:
+    def round_start(self, tick: int) -> int:
+        """Return the first tick of a tick's round."""
         return tick - tick % self.ticks_per_round
 
     def _pool(self, agent: int, tick: int) -> list[int]:
-        """Return a sample of the originals for this person and round, without repeats."""
-        return self._originals.sampled(self.feed.pool, self.seed, agent, self._round_start(tick))
+        """Return a sample of the originals for this person and round, by number, without repeats."""
+        return self.originals.sampled(self.feed.pool, self.seed, agent, self.round_start(tick))
 
     def _strangers(self, agent: int, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates whose authors the agent does not follow: the others belong in its timeline."""
-        follows = self._ties.follows
+        follows = self.ties.follows
         return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
 
-    def _candidates(self, agent: int, ids: Sequence[int], seen: frozenset[int]) -> list[Candidate]:
+    def _candidates(self, agent: int, numbers: Sequence[int], seen: frozenset[int]) -> list[Candidate]:
         """Return the posts that are still remembered, not by the agent and of no cascade that it has seen.
 
         With repeated exposure, a copy by another followed person of a cascade without the agent's engagement is one
         too.
         """
-        again = self.feed.exposure != "once"
-        posts, cascades, found = self.posts, self.cascades, []
-        for each in ids:
-            post = posts.get(each)
+        again, found = self.feed.exposure != "once", []
+        for each in numbers:
+            post = self.living.get(each)
             if post is None or post.author == agent:
                 continue
-            if post.root not in seen or (again and self._shows_again(agent, post)):
-                found.append(Candidate(post, cascades[post.root].engagements))
+            if self.living.cascade(post.root) not in seen or (again and self._shows_again(agent, post)):
+                found.append(Candidate(post, self.cascades[post.root].engagements))
         return found
 
     def _shows_again(self, agent: int, post: Post) -> bool:
-        return self._ties.follows(agent, post.author) and self._exposures.is_new(agent, post)
+        return self.ties.follows(agent, post.author) and self._exposures.is_new(agent, post)
 
 
 def _seen_kept(feed: FeedConfig) -> int:

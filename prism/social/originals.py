@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.rng import Draw, integer, mixed, sample
-from prism.social.post import Post
+from prism.agents.waves import Ints
+from prism.rng import Draw, integer, integers, mixed, mixed_for, sample
 
 FIRST_SIZE = 1024
+AT_ONCE = 65_536
+"""Hashes that are drawn at once: as many as the processor's cache holds."""
 
 
 class Parts(NamedTuple):
@@ -39,7 +40,7 @@ class Originals:
 
     def __init__(self, part_size: int) -> None:
         self.part_size = part_size
-        self._ids = np.empty(FIRST_SIZE, dtype=np.int64)
+        self._numbers = np.empty(FIRST_SIZE, dtype=np.int64)
         self._origins = np.empty(FIRST_SIZE, dtype=np.uint64)
         self._first = self._end = 0
         self._parts: Parts | None = None
@@ -49,51 +50,106 @@ class Originals:
         return self._end - self._first
 
     def newest(self, count: int) -> list[int]:
-        """Return the ids of the newest originals, oldest first."""
-        found: list[int] = self._ids[max(self._first, self._end - count) : self._end].tolist()
+        """Return the numbers of the newest originals, oldest first."""
+        found: list[int] = self._numbers[max(self._first, self._end - count) : self._end].tolist()
         return found
 
-    def append(self, post: Post) -> None:
-        """Add an original."""
-        if self._end == len(self._ids):
+    def append(self, number: int, origin: int) -> None:
+        """Add an original, by the number of its post, which is greater than those before it."""
+        if self._end == len(self._numbers):
             self._make_room()
-        self._ids[self._end], self._origins[self._end] = post.id, post.origin
+        self._numbers[self._end], self._origins[self._end] = number, origin
         self._end += 1
         self._parts = None
 
     def _make_room(self) -> None:
         """Move the originals to the beginning of arrays that are at most half full."""
         size = max(FIRST_SIZE, 2 * len(self))
-        ids, origins, kept = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64), len(self)
-        ids[:kept], origins[:kept] = self._ids[self._first : self._end], self._origins[self._first : self._end]
-        self._ids, self._origins = ids, origins
+        numbers, origins, kept = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64), len(self)
+        numbers[:kept], origins[:kept] = self._numbers[self._first : self._end], self._origins[self._first : self._end]
+        self._numbers, self._origins = numbers, origins
         self._first, self._end = 0, kept
 
-    def drop_oldest(self, is_forgotten: Callable[[int], bool]) -> None:
-        """Drop the oldest originals as long as they are forgotten."""
-        while self._first < self._end and is_forgotten(int(self._ids[self._first])):
-            self._first += 1
+    def drop_before(self, number: int) -> None:
+        """Drop the originals with a lower number: they are forgotten."""
+        dropped = int(np.searchsorted(self._numbers[self._first : self._end], number))
+        if dropped:
+            self._first += dropped
             self._parts = None
 
     def sampled(self, count: int, seed: int, agent: int, round_start: int) -> list[int]:
-        """Return the ids of a sample for one reader and round, without repeats; of all, if there are not more.
+        """Return the numbers of a sample for one reader and round, without repeats; of all, if there are not more.
 
         One original more or less changes at most one place of it, unless the number of parts changes: samples of two
         conditions stay matched.
         """
-        ids, origins = self._ids[self._first : self._end], self._origins[self._first : self._end]
-        if len(ids) > self.part_size:
+        numbers, origins = self._numbers[self._first : self._end], self._origins[self._first : self._end]
+        if len(numbers) > self.part_size:
             parts = self._parts or self._split(origins, seed)
             part = integer(len(parts.starts) - 1, seed, agent, round_start, Draw.FEED_PART)
             places = parts.order[parts.starts[part] : parts.starts[part + 1]]
-            ids, origins = ids[places], origins[places]
+            numbers, origins = numbers[places], origins[places]
         chosen = sample(origins, count, seed, agent, round_start, Draw.FEED_POOL)
-        found: list[int] = ids[chosen].tolist()
+        found: list[int] = numbers[chosen].tolist()
         return found
 
-    def _split(self, origins: NDArray[np.uint64], seed: int) -> Parts:
-        bits = (-(-len(origins) // self.part_size) - 1).bit_length()
+    def sampled_by(self, readers: Ints, known: Ints, count: int, seed: int, round_start: int) -> tuple[Ints, Ints]:
+        """Return the samples of many readers, as `sampled` finds them: places among the readers, and numbers.
+
+        Args:
+            readers: who they are.
+            known: how many of the originals there were when each of them looked, oldest first; ascending.
+        """
+        places, numbers = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        origins = self._origins[self._first : self._end]
+        bits = np.array([self._bits(each) for each in known.tolist()])
+        for each in np.unique(bits).tolist():
+            these = np.flatnonzero(bits == each)
+            parts = self._parted(each, origins, seed)
+            of = integers(1 << each, seed, readers[these], round_start, Draw.FEED_PART) if each else np.zeros_like(these)
+            for part in np.unique(of).tolist():
+                among = parts.order[parts.starts[part] : parts.starts[part + 1]]
+                here = these[of == part]
+                for start in range(0, len(here), step := max(1, AT_ONCE // max(1, len(among)))):
+                    chunk = here[start : start + step]
+                    rows, found = _drawn(origins, among, readers[chunk], known[chunk], count, seed, round_start)
+                    places.append(chunk[rows])
+                    numbers.append(self._numbers[self._first + found])
+        return np.concatenate(places), np.concatenate(numbers)
+
+    def _bits(self, known: int) -> int:
+        """Return how many bits of a hash say in which part an original is, of so many."""
+        return (-(-known // self.part_size) - 1).bit_length() if known > self.part_size else 0
+
+    def _parted(self, bits: int, origins: NDArray[np.uint64], seed: int) -> Parts:
+        if not bits:
+            return Parts(np.arange(len(origins)), np.array([0, len(origins)]))
         part_of = (mixed(origins, seed, Draw.FEED_PART) >> np.uint64(64 - bits)).astype(np.intp)
         order = np.argsort(part_of, kind="stable")
-        self._parts = Parts(order, np.searchsorted(part_of[order], np.arange((1 << bits) + 1)))
+        return Parts(order, np.searchsorted(part_of[order], np.arange((1 << bits) + 1)))
+
+    def _split(self, origins: NDArray[np.uint64], seed: int) -> Parts:
+        self._parts = self._parted(self._bits(len(origins)), origins, seed)
         return self._parts
+
+
+def _drawn(
+    origins: NDArray[np.uint64],
+    among: NDArray[np.intp],
+    readers: Ints,
+    known: Ints,
+    count: int,
+    seed: int,
+    round_start: int,
+) -> tuple[Ints, Ints]:
+    """Return a sample for each reader from the same originals, as rows and places: those with the smallest hashes."""
+    among = among[: np.searchsorted(among, known[-1])]  # of the last reader, who knows most
+    late = among >= known[:, None]
+    if len(among) <= count:
+        rows, columns = np.nonzero(~late)
+        return rows, among[columns]
+    keys = mixed_for(origins[among], seed, Draw.FEED_POOL, readers, round_start)
+    keys[late] = np.iinfo(np.uint64).max
+    chosen = np.sort(np.argpartition(keys, count, axis=1)[:, :count], axis=1)
+    rows, columns = np.nonzero(~np.take_along_axis(late, chosen, axis=1))
+    return rows, among[chosen[rows, columns]]

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 
+from prism.agents.waves import Ints
 from prism.columns import Column, Columns, pack, pack_items
 from prism.config import FeedConfig
-from prism.social.feed import BuiltFeed
 
 EXACT_TICKS: Final = 1000
 """Stays shorter than this are counted by their exact length, longer ones by their first three digits."""
@@ -67,24 +68,32 @@ class Realised:
         self._stays: Counter[tuple[str, int]] = Counter()
         """`{(state, ticks): stays of that length that have ended}`."""
 
-    def built(self, feed: BuiltFeed, config: FeedConfig) -> None:
-        """Count a feed."""
-        counts, outside = self.feeds, round(config.size * config.out_of_network)
-        counts.feeds += 1
-        counts.places += config.size
-        counts.places_outside += config.size * config.out_of_network
-        counts.shown += len(feed.posts)
-        counts.shown_outside += feed.out_of_network
-        counts.short_inside += max(0, config.size - outside - feed.in_network)
-        counts.short_outside += max(0, outside - feed.out_of_network)
+    def built(self, in_network: Ints, out_of_network: Ints, config: FeedConfig) -> None:
+        """Count feeds, by the number of their posts of each side."""
+        counts, outside, feeds = self.feeds, round(config.size * config.out_of_network), len(in_network)
+        counts.feeds += feeds
+        counts.places += config.size * feeds
+        for _ in range(feeds):  # one by one: a product would be rounded otherwise
+            counts.places_outside += config.size * config.out_of_network
+        counts.shown += int(in_network.sum() + out_of_network.sum())
+        counts.shown_outside += int(out_of_network.sum())
+        counts.short_inside += int(np.maximum(0, config.size - outside - in_network).sum())
+        counts.short_outside += int(np.maximum(0, outside - out_of_network).sum())
 
-    def moved(self, before: str, after: str, entered: int, tick: int) -> None:
-        """Count a transition at a tick of somebody who had entered the state before at `entered`."""
-        self._inside[before] -= 1
-        self._correction[before] += tick
-        self._inside[after] += 1
-        self._correction[after] -= tick
-        self._stays[before, _rounded(tick - entered)] += 1
+    def moved(self, before: str, after: str, entered: Ints, tick: int) -> None:
+        """Count transitions at a tick of people who had entered the state before at these ticks."""
+        count = len(entered)
+        self._inside[before] -= count
+        self._correction[before] += tick * count
+        self._inside[after] += count
+        self._correction[after] -= tick * count
+        stays = np.bincount(tick - entered) if count and tick - int(entered.min()) < EXACT_TICKS else None
+        if stays is not None:
+            for ticks in np.flatnonzero(stays).tolist():
+                self._stays[before, ticks] += int(stays[ticks])
+            return
+        for ticks in (tick - entered).tolist():
+            self._stays[before, _rounded(ticks)] += 1
 
     def person_ticks(self, ticks: int) -> dict[str, int]:
         """Return `{state: ticks that people have spent in it, all together}` after so many ticks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism.social.graph import FollowGraph, Ints
 
@@ -36,3 +37,10 @@ class ChangedTies:
         """Return whether `person` follows `other`."""
         changed = self._follows.get(other, {}).get(person)
         return self._graph.follows(person, other) if changed is None else changed
+
+    def follow(self, people: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether each of these people follows the other at the same place."""
+        found = self._graph.follow(people, others)
+        for place in np.flatnonzero(np.isin(others, list(self._follows))).tolist():
+            found[place] = self.follows(int(people[place]), int(others[place]))
+        return found

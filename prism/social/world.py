@@ -17,44 +17,59 @@ the round that has begun by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from functools import partial
-from typing import Any
+from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
-from prism.columns import Column, Columns, pack, pack_items, pack_lists
+from prism.agents.waves import Ints, Kind, Updates
+from prism.columns import Column, Columns, pack, pack_items
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
 from prism.domain import World
 from prism.errors import ConfigError
 from prism.events import Event, FeedShown
 from prism.measure import Measure
-from prism.rng import Draw, integer, uniform
+from prism.rng import Draw, integers, uniforms
 from prism.social.agenda import Agenda
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.dwell import Dwell
 from prism.social.hours import hour_at
+from prism.social.living import NO_POST
 from prism.social.network import Network
 from prism.social.population import Population
-from prism.social.post import PostView, about_post
+from prism.social.post import EXPOSURE_TICKS, PostView
 from prism.social.posting import CERTAIN, posting_rates
 from prism.social.realised import Realised
+from prism.social.sessions import GONE, Sessions
 from prism.social.vocabulary import Effect, Role
 from prism.statechart.behaviour import Behaviour
+from prism.statechart.definition import DelayLaw
 
 _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 """The triggers that always carry the post in view. Others do if a guard of theirs reads it."""
 
 
+NOBODY: Final = np.empty(0, dtype=np.int64)
+
+
+class Move(NamedTuple):
+    """People who have entered a state by the same trigger, ascending, and what the world does for them there."""
+
+    agents: Ints
+    state: StrEnum
+    role: str | None
+    trigger: str
+
+
 class SocialWorld(World):
     """People's committed states, their sessions, and the network that they act on.
 
-    Lists are indexed by agent number; a session exists only while its person is online.
+    Arrays are indexed by agent number; a session exists only while its person is online.
 
     Args:
         config: the run's configuration.
@@ -66,6 +81,11 @@ class SocialWorld(World):
         self.config = config
         self.behaviour = behaviour
         self.population = population
+        self._states: list[StrEnum] = list(behaviour.states)
+        self._codes = {state.value: code for code, state in enumerate(self._states)}
+        offline = behaviour.in_role(Role.OFFLINE)
+        self._offline = np.array([state in offline for state in self._states], dtype=np.bool_)
+        """Whether each state is offline, by its number."""
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
         self.network = Network(
@@ -83,34 +103,41 @@ class SocialWorld(World):
         self.ticks = 0
         """Ticks begun so far."""
         self.agenda = Agenda(population.size)
-        self.states: list[StrEnum] = [behaviour.chart.initial] * population.size
-        self.entered: list[int] = [0] * population.size
-        self.session_round: list[int] = [-1] * population.size
+        self._state = np.full(population.size, self._codes[behaviour.chart.initial.value], dtype=np.int16)
+        """The number of each person's state among the chart's."""
+        self.entered: Ints = np.zeros(population.size, dtype=np.int64)
+        self.session_round: Ints = np.full(population.size, -1, dtype=np.int64)
         """The round of each person's latest session."""
-        self.shown: list[int] = [0] * population.size
-        """The number of posts in the feed of each person's latest session."""
-        self.sessions: dict[int, list[int]] = {}
-        """`{agent: ids of the posts still to be shown, last first}`."""
-        self.current: dict[int, int] = {}
-        """`{agent: id of the post in view}`."""
-        self.came: dict[int, int] = {}
-        """`{agent: the tick in which its post in view was chosen}`."""
+        self.sessions = Sessions(population.size)
+        """The posts of each person's latest session that are still to be shown."""
+        self.current: Ints = np.full(population.size, NO_POST, dtype=np.int64)
+        """The number of the post in each person's view, or NO_POST."""
+        self.came: Ints = np.zeros(population.size, dtype=np.int64)
+        """The tick in which each person's post in view was chosen."""
         self.pending: dict[int, str] = {}
         """`{agent: the action that it last decided to take}`."""
         self.drafts: dict[int, str] = {}
         """`{agent: the text that a model wrote for its next post}`."""
-        self.deliberating: dict[int, None] = {}
-        self.quarantined: dict[int, None] = {}
+        self.deliberating = np.zeros(population.size, dtype=np.bool_)
+        self.quarantined = np.zeros(population.size, dtype=np.bool_)
         self.silenced: dict[int, int | None] = {}
         """`{agent: the tick at which it gets triggers again, or None}`."""
         self.interventions: list[InterventionConfig] = []
         """The interventions so far."""
-        self._named: dict[str, StrEnum] = {state.value: state for state in behaviour.states}
-        self._offline = behaviour.in_role(Role.OFFLINE)
+        self._activity: NDArray[np.float64] | None = None
         self._with_view = _WITH_VIEW | _reading_posts(behaviour)
         self._may_post = "wants_to_post" in behaviour.chart.valid_triggers(behaviour.chart.initial)
 
-    def triggers(self, tick: int) -> list[Trigger[PostView]]:
+    @property
+    def states(self) -> list[StrEnum]:
+        """The state of each person: a new list."""
+        return [self._states[code] for code in self._state.tolist()]
+
+    def state(self, agent: int) -> StrEnum:
+        """Return a person's state."""
+        return self._states[self._state[agent]]
+
+    def triggers(self, tick: int) -> Sequence[Trigger[PostView]]:
         """Return the triggers of this tick."""
         self.ticks = tick + 1
         place = tick % self.ticks_per_round
@@ -122,37 +149,94 @@ class SocialWorld(World):
         if place == self.ticks_per_round - 1:
             return self._end_round(tick)
         if self.silenced:
-            due = [agent for agent in due if agent not in self.silenced]
-        return [self._trigger(agent, tick) for agent in due]
+            due = due[~np.isin(due, list(self.silenced))]
+        codes = self.agenda.codes[due]
+        self._count_views(due, codes)
+        return SocialWave(self, tick, due, codes)
 
     def apply(self, update: Update[str | Draft]) -> None:
         """Commit one person's turn, carry out its effect, and plan the person's next trigger."""
-        agent, tick = update.agent, update.tick
-        self.deliberating.pop(agent, None)
-        if update.source not in MOVED:
-            self._stay(update)
+        self.apply_all(Updates.of([update]))
+
+    def apply_all(self, updates: Updates) -> None:
+        """Commit the turns of a wave, carry out their effects in the order of agents, and plan what comes next."""
+        tick = updates.tick
+        self.deliberating[updates.agents] = False
+        moves, acts, readers = list[Move](), list[tuple[int, str]](), [NOBODY]
+        for kind, agents in updates.groups:
+            if kind.source in MOVED:
+                moves.append(self._moved(kind, agents, tick))
+                acts += self._acts(kind, agents)
+            else:
+                self._stay(kind, agents, tick)
+        for agent, effect in updates.effects.items():
+            self._intend(agent, effect)
+        for move in moves:
+            if move.role == Role.BROWSE:
+                readers.append(move.agents[self._is_fresh(move.agents, tick) & ~self.sessions.is_open(move.agents)])
+        self._act(sorted(acts), np.sort(np.concatenate(readers)), tick)
+        for move in moves:
+            if self.drafts and move.role is not None:  # whatever was written is posted, or it never will be
+                for agent in move.agents.tolist():
+                    self.drafts.pop(agent, None)
+            self._plan(move, tick)
+
+    def _moved(self, kind: Kind, agents: Ints, tick: int) -> Move:
+        """Commit the transitions of people who have one in common."""
+        before, code = self._state[agents], self._codes[kind.to_state]
+        self.realised.moved(kind.from_state, kind.to_state, self.entered[agents], tick)
+        self._state[agents], self.entered[agents] = code, tick
+        if not self._offline[code]:
+            came = agents[self._offline[before] & ~self._is_fresh(agents, tick)]
+            self.session_round[came] = (tick + 1) // self.ticks_per_round
+            self.sessions.close(came)
+        state = self._states[code]
+        return Move(agents, state, self.behaviour.roles.get(state), kind.trigger)
+
+    def _acts(self, kind: Kind, agents: Ints) -> Iterator[tuple[int, str]]:
+        """Yield `(agent, effect)` of people with a transition in common, but for those of whom nothing may come."""
+        effects = self.behaviour.effects.get(kind.trigger)
+        if effects is not None and (effect := effects.get((kind.from_state, kind.to_state))) is not None:
+            for agent in agents.tolist():
+                if agent not in self.silenced:  # it was waiting for a decision
+                    yield agent, effect
+
+    def _act(self, acts: list[tuple[int, str]], readers: Ints, tick: int) -> None:
+        """Carry out effects and build feeds, both in the order of agents: who comes first sees less."""
+        if self.config.feed.exposure != "once":
+            self._act_one_by_one(acts, readers, tick)
             return
-        before, state = self.states[agent], self._named[update.to_state]
-        self.realised.moved(update.from_state, update.to_state, self.entered[agent], tick)
-        self.states[agent] = state
-        self.entered[agent] = tick
-        if update.effect is not None:
-            self._intend(agent, update.effect)
-        effects = self.behaviour.effects.get(update.trigger)
-        if agent in self.silenced:  # it was waiting for a decision, and nothing comes of that
-            effects = None
-        if effects is not None and (effect := effects.get((update.from_state, update.to_state))) is not None:
+        before = len(self.network.events)
+        if len(readers):
+            self.network.begin_feeds(readers, tick)
+        for agent, effect in acts:
             self._carry_out(agent, effect, tick)
-        if state in self.behaviour.roles:
-            self.drafts.pop(agent, None)  # whatever was written is posted, or it never will be
-        if before in self._offline and state not in self._offline and not self._is_fresh(agent, tick):
-            self.session_round[agent] = (tick + 1) // self.ticks_per_round
-            self.sessions.pop(agent, None)
-        self._plan(agent, update.trigger, tick)
+        if len(readers):
+            built = self.network.end_feeds(readers)
+            self.realised.built(built.in_network, built.out_of_network, self.config.feed)
+            feeds = self.sessions.open(readers, built.rows, built.numbers)
+            if self.config.run.record_feeds:
+                ids = self.network.living.ids(built.numbers).tolist()
+                for agent, (start, stop) in zip(readers.tolist(), feeds, strict=True):
+                    self.network.events.append(FeedShown(tick, agent, tuple(ids[start:stop])))
+                self.network.events[before:] = sorted(self.network.events[before:], key=_person)
+
+    def _act_one_by_one(self, acts: list[tuple[int, str]], readers: Ints, tick: int) -> None:
+        """Do the same where what somebody is shown depends on what they were shown before."""
+        for agent, effect in sorted([*acts, *((reader, "") for reader in readers.tolist())], key=_first):
+            if effect:
+                self._carry_out(agent, effect, tick)
+                continue
+            built = self.network.build_feed_for(agent, tick)
+            self.realised.built(np.array([built.in_network]), np.array([built.out_of_network]), self.config.feed)
+            numbers = np.array([self.network.living.number(post) for post in built.posts], dtype=np.int64)
+            self.sessions.open(np.array([agent]), np.zeros_like(numbers), numbers)
+            if self.config.run.record_feeds:
+                self.network.events.append(FeedShown(tick, agent, tuple(built.posts)))
 
     def deliberates(self, question: Question[PostView]) -> None:
         """Give the person no trigger until the decision comes."""
-        self.deliberating[question.agent] = None
+        self.deliberating[question.agent] = True
 
     def intervene(self, tick: int, intervention: InterventionConfig) -> None:
         """Carry out an intervention: a post, settings, ties or silence."""
@@ -192,20 +276,19 @@ class SocialWorld(World):
 
     def columns(self) -> Iterator[Column]:
         """Yield the people and the network, for `restore`."""
-        codes = {state: code for code, state in enumerate(self._named.values())}
-        yield from pack("state_names", self._named)
-        yield from pack("state", map(codes.__getitem__, self.states))
-        yield from pack("entered", self.entered)
-        yield from pack("session_round", self.session_round)
-        yield from pack("shown", self.shown)
-        yield from pack_lists("sessions", self.sessions)
-        yield from pack_items("current", self.current)
-        yield from pack_items("came", self.came)
+        current = {agent: self.network.living.get(number) for agent, number in _kept(self.current, NO_POST).items()}
+        yield from pack("state_names", self._states)
+        yield from pack("state", self._state.tolist())
+        yield from pack("entered", self.entered.tolist())
+        yield from pack("session_round", self.session_round.tolist())
+        yield from self.sessions.columns(self.network.living)
+        yield from pack_items("current", {agent: GONE if post is None else post.id for agent, post in current.items()})
+        yield from pack_items("came", {agent: int(self.came[agent]) for agent in current})
         yield from pack_items("pending", self.pending)
         if self.drafts:
             yield from pack_items("drafts", self.drafts)
-        yield from pack("deliberating", self.deliberating)
-        yield from pack("quarantined", self.quarantined)
+        yield from pack("deliberating", np.flatnonzero(self.deliberating).tolist())
+        yield from pack("quarantined", np.flatnonzero(self.quarantined).tolist())
         yield from pack("ticks", [self.ticks])
         yield from self.realised.columns()
         yield from self.agenda.columns()
@@ -220,18 +303,15 @@ class SocialWorld(World):
         Raises:
             ConfigError: people are in states that this world's chart does not have: a fork may have another chart.
         """
-        self.states = self._states_of(columns.values("state_names", str), columns.values("state", int))
-        self.entered = columns.values("entered", int)
-        self.session_round = columns.values("session_round", int)
-        self.shown = columns.values("shown", int)
-        self.sessions = columns.lists("sessions", int, int)
-        self.current = columns.items("current", int, int)
-        self.came = columns.items("came", int, int)
+        self._state = self._states_of(columns.values("state_names", str), columns.values("state", int))
+        self.entered = np.array(columns.values("entered", int), dtype=np.int64)
+        self.session_round = np.array(columns.values("session_round", int), dtype=np.int64)
+        current, came = columns.items("current", int, int), columns.items("came", int, int)
         self.pending = columns.items("pending", int, str)
         if "drafts" in columns.unread:
             self.drafts = columns.items("drafts", int, str)
-        self.deliberating = dict.fromkeys(columns.values("deliberating", int))
-        self.quarantined = dict.fromkeys(columns.values("quarantined", int))
+        self.deliberating[columns.values("deliberating", int)] = True
+        self.quarantined[columns.values("quarantined", int)] = True
         self.ticks = columns.value("ticks", int)
         self.realised.restore(columns)
         self.agenda.restore(columns)
@@ -241,6 +321,11 @@ class SocialWorld(World):
             for intervention in self.interventions:
                 self._adopt(intervention)
         self.network.restore(columns)  # under its latest settings: they say how many originals it keeps
+        for agent, post in current.items():
+            number = self.network.living.number(post)
+            self.current[agent] = GONE if number == NO_POST else number
+            self.came[agent] = came[agent]
+        self.sessions.restore(columns, self.network.living)
 
     def _adopt(self, intervention: InterventionConfig) -> None:
         """Take over what lasts of an intervention beyond its posts and silences, which are in the columns."""
@@ -253,23 +338,28 @@ class SocialWorld(World):
         for tie in intervention.unfollow or ():
             self.network.change_tie(number(tie[0]), number(tie[1]), follows=False)
 
-    def _states_of(self, names: list[str], codes: list[int]) -> list[StrEnum]:
-        missing = [names[code] for code in sorted({*codes}) if names[code] not in self._named]
+    def _states_of(self, names: list[str], codes: list[int]) -> NDArray[np.int16]:
+        missing = [names[code] for code in sorted({*codes}) if names[code] not in self._codes]
         if missing:
             problem = f"people are in states that this chart does not have: {', '.join(missing)}"
             raise ConfigError("configuration", problem, key="statechart.file")
-        states = [self._named.get(name, self.behaviour.chart.initial) for name in names]
-        return [states[code] for code in codes]
+        numbers = np.array([self._codes.get(name, 0) for name in names], dtype=np.int16)
+        return numbers[np.array(codes, dtype=np.int64)]
 
     def _begin_round(self, tick: int) -> None:
         self.network.retire(tick)
-        window, factor = self._arrival_window(), self._hour_factor(tick)
-        for agent, persona in enumerate(self.population.personas):
-            if self.states[agent] not in self._offline or agent in self.quarantined or agent in self.silenced:
-                continue
-            if uniform(self.seed, agent, tick, Draw.ONLINE) < persona.activity * factor:
-                arrival = tick + integer(window, self.seed, agent, tick, Draw.ARRIVAL)
-                self.agenda.put(agent, arrival, "wants_to_post" if self._posts(agent, tick) else "feed_ready")
+        if self._activity is None:
+            people = self.population.personas
+            self._activity = np.fromiter((persona.activity for persona in people), np.float64, len(people))
+        free = np.flatnonzero(self._offline[self._state] & ~self.quarantined)
+        if self.silenced:
+            free = free[~np.isin(free, list(self.silenced))]
+        come = uniforms(self.seed, free, tick, Draw.ONLINE) < self._activity[free] * self._hour_factor(tick)
+        agents = free[come]
+        arrivals = tick + integers(self._arrival_window(), self.seed, agents, tick, Draw.ARRIVAL)
+        posts = self._post(agents, tick)
+        self.agenda.put(agents[posts], arrivals[posts], "wants_to_post")
+        self.agenda.put(agents[~posts], arrivals[~posts], "feed_ready")
 
     def _arrival_window(self) -> int:
         """Return the number of ticks of a round in which people come online: the last tick is none of them."""
@@ -283,9 +373,13 @@ class SocialWorld(World):
         simulation = self.config.simulation
         return self.population.hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
 
-    def _posts(self, agent: int, tick: int) -> bool:
-        """Return whether the person who comes online in the round of this tick begins with an original post."""
-        return self._may_post and uniform(self.seed, agent, tick, Draw.PUBLISHES) < self.posting_rate(agent)
+    def _post(self, agents: Ints, tick: int) -> NDArray[np.bool_]:
+        """Return who of those who come online in the round of this tick begins with an original post."""
+        if not self._may_post:
+            return np.zeros(len(agents), dtype=np.bool_)
+        rates = self._posting_rates()
+        rate = rates if isinstance(rates, float) else rates[agents]
+        return np.asarray(uniforms(self.seed, agents, tick, Draw.PUBLISHES) < rate)
 
     def capped(self) -> Iterator[str]:
         """Yield a line for each probability that is 1 for some people because it cannot be more."""
@@ -308,46 +402,51 @@ class SocialWorld(World):
 
     def posting_rate(self, agent: int) -> float:
         """Return the probability that a session of this person begins with an original post."""
+        rates = self._posting_rates()
+        return rates if isinstance(rates, float) else float(rates[agent])
+
+    def _posting_rates(self) -> float | NDArray[np.float64]:
         config = self.config.population
         if not config.posts_by_followers:
             return config.posts_per_session
         key = config.posts_per_session, config.posts_by_followers
         if key not in self._rates:  # the first time, and after an intervention has changed the mean
             self._rates = {key: posting_rates(self.population.graph, *key)}
-        return float(self._rates[key][agent])
+        return self._rates[key]
 
-    def _end_round(self, tick: int) -> list[Trigger[PostView]]:
-        ended = []
-        for agent, state in enumerate(self.states):
-            if agent in self.deliberating or agent in self.quarantined:
-                continue
-            self.agenda.clear(agent)
-            # A session that a silence has interrupted ends in the last tick of the silence.
-            if state not in self._offline and self.silenced.get(agent, tick + 1) == tick + 1:
-                ended.append(Trigger[PostView](tick, agent, "round_ends"))
-        return ended
+    def _end_round(self, tick: int) -> SocialWave:
+        free = np.flatnonzero(~(self.deliberating | self.quarantined))
+        self.agenda.clear(free)
+        ended = free[~self._offline[self._state[free]]]
+        if self.silenced:  # a session that a silence has interrupted ends in the last tick of the silence
+            held = [agent for agent, until in self.silenced.items() if until != tick + 1]
+            ended = ended[~np.isin(ended, held)]
+        return SocialWave(self, tick, ended, np.full(len(ended), self.agenda.number("round_ends"), dtype=np.int16))
 
-    def _trigger(self, agent: int, tick: int) -> Trigger[PostView]:
-        name = self.agenda.names[agent]
-        if name not in self._with_view or agent not in self.current:
+    def _count_views(self, agents: Ints, codes: NDArray[np.int16]) -> None:
+        """Count the posts that come into view, and those that are looked at closely."""
+        in_view = self.current[agents] != NO_POST
+        self.realised.feeds.seen += int(np.count_nonzero(in_view & (codes == self.agenda.number("sees_post"))))
+        self.realised.feeds.considered += int(np.count_nonzero(in_view & (codes == self.agenda.number("decides"))))
+
+    def trigger(self, agent: int, tick: int, name: str) -> Trigger[PostView]:
+        """Return a trigger for one person, with the post in view if it carries one."""
+        number = int(self.current[agent])
+        if name not in self._with_view or number == NO_POST:
             return Trigger(tick, agent, name)
-        fatigue = self._place(agent) / max(1, self.shown[agent])
-        viewed_ticks = tick - self.came[agent]
-        if name == "sees_post":
-            self.realised.feeds.seen += 1
-        elif name == "decides":
-            self.realised.feeds.considered += 1
-        return Trigger(tick, agent, name, self.network.view(agent, self.current[agent], tick, fatigue, viewed_ticks))
+        place, shown = self.sessions.place(agent)
+        viewed_ticks = tick - int(self.came[agent])
+        return Trigger(tick, agent, name, self.network.view(agent, number, tick, place / max(1, shown), viewed_ticks))
 
-    def _stay(self, update: Update[str | Draft]) -> None:
-        """Plan a timeout for a person whose turn moved them nowhere, or remove a quarantined person for good."""
-        if update.source == "quarantine":
-            self.quarantined[update.agent] = None
-            self.agenda.clear(update.agent)
+    def _stay(self, kind: Kind, agents: Ints, tick: int) -> None:
+        """Plan a timeout for people whose turn moved them nowhere, or remove quarantined people for good."""
+        if kind.source == "quarantine":
+            self.quarantined[agents] = True
+            self.agenda.clear(agents)
             return
-        if self.states[update.agent] not in self._offline:
-            patience = self.entered[update.agent] + self.config.statechart.default_timeout_ticks
-            self.agenda.put(update.agent, max(update.tick + 1, patience), "timeout")
+        agents = agents[~self._offline[self._state[agents]]]
+        patience = self.entered[agents] + self.config.statechart.default_timeout_ticks
+        self.agenda.put(agents, np.maximum(tick + 1, patience), "timeout")
 
     def _intend(self, agent: int, effect: str | Draft) -> None:
         """Keep the action that a person is about to take, and the text for it if a model wrote one."""
@@ -363,99 +462,141 @@ class SocialWorld(World):
         if effect == Effect.POST:
             self.network.publish(agent, tick, text)
             return
-        post_id = self.current.get(agent)
-        if post_id is None:
+        post = self.network.living.get(int(self.current[agent]))
+        if post is None:
             return
         if effect == Effect.LIKE:
-            self.network.like(agent, post_id, tick)
+            self.network.like(agent, post.id, tick)
         elif effect == Effect.REPLY:
-            self.network.reply(agent, post_id, tick, text)
+            self.network.reply(agent, post.id, tick, text)
         else:
-            self.network.reshare(agent, post_id, tick, text)
+            self.network.reshare(agent, post.id, tick, text)
 
-    def _plan(self, agent: int, trigger: str, tick: int) -> None:
-        """Plan the person's next trigger, by the role of their state, or else by its delay."""
-        role = self.behaviour.roles.get(self.states[agent])
-        if role is None:
-            self._wait(agent, tick)
-        elif role == Role.OFFLINE:
-            self._rejoin(agent, trigger, tick)
-        elif role == Role.BROWSE:
-            self._browse(agent, tick)
+    def _plan(self, move: Move, tick: int) -> None:
+        """Plan people's next triggers, by the role of their state, or else by its delay."""
+        if move.role is None:
+            self._wait(move.agents, move.state, tick)
+        elif move.role == Role.OFFLINE:
+            self._rejoin(move.agents, move.trigger, tick)
+        elif move.role == Role.BROWSE:
+            self._browse(move.agents, move.state, tick)
         else:
-            until = tick + self.dwell.look(agent, tick)
-            self.agenda.put(agent, until, "decides" if self._attends(agent, tick) else "ignores")
+            until = tick + self.dwell.looks(move.agents, tick)
+            attends = self._attends(move.agents, tick)
+            for name, which in (("decides", attends), ("ignores", ~attends)):
+                self.agenda.put(move.agents[which], until if isinstance(until, int) else until[which], name)
 
-    def _wait(self, agent: int, tick: int) -> None:
+    def _wait(self, agents: Ints, state: StrEnum, tick: int) -> None:
         """Plan what comes of the state by itself; of a state without a delay, a timeout."""
-        delay = self.behaviour.delays.get(self.states[agent])
+        delay = self.behaviour.delays.get(state)
         if delay is None:
-            self.agenda.put(agent, tick + self.config.statechart.default_timeout_ticks, "timeout")
+            self.agenda.put(agents, tick + self.config.statechart.default_timeout_ticks, "timeout")
             return
-        draw = self._drawn(agent, tick, Draw.DELAY) if delay.is_random else 0.0
-        self.agenda.put(agent, tick + delay.ticks(draw, partial(self._number, agent, tick)), delay.trigger)
+        if delay.is_random:
+            draws = self._drawn(agents, tick, Draw.DELAY).tolist()
+            self.agenda.put(agents, tick + np.array([delay.ticks(draw) for draw in draws], dtype=np.int64), delay.trigger)
+            return
+        if delay.law is DelayLaw.CONSTANT:
+            self.agenda.put(agents, tick + delay.ticks(), delay.trigger)
+            return
+        for numbers, those in self._numbers(agents, tick, delay.field):
+            self.agenda.put(those, tick + delay.ticks(0.0, lambda _, number=numbers: number), delay.trigger)
 
-    def _number(self, agent: int, tick: int, field: str) -> float:
-        """Return the value of a field of a delay: a setting, a dwell time, or a person's own attribute."""
+    def _numbers(self, agents: Ints, tick: int, field: str) -> Iterator[tuple[float, Ints]]:
+        """Yield the values of a field of a delay, a setting, a dwell time, or a person's own attribute, and whose."""
         section, name = field.split(".")
+        values: float | Ints | NDArray[np.float64]
         if section == "dwell":
-            return self.dwell.look(agent, tick) if name == "look" else self.dwell.write(agent, tick)
-        if section == "statechart":
-            return float(getattr(self.config.statechart, name))
-        return float(self.population.personas[agent].attributes[name])
-
-    def _rejoin(self, agent: int, trigger: str, tick: int) -> None:
-        """Plan an idle person's return for the rest of the feed, or end the session."""
-        self.current.pop(agent, None)
-        self.came.pop(agent, None)
-        if trigger != "round_ends" and self._is_fresh(agent, tick) and self.sessions.get(agent):
-            self.agenda.put(agent, tick + 1, "feed_ready")
+            values = self.dwell.looks(agents, tick) if name == "look" else self.dwell.writes(agents, tick)
+        elif section == "statechart":
+            values = float(getattr(self.config.statechart, name))
         else:
-            self.sessions.pop(agent, None)
-
-    def _browse(self, agent: int, tick: int) -> None:
-        """Plan a browsing person's next post, or the delay if there is none. The first time, the feed is built."""
-        if not self._is_fresh(agent, tick):
-            self.agenda.put(agent, tick + 1, "round_ends")
+            people = self.population.personas
+            values = np.array([float(people[agent].attributes[name]) for agent in agents.tolist()])  # type: ignore[arg-type]  # a delay's attribute is a number
+        if not isinstance(values, np.ndarray):
+            yield float(values), agents
             return
-        if agent not in self.sessions:
-            built = self.network.build_feed_for(agent, tick)
-            self.realised.built(built, self.config.feed)
-            feed = built.posts
-            if self.config.run.record_feeds:
-                self.network.events.append(FeedShown(tick, agent, tuple(feed)))
-            self.shown[agent] = len(feed)
-            self.sessions[agent] = feed[::-1]
-        left = self.sessions[agent]
-        if left:
-            self.current[agent], self.came[agent] = left.pop(), tick
-            self.agenda.put(agent, tick + 1, "sees_post")
-        else:
-            self._wait(agent, tick)
+        for value in np.unique(values).tolist():
+            yield float(value), agents[values == value]
 
-    def _is_fresh(self, agent: int, tick: int) -> bool:
-        """Return whether the session belongs to the round of the next tick. After a late decision it may not."""
-        return self.session_round[agent] == (tick + 1) // self.ticks_per_round
+    def _rejoin(self, agents: Ints, trigger: str, tick: int) -> None:
+        """Plan idle people's return for the rest of the feed, or end the session."""
+        self.current[agents] = NO_POST
+        stays = np.zeros(len(agents), dtype=np.bool_)
+        if trigger != "round_ends":
+            stays = self._is_fresh(agents, tick) & (self.sessions.left(agents) > 0)
+        self.agenda.put(agents[stays], tick + 1, "feed_ready")
+        self.sessions.close(agents[~stays])
 
-    def _attends(self, agent: int, tick: int) -> bool:
-        """Return whether the person looks closely at the post in view.
+    def _browse(self, agents: Ints, state: StrEnum, tick: int) -> None:
+        """Plan browsing people's next post, or the delay if there is none. Their feed has been built."""
+        fresh = self._is_fresh(agents, tick)
+        self.agenda.put(agents[~fresh], tick + 1, "round_ends")
+        agents = agents[fresh]
+        has = self.sessions.left(agents) > 0
+        viewing = agents[has]
+        self.current[viewing], self.came[viewing] = self.sessions.next(viewing), tick
+        self.agenda.put(viewing, tick + 1, "sees_post")
+        if len(viewing) < len(agents):
+            self._wait(agents[~has], state, tick)
+
+    def _is_fresh(self, agents: Ints, tick: int) -> NDArray[np.bool_]:
+        """Return whose session belongs to the round of the next tick. After a late decision it may not."""
+        return np.asarray(self.session_round[agents] == (tick + 1) // self.ticks_per_round)
+
+    def _attends(self, agents: Ints, tick: int) -> NDArray[np.bool_]:
+        """Return who looks closely at the post in view.
 
         The probability is `attention` to the power of the post's place in the feed (position bias).
         Source: the examination hypothesis of click models, Craswell et al. (2008).
         """
-        return self._drawn(agent, tick, Draw.ATTENTION) < self.config.feed.attention ** self._place(agent)
+        places = self.sessions.places(agents)
+        chances = np.array([self.config.feed.attention**place for place in range(int(places.max(initial=0)) + 1)])
+        return np.asarray(self._drawn(agents, tick, Draw.ATTENTION) < chances[places])
 
-    def _drawn(self, agent: int, tick: int, draw: Draw) -> float:
-        """Return a draw about the post in view, as `drawn_about` does; without one it is of the tick."""
-        post = self.network.posts.get(self.current.get(agent, -1))
-        if post is None:
-            return uniform(self.seed, agent, tick, draw)
-        exposures = self.network.exposures(agent, post)
-        return about_post(self.seed, agent, draw, post.origin, tick - self.came[agent], exposures)
+    def _drawn(self, agents: Ints, tick: int, draw: Draw) -> NDArray[np.float64]:
+        """Return draws about the post in view, as `drawn_about` does; without one they are of the tick."""
+        living, numbers = self.network.living, self.current[agents]
+        has = numbers >= living.first
+        ticks, origins = np.full(len(agents), tick), np.zeros(len(agents), dtype=np.int64)
+        ticks[has] -= self.came[agents[has]]
+        origins[has] = living.origins(numbers[has])
+        if self.config.feed.exposure != "once":
+            for place in np.flatnonzero(has).tolist():
+                post = living.get(int(numbers[place]))
+                if post is not None:
+                    ticks[place] += (self.network.exposures(int(agents[place]), post) - 1) * EXPOSURE_TICKS
+        return uniforms(self.seed, agents, ticks, draw, origins)
 
-    def _place(self, agent: int) -> int:
-        """Return the number of posts of the feed before the one in view."""
-        return max(0, self.shown[agent] - len(self.sessions.get(agent, ())) - 1)
+
+class SocialWave(Sequence[Trigger[PostView]]):
+    """The triggers of one wave, each made when it is asked for, which must be before anything else happens.
+
+    Args:
+        world: the world.
+        tick: the tick.
+        agents: the people, ascending; `codes`: the numbers of their triggers' names.
+    """
+
+    def __init__(self, world: SocialWorld, tick: int, agents: Ints, codes: NDArray[np.int16]) -> None:
+        self._world = world
+        self.tick = tick
+        self.agents = agents
+        self.codes = codes
+
+    def __len__(self) -> int:
+        return len(self.agents)
+
+    @overload
+    def __getitem__(self, place: int) -> Trigger[PostView]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Trigger[PostView]]: ...
+    def __getitem__(self, place: int | slice) -> Trigger[PostView] | list[Trigger[PostView]]:
+        """Return the trigger at a place, or those of a slice."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        names = self._world.agenda.names
+        return self._world.trigger(int(self.agents[place]), self.tick, names[self.codes[place]])
 
 
 def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:
@@ -465,3 +606,18 @@ def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:
         for row in behaviour.chart.transitions
         if row.when is not None and any(field.startswith("post.") for field in row.when.fields)
     )
+
+
+def _kept(values: Ints, without: int) -> dict[int, int]:
+    """Return `{person: value}` of all who have another value than this."""
+    people = np.flatnonzero(values != without)
+    return dict(zip(people.tolist(), values[people].tolist(), strict=True))
+
+
+def _first(act: tuple[int, str]) -> tuple[int, bool]:
+    """Return the key that puts a person's effect before the feed that they are shown."""
+    return act[0], not act[1]
+
+
+def _person(event: Event) -> int:
+    return event.agent

@@ -1,0 +1,86 @@
+"""The updates of one wave, in columns: what a world applies at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.turn import Update
+
+Ints = NDArray[np.int64]
+
+
+class Kind(NamedTuple):
+    """What updates of agents can have in common. Worlds and counts look at a kind once, however many have it."""
+
+    trigger: str
+    from_state: str
+    to_state: str
+    source: str
+
+
+class Updates:
+    """The updates of one wave, ascending by agent.
+
+    Args:
+        tick: the tick.
+        agents: the agents, ascending.
+        kinds: the kinds that occur, and `codes`: the number of each agent's among them.
+        effects: `{agent: effect}` of the updates that have one.
+        reasons: `{agent: reason}` of those that have one.
+    """
+
+    def __init__(  # the columns, each once
+        self,
+        tick: int,
+        agents: Ints,
+        kinds: Sequence[Kind],
+        codes: NDArray[np.intp],
+        effects: Mapping[int, Any],
+        reasons: Mapping[int, str],
+    ) -> None:
+        self.tick = tick
+        self.agents = agents
+        self.kinds = kinds
+        self.codes = codes
+        self.effects = effects
+        self.reasons = reasons
+
+    @classmethod
+    def of(cls, updates: Sequence[Update[Any]]) -> Updates:
+        """Return the columns of updates that are ascending by agent, all of one tick; there is one at least."""
+        numbers: dict[Kind, int] = {}
+        codes = [
+            numbers.setdefault(Kind(each.trigger, each.from_state, each.to_state, each.source), len(numbers))
+            for each in updates
+        ]
+        return cls(
+            updates[0].tick,
+            np.array([each.agent for each in updates], dtype=np.int64),
+            tuple(numbers),
+            np.array(codes, dtype=np.intp),
+            {each.agent: each.effect for each in updates if each.effect is not None},
+            {each.agent: each.reason for each in updates if each.reason},
+        )
+
+    def __len__(self) -> int:
+        return len(self.agents)
+
+    def __iter__(self) -> Iterator[Update[Any]]:
+        """Yield them one by one."""
+        effects, reasons = self.effects, self.reasons
+        for agent, code in zip(self.agents.tolist(), self.codes.tolist(), strict=True):
+            yield Update(self.tick, agent, *self.kinds[code], effects.get(agent), reasons.get(agent, ""))
+
+    @cached_property
+    def groups(self) -> list[tuple[Kind, Ints]]:
+        """Each kind with its agents, ascending."""
+        if len(self.kinds) == 1:
+            return [(self.kinds[0], self.agents)]
+        order = np.argsort(self.codes, kind="stable")
+        ends = np.cumsum(np.bincount(self.codes, minlength=len(self.kinds)))[:-1]
+        return list(zip(self.kinds, np.split(self.agents[order], ends), strict=True))

@@ -1,0 +1,176 @@
+"""The posts that are not forgotten, by the number in which they were made, with what feeds read of them in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.waves import Ints
+from prism.social.feed import luck
+from prism.social.post import Post
+
+FIRST_ROOM: Final = 1024
+NO_POST: Final = -1
+"""The number of no post."""
+MANY: Final = -2
+"""The code of topics that are not exactly one."""
+NUMBERS_MAX: Final = 2**31 - 1
+
+
+class LivingPosts:
+    """A queue of posts: they are numbered from 0 in the order in which they are made, and forgotten in the same order.
+
+    What changes with an engagement is in a post; the columns have what does not, and the engagements of cascades.
+    """
+
+    def __init__(self) -> None:
+        self.first = 0
+        """The number of the oldest post that is not forgotten."""
+        self._base = 0
+        """The number of the post in the first place of the columns."""
+        self._posts: list[Post] = []
+        self._numbers: dict[int, int] = {}
+        """`{id: number}`."""
+        self.topics: list[tuple[str, ...]] = []
+        """The topics of posts, by their code."""
+        self._codes: dict[tuple[str, ...], int] = {}
+        self._cascades: dict[int, int] = {}
+        """`{root: the number of its cascade}`, numbered from 0 in the order in which they begin."""
+        self._begun = 0
+        self._engagements = np.zeros(FIRST_ROOM, dtype=np.int64)
+        """By number of the cascade, less `_first_cascade`."""
+        self._first_cascade = 0
+        self._columns = _Room(FIRST_ROOM)
+
+    def __len__(self) -> int:
+        return len(self._posts)
+
+    def __iter__(self) -> Iterator[Post]:
+        return iter(self._posts)
+
+    @property
+    def end(self) -> int:
+        """The number of the next post."""
+        return self.first + len(self._posts)
+
+    def get(self, number: int) -> Post | None:
+        """Return a post by its number; None if it is forgotten, or there is none."""
+        place = number - self.first
+        return self._posts[place] if 0 <= place < len(self._posts) else None
+
+    def number(self, post: int) -> int:
+        """Return the number of a post, by its id; NO_POST if it is forgotten."""
+        return self._numbers.get(post, NO_POST)
+
+    def cascade(self, root: int) -> int:
+        """Return the number of the cascade of a root; NO_POST if it is forgotten."""
+        return self._cascades.get(root, NO_POST)
+
+    def begin(self, root: int, engagements: int = 0) -> None:
+        """Number a new cascade."""
+        place = self._begun - self._first_cascade
+        if place == len(self._engagements):
+            oldest = min(self._cascades.values(), default=self._begun)
+            kept = self._engagements[oldest - self._first_cascade :]
+            self._engagements = np.zeros(max(FIRST_ROOM, 2 * len(kept)), dtype=np.int64)
+            self._engagements[: len(kept)] = kept
+            self._first_cascade, place = oldest, self._begun - oldest
+        self._engagements[place] = engagements
+        self._cascades[root] = self._begun
+        self._begun += 1
+
+    def end_cascade(self, root: int) -> None:
+        """Forget a cascade."""
+        del self._cascades[root]
+
+    def engaged(self, root: int) -> int:
+        """Count an engagement with a cascade, and return its number."""
+        number = self._cascades[root]
+        self._engagements[number - self._first_cascade] += 1
+        return number
+
+    def add(self, post: Post) -> int:
+        """Number a new post, whose cascade has one.
+
+        Raises:
+            OverflowError: the run has made 2**31 posts.
+        """
+        number = self.end
+        if number >= NUMBERS_MAX:
+            raise OverflowError(f"a run can make {NUMBERS_MAX:,} posts, and this one has")
+        if number - self._base == len(self._columns.author):
+            self._columns = self._columns.moved(self.first - self._base, len(self._posts))
+            self._base = self.first
+        columns, place = self._columns, number - self._base
+        columns.id[place], columns.author[place], columns.created[place] = post.id, post.author, post.created
+        columns.origin[place], columns.luck[place] = post.origin, luck(post)
+        columns.cascade[place], columns.topics[place] = self._cascades[post.root], self._code(post.topics)
+        self._posts.append(post)
+        self._numbers[post.id] = number
+        return number
+
+    def _code(self, topics: tuple[str, ...]) -> int:
+        code = self._codes.setdefault(topics, len(self.topics))
+        if code == len(self.topics):
+            self.topics.append(topics)
+        return code
+
+    def forget(self, before: int) -> list[Post]:
+        """Forget the posts of earlier ticks, and return them."""
+        count = int(np.searchsorted(self.created(np.arange(self.first, self.end)), before))
+        old = self._posts[:count]
+        del self._posts[:count]
+        for post in old:
+            del self._numbers[post.id]
+        self.first += count
+        return old
+
+    def ids(self, numbers: Ints) -> Ints:
+        """Return the ids of posts that are not forgotten."""
+        return self._columns.id[numbers - self._base]
+
+    def authors(self, numbers: Ints) -> Ints:
+        """Return the authors of such posts."""
+        return self._columns.author[numbers - self._base]
+
+    def created(self, numbers: Ints) -> Ints:
+        """Return the ticks of such posts."""
+        return self._columns.created[numbers - self._base]
+
+    def origins(self, numbers: Ints) -> Ints:
+        """Return the origins of such posts."""
+        return self._columns.origin[numbers - self._base]
+
+    def lucks(self, numbers: Ints) -> NDArray[np.uint64]:
+        """Return the luck of such posts."""
+        return self._columns.luck[numbers - self._base]
+
+    def cascades(self, numbers: Ints) -> Ints:
+        """Return the numbers of the cascades of such posts."""
+        return self._columns.cascade[numbers - self._base]
+
+    def topic_codes(self, numbers: Ints) -> Ints:
+        """Return the codes of the topics of such posts."""
+        return self._columns.topics[numbers - self._base]
+
+    def engagements(self, cascades: Ints) -> Ints:
+        """Return the engagements of cascades that are not forgotten, by number."""
+        return self._engagements[cascades - self._first_cascade]
+
+
+class _Room:
+    """The columns of posts."""
+
+    def __init__(self, room: int) -> None:
+        self.id, self.author, self.created, self.origin, self.cascade, self.topics = np.zeros((6, room), dtype=np.int64)
+        self.luck = np.zeros(room, dtype=np.uint64)
+
+    def moved(self, first: int, kept: int) -> _Room:
+        """Return new columns that begin with the kept ones, and are at most half full."""
+        new = _Room(max(FIRST_ROOM, 2 * kept))
+        for name, column in vars(self).items():
+            getattr(new, name)[:kept] = column[first : first + kept]
+        return new

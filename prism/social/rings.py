@@ -1,0 +1,87 @@
+"""The latest few numbers of every person, such as the posts that came to them: one row of an array each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.waves import Ints
+
+FIRST_WIDTH = 8
+"""The numbers for which a row has room at first. It doubles as soon as somebody needs more."""
+
+
+class Rings:
+    """The latest numbers of every person, at most `depth` each. A row is a ring: a new number takes the oldest's place.
+
+    Args:
+        size: the number of people.
+        depth: the most numbers that a person keeps. It may change: a person has no more once the next one comes.
+    """
+
+    def __init__(self, size: int, depth: int) -> None:
+        self.depth = depth
+        self._rows = np.zeros((size, min(FIRST_WIDTH, max(1, depth))), dtype=np.int32)
+        self._ends = np.zeros(size, dtype=np.int32)
+        """The place of each person's next number."""
+        self.counts = np.zeros(size, dtype=np.int32)
+        """The numbers that each person has."""
+
+    def add(self, people: Ints | NDArray[np.int32], numbers: int | NDArray[np.int32]) -> None:
+        """Add a number for each of these people, who are all different.
+
+        Args:
+            numbers: one for all, or one for each.
+        """
+        counts = np.minimum(self.counts[people] + 1, self.depth)
+        if len(counts) and (most := int(counts.max())) > self._rows.shape[1]:
+            self._widen(most)
+        ends = self._ends[people]
+        self._rows[people, ends] = numbers
+        ends += 1
+        ends[ends == self._rows.shape[1]] = 0
+        self._ends[people] = ends
+        self.counts[people] = counts
+
+    def latest(self, people: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the numbers of these people, latest first, as a row each, and how many of each row count."""
+        counts = self.counts[people]
+        width = int(counts.max(initial=0))
+        places = self._ends[people][:, None] - 1 - np.arange(width, dtype=np.int32)
+        places[places < 0] += self._rows.shape[1]
+        return self._rows[people[:, None], places], counts
+
+    def of(self, person: int) -> list[int]:
+        """Return one person's numbers, oldest first."""
+        rows, counts = self.latest(np.array([person], dtype=np.int64))
+        found: list[int] = rows[0, : counts[0]][::-1].tolist()
+        return found
+
+    def lists(self) -> dict[int, list[int]]:
+        """Return `{person: their numbers, oldest first}` of all who have any."""
+        return {person: self.of(person) for person in np.flatnonzero(self.counts).tolist()}
+
+    def fill(self, lists: Mapping[int, Sequence[int]]) -> None:
+        """Set the numbers of everybody, who have none yet."""
+        people, lengths = np.fromiter(lists, np.int64, len(lists)), np.fromiter(map(len, lists.values()), np.int64)
+        width = int(lengths.max(initial=1))
+        if width > self._rows.shape[1]:
+            self._widen(width)
+        places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        values = np.fromiter(chain.from_iterable(lists.values()), np.int32, len(places))
+        self._rows[np.repeat(people, lengths), places] = values
+        self.counts[people] = lengths
+        self._ends[people] = lengths % self._rows.shape[1]
+
+    def _widen(self, width: int) -> None:
+        """Give every row room for this many numbers, and for as many again if that is not too many."""
+        people = np.arange(len(self._rows))
+        rows, counts = self.latest(people)
+        wider = np.zeros((len(people), max(width, min(2 * self._rows.shape[1], self.depth))), dtype=np.int32)
+        places = counts[:, None] - 1 - np.arange(rows.shape[1], dtype=np.int32)
+        held = places >= 0
+        wider[np.repeat(people, held.sum(axis=1)), places[held]] = rows[held]
+        self._rows, self._ends = wider, counts % wider.shape[1]

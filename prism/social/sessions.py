@@ -1,0 +1,102 @@
+"""The sessions of everybody: the posts of a feed that are still to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.waves import Ints
+from prism.columns import Column, Columns, pack, pack_lists
+from prism.social.living import NO_POST, LivingPosts
+
+CLOSED: Final = -1
+GONE: Final = -2
+"""The number, and the id, of a post that is forgotten."""
+
+
+class Sessions:
+    """The latest feed of each person, and how much of it is left. A session is open from its feed until it is closed.
+
+    Args:
+        size: the number of people.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.shown: Ints = np.zeros(size, dtype=np.int64)
+        """The number of posts in the feed of each person's latest session."""
+        self._left = np.full(size, CLOSED, dtype=np.int64)
+        self._posts = np.zeros((size, 0), dtype=np.int32)
+        """The numbers of the posts of each person's feed, first to last."""
+
+    def is_open(self, people: Ints) -> NDArray[np.bool_]:
+        """Return whether each of these people has a session."""
+        return np.asarray(self._left[people] != CLOSED)
+
+    def left(self, people: Ints) -> Ints:
+        """Return how many posts each of these people have still to see; 0 without a session."""
+        return np.maximum(self._left[people], 0)
+
+    def open(self, people: Ints, rows: Ints, numbers: Ints) -> list[tuple[int, int]]:
+        """Open sessions, and return where each one's posts start and end in `numbers`.
+
+        Args:
+            rows: the person of each post, as a place among the people, ascending; `numbers`: the posts, first to last.
+        """
+        counts = np.bincount(rows, minlength=len(people))
+        self._widen(int(counts.max(initial=0)))
+        ends = np.cumsum(counts)
+        self._posts[people[rows], np.arange(len(rows)) - (ends - counts)[rows]] = numbers
+        self.shown[people] = self._left[people] = counts
+        return list(zip((ends - counts).tolist(), ends.tolist(), strict=True))
+
+    def next(self, people: Ints) -> Ints:
+        """Return the number of the next post of each of these people, who have one, and take it out of what is left."""
+        found = self._posts[people, self.shown[people] - self._left[people]]
+        self._left[people] -= 1
+        return found.astype(np.int64)
+
+    def close(self, people: Ints) -> None:
+        """Close the sessions of these people."""
+        self._left[people] = CLOSED
+
+    def places(self, people: Ints) -> Ints:
+        """Return the number of posts of the feed before the one in view, of each of these people."""
+        return np.maximum(self.shown[people] - self.left(people) - 1, 0)
+
+    def place(self, person: int) -> tuple[int, int]:
+        """Return the number of posts of a person's feed before the one in view, and in all."""
+        shown = int(self.shown[person])
+        return max(0, shown - max(0, int(self._left[person])) - 1), shown
+
+    def columns(self, living: LivingPosts) -> Iterator[Column]:
+        """Yield the sessions, for `restore`."""
+        yield from pack("shown", self.shown.tolist())
+        yield from pack_lists("sessions", self._lists(living))
+
+    def restore(self, columns: Columns, living: LivingPosts) -> None:
+        """Take over the sessions that these columns hold."""
+        self.shown = np.array(columns.values("shown", int), dtype=np.int64)
+        self._widen(int(self.shown.max(initial=0)))
+        for person, posts in columns.lists("sessions", int, int).items():
+            shown = int(self.shown[person])
+            self._left[person] = len(posts)
+            numbers = map(living.number, reversed(posts))
+            self._posts[person, shown - len(posts) : shown] = [GONE if each == NO_POST else each for each in numbers]
+
+    def _lists(self, living: LivingPosts) -> dict[int, list[int]]:
+        """Return `{person: ids of the posts that are still to be shown, last first}` of all open sessions."""
+        lists = {}
+        for person in np.flatnonzero(self._left != CLOSED).tolist():
+            shown, left = int(self.shown[person]), int(self._left[person])
+            posts = map(living.get, self._posts[person, shown - left : shown][::-1].tolist())
+            lists[person] = [GONE if post is None else post.id for post in posts]
+        return lists
+
+    def _widen(self, width: int) -> None:
+        if width > self._posts.shape[1]:
+            wider = np.zeros((len(self._posts), width), dtype=np.int32)
+            wider[:, : self._posts.shape[1]] = self._posts
+            self._posts = wider
