@@ -65,9 +65,14 @@ def encode_frame(link: bytes, payload: bytes) -> bytes:
     return HEAD.pack(len(payload), _crc(len(payload), link, payload), link) + payload
 
 
-def tick_payload(tick: int, answers: Sequence[bytes]) -> bytes:
-    """Return a tick's payload: the msgpack array `[tick, [answer, ...]]`. The answers are msgpack already."""
-    return b"".join((b"\x92", _encode(tick), b"\xdd", len(answers).to_bytes(4, "big"), *answers))
+def tick_payload(tick: int, answers: Sequence[bytes], count: int | None = None) -> bytes:
+    """Return a tick's payload: the msgpack array `[tick, [answer, ...]]`. The answers are msgpack already.
+
+    Args:
+        count: the number of answers, where a piece of them may hold several.
+    """
+    number = len(answers) if count is None else count
+    return b"".join((b"\x92", _encode(tick), b"\xdd", number.to_bytes(4, "big"), *answers))
 
 
 def read_frame(data: bytes, start: int, offset: int) -> Frame | Damage:
@@ -107,9 +112,9 @@ class RunningDigest:
     def __init__(self) -> None:
         self.link = ORIGIN
 
-    def add(self, tick: int, answers: Sequence[bytes]) -> bytes:
-        """Add one tick's answers to the chain, and return the tick's frame for the journal."""
-        payload = tick_payload(tick, answers)
+    def add(self, tick: int, answers: Sequence[bytes], count: int | None = None) -> bytes:
+        """Add one tick's answers to the chain, and return the tick's frame for the journal. Count as in `tick_payload`."""
+        payload = tick_payload(tick, answers, count)
         self.link = link_of(self.link, payload)
         return encode_frame(self.link, payload)
 

@@ -22,8 +22,10 @@ from anyio.abc import TaskGroup
 from actors.core.errors import BarrierError, MailboxClosedError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
+from actors.runtime.answers import Answer, Answers
+from actors.runtime.columns import Columns
 from actors.runtime.supervisor import Supervisor
-from prism.agents import Question, StatefulAgent, Trigger, Update, turn
+from prism.agents import StatefulAgent, Trigger, turn
 from prism.config import RunConfig
 
 CHUNK = 256
@@ -31,9 +33,6 @@ CHUNK = 256
 
 SLICE_S = 0.001
 """The time of turns on demand after which the event loop gets a turn."""
-
-Answer = tuple[int, bytes, Update[Any] | Question[Any]]
-"""The agent, its answer as it encoded it, and the answer."""
 
 _agent = attrgetter("agent")
 
@@ -56,8 +55,8 @@ class Activation(Protocol):
     def begin(self, tasks: TaskGroup) -> None:
         """Start what runs beside the engine."""
 
-    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> list[Answer]:
-        """Give each trigger to its agent, and return the answers, in any order.
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
+        """Give each trigger to its agent, and return the answers.
 
         Raises:
             BarrierError: an agent answered for another tick.
@@ -89,7 +88,7 @@ class Resident(Activation):
         for number, mailbox in enumerate(self.mailboxes):
             tasks.start_soon(self._supervisor.run_agent, number, mailbox)
 
-    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> list[Answer]:
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         """Send the triggers, and wait for an answer to each."""
         answers: list[Answer] = []
         boxes, encode = self.mailboxes, self._codec.encode
@@ -102,7 +101,7 @@ class Resident(Activation):
             self._read(self._inbox.take_all(), answers, tick)
         while len(answers) < len(triggers):
             self._read(await self._inbox.receive_all(), answers, tick)
-        return answers
+        return Answers.of(answers)
 
     def end(self) -> None:
         """Close the mailboxes: each task ends once its own is empty."""
@@ -142,7 +141,7 @@ class OnDemand(Activation):
     def begin(self, tasks: TaskGroup) -> None:
         """Start nothing."""
 
-    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> list[Answer]:  # noqa: ARG002  # no turn is of another tick
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:  # noqa: ARG002  # no turn is of another tick
         """Take the turns, and give the event loop its turn before them and after each millisecond of them."""
         encoded: list[bytes] = []
         self.unanswered = len(triggers)
@@ -155,7 +154,7 @@ class OnDemand(Activation):
                 await asyncio.sleep(0)
                 begun = perf_counter()
         self.unanswered = 0
-        return _decoded(self._codec, encoded)
+        return Answers.of(_decoded(self._codec, encoded))
 
     def end(self) -> None:
         """End nothing."""
@@ -188,6 +187,8 @@ def is_on_demand(config: RunConfig, agents: int) -> bool:
 
 def activation_of(config: RunConfig, codec: Codec, supervisor: Supervisor) -> Activation:
     """Return the way in which a supervisor's agents take their turns."""
+    if config.activation == "columns":
+        return Columns(codec, supervisor)
     if is_on_demand(config, supervisor.domain.size):
         return OnDemand(codec, supervisor)
     return Resident(codec, supervisor, config.mailbox_capacity)

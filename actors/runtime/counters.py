@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any
 
 from actors.core.state import CountersState
-from prism.agents import MOVED, Question, Source, Update
+from prism.agents import MOVED, Question, Source
+from prism.agents.waves import Updates
 from prism.statechart import Statechart
 
-_key = attrgetter("from_state", "to_state", "trigger", "source")
 _MOVING = tuple(each.value for each in (Source.RULE, Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT))
 _UNMOVING = tuple(each.value for each in (Source.NO_ROW, Source.CRASH, Source.QUARANTINE))
 
@@ -36,9 +34,10 @@ class Counters:
         self.activations_recorded = 0
         """Those of ticks that earlier processes committed."""
 
-    def add(self, updates: Sequence[Update[Any]]) -> None:
-        """Count a tick's committed updates."""
-        self.rows.update(map(_key, updates))
+    def add_all(self, updates: Updates) -> None:
+        """Count the committed updates of a wave."""
+        for kind, agents in updates.groups:
+            self.rows[kind.from_state, kind.to_state, kind.trigger, kind.source] += len(agents)
 
     def add_triggers(self, count: int) -> None:
         """Count triggers sent to agents."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import chain
 from time import perf_counter
 from typing import Any
@@ -26,12 +26,12 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.ports import Observer, Recorder, Unrecorded
 from actors.core.state import EngineState
-from actors.runtime.activation import Activation, Answer
+from actors.runtime.activation import Activation
+from actors.runtime.answers import Answers
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
 from actors.runtime.shadows import Shadows
-from prism.agents import Question, Trigger, Update
-from prism.agents.waves import Updates
+from prism.agents import Question, Trigger
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.divergence import NO_REFERENCE, Reference
@@ -134,6 +134,8 @@ class EngineActor:
         """Ticks done again that were in the journal already."""
         self._frame: list[bytes] = []
         """The answers that this tick has committed so far, as the agents encoded them, and what came of them."""
+        self._in_frame = 0
+        """The messages in it: a piece may hold several."""
         self._end = 0
         self.is_stopping = False
         """True once no further tick is to be run."""
@@ -227,8 +229,8 @@ class EngineActor:
                 await self._exchange(tick, [self.open_questions.close(agent, tick) for agent in due])
             if not (triggers := self._world.reactions(tick)):
                 break
-        frame = self.digest.add(tick, self._frame)
-        self._frame = []
+        frame = self.digest.add(tick, self._frame, self._in_frame)
+        self._frame, self._in_frame = [], 0
         return frame
 
     def _intervene(self, tick: int) -> None:
@@ -236,7 +238,7 @@ class EngineActor:
         for number, each in self._interventions[tick]:
             self._world.intervene(tick, each)
             done = Intervened(tick, number, each.kind, msgspec.to_builtins(each))
-            self._frame.append(self._codec.encode(done))
+            self._add([self._codec.encode(done)])
             self._add_events()
             if not self.is_replaying:
                 emit(InterventionMade(kind=each.kind, at_tick=tick, number=number))
@@ -263,32 +265,36 @@ class EngineActor:
             await asyncio.sleep(0)  # no answer to wait for, but the loop must get its turn, or it would miss a stop
         if self.on_triggers is not None:
             self.on_triggers(triggers)
+        if self.shadows is not None and self.shadows.share:
+            triggers = list(triggers)  # as they are now: they are looked at again after the commit
         answers = await self._agents.exchange(tick, triggers)
         self._commit(answers)
         if self.shadows is not None and self.shadows.share:
-            self.shadows.watch(triggers, [answer for _, _, answer in answers])
+            self.shadows.watch(triggers, answers.each())
             if self.shadows.is_full and self.shadows.is_embedded:
                 await self.shadows.finish()
 
-    def _commit(self, answers: list[Answer]) -> None:
+    def _commit(self, answers: Answers) -> None:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
-        answers.sort()  # by agent; each occurs once, so nothing else is compared
-        updates = []
-        for _, encoded, answer in answers:
-            if isinstance(answer, Update):
-                updates.append(answer)
-            else:
-                self._ask(answer, encoded)
-        if updates:
-            self._world.apply_all(Updates.of(updates))
-        self.counters.add(updates)
-        self._frame.extend([encoded for _, encoded, _ in answers])
+        for question, encoded in answers.questions:
+            self._ask(question, encoded)
+        if answers.updates is not None:
+            self._world.apply_all(answers.updates)
+            self.counters.add_all(answers.updates)
+        self._frame.extend(answers.encoded)
+        self._in_frame += answers.count
         self._add_events()
         self.open_questions.offer()
 
     def _add_events(self) -> None:
         """Add what has taken place in the world to the tick's frame."""
-        self._frame.extend(map(self._codec.encode, self._world.take_events()))
+        self._add(map(self._codec.encode, self._world.take_events()))
+
+    def _add(self, messages: Iterable[bytes]) -> None:
+        """Add messages to the tick's frame."""
+        before = len(self._frame)
+        self._frame.extend(messages)
+        self._in_frame += len(self._frame) - before
 
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)

@@ -1,17 +1,62 @@
-"""The updates of one wave, in columns: what a world applies at once."""
+"""One wave in columns: the triggers that a world sends at once, and the updates that it applies at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.turn import Update
+from prism.agents.turn import Trigger, Update
 
 Ints = NDArray[np.int64]
+C = TypeVar("C")
+
+
+class Wave(Sequence[Trigger[C]]):
+    """The triggers of one wave in columns, ascending by agent. Each trigger is made when it is asked for.
+
+    What it says holds until the world applies an update.
+
+    Args:
+        tick: the tick.
+        agents: the agents, ascending.
+        names: the names of triggers, and `codes`: the number of each agent's among them.
+    """
+
+    def __init__(self, tick: int, agents: Ints, names: Sequence[str], codes: NDArray[np.int16]) -> None:
+        self.tick = tick
+        self.agents = agents
+        self.names = names
+        self.codes = codes
+
+    def __len__(self) -> int:
+        return len(self.agents)
+
+    @overload
+    def __getitem__(self, place: int) -> Trigger[C]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Trigger[C]]: ...
+    def __getitem__(self, place: int | slice) -> Trigger[C] | list[Trigger[C]]:
+        """Return the trigger at a place, or those of a slice."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        return self.trigger(int(self.agents[place]), self.names[self.codes[place]])
+
+    @abstractmethod
+    def trigger(self, agent: int, name: str) -> Trigger[C]:
+        """Return the trigger of an agent."""
+
+    @abstractmethod
+    def states(self) -> tuple[Sequence[Any], NDArray[np.int16]]:
+        """Return the states of the chart, and the number of each agent's among them."""
+
+    @abstractmethod
+    def read(self, places: NDArray[np.intp], fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
+        """Return `{field: its values at these places}`; None if a field has no column, or not at all these places."""
 
 
 class Kind(NamedTuple):

@@ -965,7 +965,7 @@ class RunConfig(Section, frozen=True, kw_only=True):
         ),
     ] = ""
     activation: Annotated[
-        Literal["resident", "on_demand", "auto"],
+        Literal["resident", "on_demand", "columns", "auto"],
         Meta(
             description="how agents take their turns, with the same journal: `resident`, a task and a mailbox for each "
             "agent; `on_demand`, one after the other in one task; `auto`, on demand from 10,000 agents on"

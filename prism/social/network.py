@@ -268,6 +268,21 @@ class Network:
             self.seen.add(readers[built.rows[here]], cascades[here])
         return built
 
+    def qualities(self, numbers: Ints) -> NDArray[np.float64]:
+        """Return what the cascades of these posts are worth to everybody."""
+        if not self._shared:
+            return np.ones(len(numbers))
+        posts = map(self.living.get, numbers.tolist())
+        return np.array([1.0 if post is None else self._shared.get(post.root, 1.0) for post in posts])
+
+    def with_quality(self, numbers: Ints, appeals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return people's appeals, each at least the quality that an intervention gave the post's cascade."""
+        if self._qualities:
+            for place, post in enumerate(map(self.living.get, numbers.tolist())):
+                if post is not None and post.root in self._qualities:
+                    appeals[place] = max(appeals[place], self._qualities[post.root])
+        return appeals
+
     def matches(self, people: Ints, codes: Ints) -> NDArray[np.float64]:
         """Return the share of topics, by code, that are among each person's interests."""
         if self._interests is None:

@@ -17,16 +17,16 @@ the round that has begun by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, overload
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
-from prism.agents.waves import Ints, Kind, Updates
+from prism.agents.waves import Ints, Kind, Updates, Wave
 from prism.columns import Column, Columns, pack, pack_items
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
@@ -41,11 +41,13 @@ from prism.social.dwell import Dwell
 from prism.social.hours import hour_at
 from prism.social.living import NO_POST
 from prism.social.network import Network
+from prism.social.people import People
 from prism.social.population import Population
 from prism.social.post import EXPOSURE_TICKS, PostView
 from prism.social.posting import CERTAIN, posting_rates
 from prism.social.realised import Realised
 from prism.social.sessions import GONE, Sessions
+from prism.social.views import Views
 from prism.social.vocabulary import Effect, Role
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import DelayLaw
@@ -86,6 +88,10 @@ class SocialWorld(World):
         offline = behaviour.in_role(Role.OFFLINE)
         self._offline = np.array([state in offline for state in self._states], dtype=np.bool_)
         """Whether each state is offline, by its number."""
+        self.traits = People(population.personas)
+        """What people are, in columns."""
+        self._weights, self._patience = config.population.relevance, config.statechart.default_timeout_ticks
+        """The settings of people, which they keep when interventions change those of the world."""
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
         self.network = Network(
@@ -124,7 +130,6 @@ class SocialWorld(World):
         """`{agent: the tick at which it gets triggers again, or None}`."""
         self.interventions: list[InterventionConfig] = []
         """The interventions so far."""
-        self._activity: NDArray[np.float64] | None = None
         self._with_view = _WITH_VIEW | _reading_posts(behaviour)
         self._may_post = "wants_to_post" in behaviour.chart.valid_triggers(behaviour.chart.initial)
 
@@ -132,6 +137,40 @@ class SocialWorld(World):
     def states(self) -> list[StrEnum]:
         """The state of each person: a new list."""
         return [self._states[code] for code in self._state.tolist()]
+
+    def states_of(self, agents: Ints) -> tuple[Sequence[StrEnum], NDArray[np.int16]]:
+        """Return the states of the chart, and the number of each of these people's among them."""
+        return self._states, self._state[agents]
+
+    def read(self, agents: Ints, tick: int, fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
+        """Return what expressions read of these people and the posts in their view; None if that cannot be."""
+        numbers = self.current[agents]
+        if any(field.startswith("post.") for field in fields) and (numbers < self.network.living.first).any():
+            return None
+        views = Views(
+            self.network,
+            self._weights,
+            agents,
+            numbers,
+            tick=tick,
+            fatigue=self.sessions.places(agents) / np.maximum(1, self.sessions.shown[agents]),
+        )
+        own = {
+            "agent.ticks_in_state": lambda: tick - self.entered[agents],
+            "agent.timeout_threshold": lambda: np.full(len(agents), self._patience),
+            "agent.pending_action": lambda: np.array([self.pending.get(agent, "") for agent in agents.tolist()]),
+        }
+        found = {}
+        for field in fields:
+            if field in own:
+                found[field] = own[field]()
+            elif field.startswith("post."):
+                found[field] = views.read(field)
+            else:
+                found[field] = self.traits.read(field, agents)
+            if found[field] is None:
+                return None
+        return found
 
     def state(self, agent: int) -> StrEnum:
         """Return a person's state."""
@@ -348,13 +387,10 @@ class SocialWorld(World):
 
     def _begin_round(self, tick: int) -> None:
         self.network.retire(tick)
-        if self._activity is None:
-            people = self.population.personas
-            self._activity = np.fromiter((persona.activity for persona in people), np.float64, len(people))
         free = np.flatnonzero(self._offline[self._state] & ~self.quarantined)
         if self.silenced:
             free = free[~np.isin(free, list(self.silenced))]
-        come = uniforms(self.seed, free, tick, Draw.ONLINE) < self._activity[free] * self._hour_factor(tick)
+        come = uniforms(self.seed, free, tick, Draw.ONLINE) < self.traits.activity[free] * self._hour_factor(tick)
         agents = free[come]
         arrivals = tick + integers(self._arrival_window(), self.seed, agents, tick, Draw.ARRIVAL)
         posts = self._post(agents, tick)
@@ -569,34 +605,28 @@ class SocialWorld(World):
         return uniforms(self.seed, agents, ticks, draw, origins)
 
 
-class SocialWave(Sequence[Trigger[PostView]]):
-    """The triggers of one wave, each made when it is asked for, which must be before anything else happens.
+class SocialWave(Wave[PostView]):
+    """The triggers of one wave.
 
     Args:
-        world: the world.
-        tick: the tick.
-        agents: the people, ascending; `codes`: the numbers of their triggers' names.
+        world: the world; tick, agents and codes: as in `Wave`.
     """
 
     def __init__(self, world: SocialWorld, tick: int, agents: Ints, codes: NDArray[np.int16]) -> None:
+        super().__init__(tick, agents, world.agenda.names, codes)
         self._world = world
-        self.tick = tick
-        self.agents = agents
-        self.codes = codes
 
-    def __len__(self) -> int:
-        return len(self.agents)
+    def trigger(self, agent: int, name: str) -> Trigger[PostView]:
+        """Return the trigger of a person, with the post in view if it carries one."""
+        return self._world.trigger(agent, self.tick, name)
 
-    @overload
-    def __getitem__(self, place: int) -> Trigger[PostView]: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Trigger[PostView]]: ...
-    def __getitem__(self, place: int | slice) -> Trigger[PostView] | list[Trigger[PostView]]:
-        """Return the trigger at a place, or those of a slice."""
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        names = self._world.agenda.names
-        return self._world.trigger(int(self.agents[place]), self.tick, names[self.codes[place]])
+    def states(self) -> tuple[Sequence[StrEnum], NDArray[np.int16]]:
+        """Return the states of the chart, and the number of each person's among them."""
+        return self._world.states_of(self.agents)
+
+    def read(self, places: NDArray[np.intp], fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
+        """Return what expressions read of people and the posts in their view; None if somebody has none in view."""
+        return self._world.read(self.agents[places], self.tick, fields)
 
 
 def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:

@@ -10,21 +10,25 @@ priority (SCXML 3.13), and several enabled rows are a conflict (UML 2.5.1, 14.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from itertools import groupby
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar, cast
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from prism.errors import StatechartError
-from prism.expressions import expression_of
+from prism.expressions import Expression, expression_of, vector
 from prism.quoting import shown
 from prism.statechart.deferred import is_work_left
 from prism.statechart.states import S, most_passive
 from prism.statechart.transitions import NEEDS_ORACLE, Choice, Guard, Transition
 
 T = TypeVar("T")
+GUARDS_MAX: Final = 62
+"""The most guards of one state and trigger that are asked for many agents at once: a bit each."""
 
 
 class Stateful(Protocol[S]):
@@ -246,6 +250,52 @@ class Statechart(Generic[S]):
         """
         rows = self._index[state].get(trigger)
         return None if rows is None else rows.at_once
+
+    def select_all(
+        self, state: S, trigger: str, count: int, read: Callable[[frozenset[str]], Mapping[str, NDArray[Any]] | None]
+    ) -> tuple[list[Transition[S] | None], NDArray[np.intp]] | None:
+        """Return what `select` returns for many agents in one state, and for each agent the number of its own.
+
+        Args:
+            count: the number of agents.
+            read: returns `{field: its values}` of what guards read, or None if it cannot.
+
+        Returns:
+            None if they must be asked one by one, because a guard is a function or reads what has no column; otherwise
+            the rows, and numbers of them, -1 for an agent that must be asked by itself because its choice is ambiguous.
+        """
+        rows = self._index[state].get(trigger)
+        if rows is None or rows.certain is not None:
+            return [None if rows is None else rows.certain], np.zeros(count, dtype=np.intp)
+        if not rows.only_read or len(rows.guarded) > GUARDS_MAX:
+            return None
+        expressions = [cast("Expression", expression_of(group[0].guard)) for group, _ in rows.guarded]
+        columns = read(frozenset().union(*(each.fields for each in expressions)))
+        if columns is None:
+            return None
+        patterns = np.zeros(count, dtype=np.int64)
+        for place, expression in enumerate(expressions):
+            patterns |= vector(expression, columns, count).astype(np.int64) << place
+        found: list[Transition[S] | None] = []
+        numbers = np.full(count, -1, dtype=np.intp)
+        for pattern in np.unique(patterns).tolist():
+            enabled = self._enabled_in(rows, pattern)
+            if not _is_ambiguous(enabled):
+                numbers[patterns == pattern] = len(found)
+                found.append(enabled[0] if enabled else None)
+        return found, numbers
+
+    def _enabled_in(self, rows: _Rows[S], pattern: int) -> tuple[Transition[S], ...]:
+        """Return the enabled rows in order, where the bits of a pattern say which guards hold."""
+        enabled: list[Transition[S]] = []
+        for place, (group, _) in enumerate(rows.guarded):
+            if enabled and group[0].level > enabled[0].level:
+                break
+            if pattern >> place & 1:
+                enabled.extend(group)
+        if not enabled and rows.otherwise is not None:
+            enabled.append(rows.otherwise)
+        return tuple(enabled)
 
     def _enabled(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
         """Return the enabled rows in order, and whether a guard asked for the oracle.

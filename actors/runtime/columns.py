@@ -1,0 +1,212 @@
+"""Turns in columns: a wave's agents by state and trigger, with guards as vectors, and one turn at a time for the rest.
+
+A turn that only moves an agent is the same for all who take it, so it is looked up once for all. A turn that runs an
+action or asks the oracle is taken by an agent made for it from the world's state, as after a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any, Final
+
+import numpy as np
+from anyio.abc import TaskGroup
+from numpy.typing import NDArray
+
+from actors.core.errors import MailboxClosedError
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec
+from actors.runtime.answers import Answers
+from actors.runtime.supervisor import Supervisor
+from prism.agents import Question, Source, Trigger, Update, turn
+from prism.agents.waves import Ints, Kind, Updates, Wave
+
+AT_ONCE: Final = 16_384
+"""Turns that are taken together before the event loop gets a turn: about 10 ms of work."""
+
+ONE_BY_ONE: Final = 64
+"""Turns that are taken one after the other before the event loop gets a turn: about 2 ms."""
+
+_ALONE: Final = -1
+"""The code of a turn that is taken by itself."""
+
+_agent = attrgetter("agent")
+
+
+class Columns:
+    """The turns of a wave in columns.
+
+    Args:
+        codec: the domain's messages.
+        supervisor: answers for an agent that crashes.
+    """
+
+    mailboxes: Sequence[Mailbox[bytes]] = ()
+
+    def __init__(self, codec: Codec, supervisor: Supervisor) -> None:
+        self.unanswered = 0
+        self._codec = codec
+        self._supervisor = supervisor
+        self._domain, self._chart, self._ask = supervisor.domain, supervisor.domain.chart, supervisor.ask
+
+    def begin(self, tasks: TaskGroup) -> None:
+        """Start nothing."""
+
+    def end(self) -> None:
+        """End nothing."""
+
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
+        """Take the turns, and give the event loop its turn now and then."""
+        self.unanswered = len(triggers)
+        await asyncio.sleep(0)
+        turns = _Turns(len(triggers))
+        if isinstance(triggers, Wave):
+            for start in range(0, len(triggers), AT_ONCE):
+                self._take_all(triggers, start, turns)
+                await asyncio.sleep(0)
+            agents = triggers.agents
+        else:
+            triggers = sorted(triggers, key=_agent)
+            agents = np.array([trigger.agent for trigger in triggers], dtype=np.int64)
+        alone: dict[int, bytes] = {}
+        for count, place in enumerate(np.flatnonzero(turns.codes == _ALONE).tolist()):
+            alone[place] = self._take(triggers[place])
+            if count % ONE_BY_ONE == ONE_BY_ONE - 1:
+                await asyncio.sleep(0)
+        self.unanswered = 0
+        return _answers(self._codec, tick, agents, turns, alone)
+
+    def _take_all(self, wave: Wave[Any], start: int, turns: _Turns) -> None:
+        """Take the turns of a part of a wave that only move an agent, or leave it where it is."""
+        stop = min(start + AT_ONCE, len(wave))
+        states, of_agents = wave.states()
+        groups = of_agents[start:stop].astype(np.int64) * len(wave.names) + wave.codes[start:stop]
+        order = np.argsort(groups, kind="stable")
+        found, starts = np.unique(groups[order], return_index=True)
+        for group, places in zip(found.tolist(), np.split(order + start, starts[1:]), strict=True):
+            state, name = divmod(group, len(wave.names))
+            self._take_group(wave, states[state], wave.names[name], places, turns)
+
+    def _take_group(self, wave: Wave[Any], state: Any, trigger: str, places: NDArray[np.intp], turns: _Turns) -> None:
+        selected = self._chart.select_all(state, trigger, len(places), partial(wave.read, places))
+        if selected is None:
+            return
+        rows, numbers = selected
+        for number, row in enumerate(rows):
+            if row is None:
+                turns.take(places[numbers == number], Kind(trigger, state.value, state.value, Source.NO_ROW))
+            elif row.action is None and row.target is not None and row.oracle is not True:
+                turns.take(places[numbers == number], Kind(trigger, state.value, row.target.value, Source.RULE))
+
+    def _take(self, trigger: Trigger[Any]) -> bytes:
+        """Return the encoded answer of an agent to a trigger, or the supervisor's answer for one that crashes."""
+        codec, number = self._codec, trigger.agent
+        if trigger.context is not None:  # as it is after it has crossed a mailbox: checked, and nobody else's
+            trigger = codec.trigger(codec.encode(trigger))
+        if self._supervisor.is_quarantined(number):
+            raise MailboxClosedError(f"agent {number}")
+        agent = self._domain.agent(number)
+        try:
+            return codec.encode(turn(self._chart, agent, trigger, ask=self._ask))
+        except Exception as error:  # noqa: BLE001  # any error of an agent is handled by the supervisor
+            return codec.encode(self._supervisor.answer_for(trigger, agent.state, error))
+
+
+class _Turns:
+    """The kinds of the turns of a wave, and which each turn has.
+
+    Args:
+        count: the number of turns.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.kinds: dict[Kind, int] = {}
+        self.codes = np.full(count, _ALONE, dtype=np.intp)
+
+    def take(self, places: NDArray[np.intp], kind: Kind) -> None:
+        """Give the turns at these places a kind."""
+        self.codes[places] = self.kinds.setdefault(kind, len(self.kinds))
+
+
+def _answers(codec: Codec, tick: int, agents: Ints, turns: _Turns, alone: dict[int, bytes]) -> Answers:
+    """Return the answers of a wave: those of a kind in columns, the others as they were encoded."""
+    kinds, codes = turns.kinds, turns.codes
+    effects, reasons, questions = {}, {}, []
+    asking = np.zeros(len(agents), dtype=np.bool_)
+    for (place, encoded), answer in zip(alone.items(), codec.answers([*alone.values()]), strict=True):
+        if isinstance(answer, Question):
+            questions.append((answer, encoded))
+            asking[place] = True
+            continue
+        kind = Kind(answer.trigger, answer.from_state, answer.to_state, answer.source)
+        codes[place] = kinds.setdefault(kind, len(kinds))
+        if answer.effect is not None:
+            effects[answer.agent] = answer.effect
+        if answer.reason:
+            reasons[answer.agent] = answer.reason
+    in_kind = codes.copy()
+    in_kind[list(alone)] = _ALONE
+    payload = _encoded(codec, tick, agents, tuple(kinds), in_kind, alone)
+    updates = Updates(tick, agents[~asking], tuple(kinds), codes[~asking], effects, reasons)
+    return Answers(updates if len(updates) else None, questions, [payload] if len(agents) else [], len(agents))
+
+
+def _encoded(
+    codec: Codec,
+    tick: int,
+    agents: Ints,
+    kinds: Sequence[Kind],
+    codes: NDArray[np.intp],
+    alone: Mapping[int, bytes],
+) -> bytes:
+    """Return the answers as their agents would have encoded them, one after the other.
+
+    Args:
+        codes: the kind of each answer; less than 0 for those that are `alone`.
+    """
+    widths = np.select([agents < FIXED, agents < 1 << 8, agents < 1 << 16], [1, 2, 3], 5)
+    rows = [_parts(codec, tick, kind) for kind in kinds]
+    lengths = widths + np.array([len(head) + len(tail) for head, tail in rows] or [0])[codes]
+    for place, encoded in alone.items():
+        lengths[place] = len(encoded)
+    starts = np.cumsum(lengths) - lengths
+    out = np.empty(int(lengths.sum()), dtype=np.uint8)
+    for code, (head, tail) in enumerate(rows):
+        of_kind = np.flatnonzero(codes == code)
+        for width in np.unique(widths[of_kind]).tolist():
+            places = of_kind[widths[of_kind] == width]
+            row = np.frombuffer(head + bytes(width) + tail, dtype=np.uint8)
+            filled = np.tile(row, (len(places), 1))
+            filled[:, len(head) : len(head) + width] = _whole(agents[places], width)
+            out[starts[places][:, None] + np.arange(len(row))] = filled
+    for place, encoded in alone.items():
+        out[starts[place] : starts[place] + len(encoded)] = np.frombuffer(encoded, dtype=np.uint8)
+    return out.tobytes()
+
+
+FIXED: Final = 1 << 7
+"""The numbers below this are one byte of msgpack."""
+_MARKS: Final = {2: 0xCC, 3: 0xCD, 5: 0xCE}
+"""The first byte of a longer number, by its bytes in all."""
+
+
+def _parts(codec: Codec, tick: int, kind: Kind) -> tuple[bytes, bytes]:
+    """Return what comes before and after the agent's number in an encoded update."""
+    without, after = codec.encode(Update[None](tick, 0, *kind)), codec.encode(Update[None](tick, 1, *kind))
+    place = next(place for place, (one, other) in enumerate(zip(without, after, strict=True)) if one != other)
+    return without[:place], without[place + 1 :]
+
+
+def _whole(numbers: Ints, width: int) -> NDArray[np.uint8]:
+    """Return numbers in msgpack, a row each."""
+    found = np.empty((len(numbers), width), dtype=np.uint8)
+    if width == 1:
+        found[:, 0] = numbers
+        return found
+    found[:, 0] = _MARKS[width]
+    for place in range(1, width):
+        found[:, place] = numbers >> 8 * (width - 1 - place) & 0xFF
+    return found

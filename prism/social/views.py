@@ -1,0 +1,149 @@
+"""The views that many people have of the posts before them, in columns. `prism.social.post.PostView` is one of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.waves import Ints
+from prism.config.model import RelevanceConfig
+from prism.rng import Draw, uniforms
+from prism.social.post import Post
+
+if TYPE_CHECKING:
+    from prism.social.network import Network
+
+Floats = NDArray[np.float64]
+
+
+class Views:
+    """What each of some people sees of the post in their view, field by field; bit for bit what `Network.view` says.
+
+    Args:
+        network: the posts and ties.
+        weights: the weights of a post's relevance to these people.
+        people: the people.
+        numbers: the number of the post in each one's view, none of which is forgotten.
+        tick: the tick.
+        fatigue: the share of the session's feed that each has seen already.
+    """
+
+    def __init__(  # the columns, each once
+        self, network: Network, weights: RelevanceConfig, people: Ints, numbers: Ints, *, tick: int, fatigue: Floats
+    ) -> None:
+        self._network = network
+        self._weights = weights
+        self._people = people
+        self._numbers = numbers
+        self._tick = tick
+        self._fatigue = fatigue
+
+    def read(self, field: str) -> NDArray[Any] | None:
+        """Return the values of a field `post.NAME`; None if there is no column of it."""
+        found: NDArray[Any] | None = getattr(self, field.removeprefix("post."), None)
+        return found
+
+    @cached_property
+    def relevance(self) -> Floats:
+        """How much the post is worth to the person, as `SocialAgent.relevance` says."""
+        weights = self._weights
+        total = (
+            weights.topic_match * self.topic_match
+            + weights.followed * self.followed
+            + weights.popularity * self.popularity
+            + weights.appeal * self.appeal
+        )
+        if weights.exposure:
+            total = total + weights.exposure * (self.exposures - 1)
+        return np.minimum(total, 1.0)
+
+    @cached_property
+    def topic_match(self) -> Floats:
+        """The share of the post's topics that are among the person's interests."""
+        return self._network.matches(self._people, self._network.living.topic_codes(self._numbers))
+
+    @cached_property
+    def popularity(self) -> Floats:
+        """The popularity of the post's cascade."""
+        living = self._network.living
+        engagements = living.engagements(living.cascades(self._numbers))
+        return np.asarray(engagements / (engagements + self._network.relevance.popularity_half))
+
+    @cached_property
+    def appeal(self) -> Floats:
+        """The person's taste for the post's cascade."""
+        network = self._network
+        chances = self.exposures - 1 if network.feed.exposure == "simple" else 0
+        units = uniforms(network.seed, self._people, chances, Draw.APPEAL, network.living.origins(self._numbers))
+        power = network.relevance.appeal_power
+        drawn = np.fromiter(map(math.pow, units.tolist(), repeat(power)), np.float64, len(units))  # numpy rounds others
+        return network.with_quality(self._numbers, np.minimum(1.0, drawn * self.quality))
+
+    @cached_property
+    def quality(self) -> Floats:
+        """What the post's cascade is worth to everybody."""
+        return self._network.qualities(self._numbers)
+
+    @cached_property
+    def exposures(self) -> Ints:
+        """The number of people from whom the person has been shown the cascade."""
+        if self._network.feed.exposure == "once":
+            return np.ones(len(self._people), dtype=np.int64)
+        people = self._people.tolist()
+        return np.array([self._network.exposures(*each) for each in zip(people, self._posts, strict=True)])
+
+    @property
+    def fatigue(self) -> Floats:
+        """The share of the session's feed that the person has seen already."""
+        return self._fatigue
+
+    @cached_property
+    def followed(self) -> NDArray[np.bool_]:
+        """Whether the person follows the author."""
+        return self._network.ties.follow(self._people, self._network.living.authors(self._numbers))
+
+    @cached_property
+    def age_ticks(self) -> Ints:
+        """The ticks since the post was made."""
+        return self._tick - self._network.living.created(self._numbers)
+
+    @cached_property
+    def likes(self) -> Ints:
+        """The likes of the post."""
+        return self._each(lambda post: post.likes)
+
+    @cached_property
+    def replies(self) -> Ints:
+        """The replies to the post."""
+        return self._each(lambda post: post.replies)
+
+    @cached_property
+    def reshares(self) -> Ints:
+        """The reshares of the post."""
+        return self._each(lambda post: post.reshares)
+
+    @cached_property
+    def velocity(self) -> Floats:
+        """The engagements a round."""
+        return np.array([post.velocity(self._tick, self._network.ticks_per_round) for post in self._posts])
+
+    @cached_property
+    def topics(self) -> NDArray[np.object_]:
+        """The topics of the post."""
+        found = np.empty(len(self._numbers), dtype=object)
+        found[:] = [post.topics for post in self._posts]
+        return found
+
+    @cached_property
+    def _posts(self) -> list[Post]:
+        found = map(self._network.living.get, self._numbers.tolist())
+        return [post for post in found if post is not None]
+
+    def _each(self, count: Callable[[Post], int]) -> Ints:
+        return np.array([count(post) for post in self._posts], dtype=np.int64)
