@@ -98,8 +98,13 @@ class Columns:
         for number, row in enumerate(rows):
             if row is None:
                 turns.take(places[numbers == number], Kind(trigger, state.value, state.value, Source.NO_ROW))
-            elif row.action is None and row.target is not None and row.oracle is not True:
-                turns.take(places[numbers == number], Kind(trigger, state.value, row.target.value, Source.RULE))
+            elif row.target is not None:
+                those = places[numbers == number]
+                kind = Kind(trigger, state.value, row.target.value, Source.RULE)
+                if row.action is None:
+                    turns.take(those, kind)
+                elif (effects := wave.act(those, row.action)) is not None:
+                    turns.take_each(those, kind, effects)
 
     def _take(self, trigger: Trigger[Any]) -> bytes:
         """Return the encoded answer of an agent to a trigger, or the supervisor's answer for one that crashes."""
@@ -123,34 +128,46 @@ class _Turns:
     """
 
     def __init__(self, count: int) -> None:
-        self.kinds: dict[Kind, int] = {}
+        self.forms: dict[tuple[Kind, str | None], int] = {}
+        """`{(kind, effect): code}`."""
         self.codes = np.full(count, _ALONE, dtype=np.intp)
 
-    def take(self, places: NDArray[np.intp], kind: Kind) -> None:
-        """Give the turns at these places a kind."""
-        self.codes[places] = self.kinds.setdefault(kind, len(self.kinds))
+    def take(self, places: NDArray[np.intp], kind: Kind, effect: str | None = None) -> None:
+        """Give the turns at these places a kind and an effect."""
+        self.codes[places] = self.code(kind, effect)
+
+    def take_each(self, places: NDArray[np.intp], kind: Kind, effects: Sequence[str]) -> None:
+        """Give the turns at these places a kind, and each its effect."""
+        self.codes[places] = [self.code(kind, effect) for effect in effects]
+
+    def code(self, kind: Kind, effect: str | None = None) -> int:
+        """Return the code of the turns of a kind with an effect."""
+        return self.forms.setdefault((kind, effect), len(self.forms))
 
 
 def _answers(codec: Codec, tick: int, agents: Ints, turns: _Turns, alone: dict[int, bytes]) -> Answers:
     """Return the answers of a wave: those of a kind in columns, the others as they were encoded."""
-    kinds, codes = turns.kinds, turns.codes
-    effects, reasons, questions = {}, {}, []
+    forms, codes = turns.forms, turns.codes
+    effects, reasons, questions = dict[int, Any](), dict[int, str](), []
+    for (_, effect), code in forms.items():
+        if effect is not None:
+            effects.update(dict.fromkeys(agents[codes == code].tolist(), effect))
     asking = np.zeros(len(agents), dtype=np.bool_)
     for (place, encoded), answer in zip(alone.items(), codec.answers([*alone.values()]), strict=True):
         if isinstance(answer, Question):
             questions.append((answer, encoded))
             asking[place] = True
             continue
-        kind = Kind(answer.trigger, answer.from_state, answer.to_state, answer.source)
-        codes[place] = kinds.setdefault(kind, len(kinds))
+        codes[place] = turns.code(Kind(answer.trigger, answer.from_state, answer.to_state, answer.source))
         if answer.effect is not None:
             effects[answer.agent] = answer.effect
         if answer.reason:
             reasons[answer.agent] = answer.reason
     in_kind = codes.copy()
     in_kind[list(alone)] = _ALONE
-    payload = _encoded(codec, tick, agents, tuple(kinds), in_kind, alone)
-    updates = Updates(tick, agents[~asking], tuple(kinds), codes[~asking], effects, reasons)
+    payload = _encoded(codec, tick, agents, tuple(forms), in_kind, alone)
+    kinds = [kind for kind, _ in forms]
+    updates = Updates(tick, agents[~asking], kinds, codes[~asking], effects, reasons)
     return Answers(updates if len(updates) else None, questions, [payload] if len(agents) else [], len(agents))
 
 
@@ -158,17 +175,17 @@ def _encoded(
     codec: Codec,
     tick: int,
     agents: Ints,
-    kinds: Sequence[Kind],
+    forms: Sequence[tuple[Kind, str | None]],
     codes: NDArray[np.intp],
     alone: Mapping[int, bytes],
 ) -> bytes:
     """Return the answers as their agents would have encoded them, one after the other.
 
     Args:
-        codes: the kind of each answer; less than 0 for those that are `alone`.
+        forms: kinds and effects; `codes`: the number of each answer's, less than 0 for those that are `alone`.
     """
     widths = np.select([agents < FIXED, agents < 1 << 8, agents < 1 << 16], [1, 2, 3], 5)
-    rows = [_parts(codec, tick, kind) for kind in kinds]
+    rows = [_parts(codec, tick, *form) for form in forms]
     lengths = widths + np.array([len(head) + len(tail) for head, tail in rows] or [0])[codes]
     for place, encoded in alone.items():
         lengths[place] = len(encoded)
@@ -193,9 +210,9 @@ _MARKS: Final = {2: 0xCC, 3: 0xCD, 5: 0xCE}
 """The first byte of a longer number, by its bytes in all."""
 
 
-def _parts(codec: Codec, tick: int, kind: Kind) -> tuple[bytes, bytes]:
+def _parts(codec: Codec, tick: int, kind: Kind, effect: str | None) -> tuple[bytes, bytes]:
     """Return what comes before and after the agent's number in an encoded update."""
-    without, after = codec.encode(Update[None](tick, 0, *kind)), codec.encode(Update[None](tick, 1, *kind))
+    without, after = (codec.encode(Update[Any](tick, agent, *kind, effect)) for agent in (0, 1))
     place = next(place for place, (one, other) in enumerate(zip(without, after, strict=True)) if one != other)
     return without[:place], without[place + 1 :]
 

@@ -54,6 +54,10 @@ class Wave(Sequence[Trigger[C]]):
     def states(self) -> tuple[Sequence[Any], NDArray[np.int16]]:
         """Return the states of the chart, and the number of each agent's among them."""
 
+    def act(self, places: NDArray[np.intp], action: Any) -> Sequence[Any] | None:  # noqa: ARG002  # most have none
+        """Return the effects of an action of the agents at these places; None if each must be asked."""
+        return None
+
     @abstractmethod
     def read(self, places: NDArray[np.intp], fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
         """Return `{field: its values at these places}`; None if a field has no column, or not at all these places."""

@@ -94,6 +94,16 @@ ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
 )
 """The actions that a chart file may name."""
 
+DRAFTED: Final[Mapping[Any, str]] = MappingProxyType(
+    {
+        draft_like: Effect.LIKE.value,
+        draft_reply: Effect.REPLY.value,
+        draft_reshare: Effect.RESHARE.value,
+        draft_post: Effect.POST.value,
+    }
+)
+"""`{action: the pending action that it makes}` of those that always make the same."""
+
 
 def _relevance(agent: SocialAgent, view: PostView) -> float:
     return agent.relevance(view)

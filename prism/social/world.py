@@ -39,6 +39,7 @@ from prism.social.agenda import Agenda
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.dwell import Dwell
 from prism.social.hours import hour_at
+from prism.social.intentions import Intentions
 from prism.social.living import NO_POST
 from prism.social.network import Network
 from prism.social.people import People
@@ -48,7 +49,7 @@ from prism.social.posting import CERTAIN, posting_rates
 from prism.social.realised import Realised
 from prism.social.sessions import GONE, Sessions
 from prism.social.views import Views
-from prism.social.vocabulary import Effect, Role
+from prism.social.vocabulary import DRAFTED, Effect, Role, intend
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import DelayLaw
 
@@ -91,6 +92,7 @@ class SocialWorld(World):
         self.traits = People(population.personas)
         """What people are, in columns."""
         self._weights, self._patience = config.population.relevance, config.statechart.default_timeout_ticks
+        self._intentions = Intentions(config.population.intentions)
         """The settings of people, which they keep when interventions change those of the world."""
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
@@ -171,6 +173,16 @@ class SocialWorld(World):
             if found[field] is None:
                 return None
         return found
+
+    def has_view(self, trigger: str) -> bool:
+        """Return whether a trigger carries the post in view."""
+        return trigger in self._with_view
+
+    def intended(self, agents: Ints, tick: int) -> Sequence[str]:
+        """Return the action that each of these convinced people takes on the post in view, as `SocialAgent.intend`."""
+        units = self._drawn(agents, tick, Draw.INTENTION).tolist()
+        people, drawn = self.population.personas, self._intentions.drawn
+        return [drawn(people[agent].traits, unit) for agent, unit in zip(agents.tolist(), units, strict=True)]
 
     def state(self, agent: int) -> StrEnum:
         """Return a person's state."""
@@ -627,6 +639,14 @@ class SocialWave(Wave[PostView]):
     def read(self, places: NDArray[np.intp], fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
         """Return what expressions read of people and the posts in their view; None if somebody has none in view."""
         return self._world.read(self.agents[places], self.tick, fields)
+
+    def act(self, places: NDArray[np.intp], action: Any) -> Sequence[Any] | None:
+        """Return what people are about to do after an action of the vocabulary; None for any other action."""
+        if action is intend:
+            name = self.names[self.codes[places[0]]]
+            return self._world.intended(self.agents[places], self.tick) if self._world.has_view(name) else None
+        drafted = DRAFTED.get(action)
+        return None if drafted is None else [drafted] * len(places)
 
 
 def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:
