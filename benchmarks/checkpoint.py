@@ -25,12 +25,15 @@ from actors.runs.checkpointing import Checkpointer
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runtime.simulation import Simulation
+from prism.agents.waves import Kind, Updates
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.graph import FollowGraph
 from prism.social.persona import Persona
 from prism.social.population import Population
 from prism.statechart import AgentState
+
+COMES = Kind("feed_ready", AgentState.IDLE.value, AgentState.SCROLLING.value, "rule")
 
 
 def config_of(**sections: dict[str, Any]) -> Config:
@@ -48,16 +51,18 @@ def crowd(size: int) -> SocialDomain:
     world, network = domain.world, domain.world.network
     for author in range(0, size, 20):
         network.publish(author, 12)
-    ids = list(network.posts)  # one number object for each post, shared by all people who have seen it
-    for agent in range(size):
-        first = agent % (len(ids) - 32)
-        network._timelines[agent] = ids[first : first + agent % 16]  # noqa: SLF001  # as after a day
-        network._seen[agent] = ids[first : first + agent % 32]  # noqa: SLF001
-        if agent % 3 == 0:
-            world.states[agent] = AgentState.SCROLLING
-            world.sessions[agent] = ids[first : first + agent % 5]
-            world.current[agent] = ids[first]
-            world.agenda.put(agent, 13, "sees_post")
+    posts = len(network.living)
+    first = people % (posts - 32)
+    for step in range(32):  # as after a day
+        network.timelines.add(people[people % 16 > step], first[people % 16 > step].astype(np.int32) + step)
+        network.seen.add(people[people % 32 > step], first[people % 32 > step].astype(np.int32) + step)
+    looking = people[::3]
+    feeds = looking % 5
+    places = np.repeat(np.arange(len(looking)), feeds)
+    world.apply_all(Updates(12, looking, [COMES], np.zeros_like(looking), {}, {}))
+    world.sessions.open(looking, places, first[looking][places])
+    world.current[looking] = first[looking]
+    world.agenda.put(looking, 13, "sees_post")
     return domain
 
 

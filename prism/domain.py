@@ -158,6 +158,14 @@ class HasReference(Protocol):
         """Return the relevance of what a question is about, and the embedded choice's probabilities of its options."""
 
 
+@runtime_checkable
+class HasColumns(Protocol):
+    """A domain whose world sends waves, and keeps all that its agents are: their turns may be taken in columns."""
+
+    def one_by_one(self) -> Sequence[str]:
+        """Return the rows of the chart, a line each, for which turns must be taken one after the other after all."""
+
+
 def reference_of(domain: Domain) -> Callable[[Question[Any]], Reference]:
     """Return what the embedded choice of a domain says to a question; nothing, for a domain that does not tell."""
     return domain.reference if isinstance(domain, HasReference) else lambda _: NO_REFERENCE

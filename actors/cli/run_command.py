@@ -31,7 +31,7 @@ from actors.runs.lock import locked
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
-from actors.runtime.activation import is_on_demand
+from actors.runtime.activation import way_of
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError
@@ -51,7 +51,9 @@ class Terminal(Display):
         again = run.recorded.ticks - run.recorded.tick
         where = f", from tick {run.recorded.ticks:,}" if run.recorded.ticks else ""
         where += f" ({again:,} ticks are done again first)" if again else ""
-        way = ", turns on demand" if is_on_demand(run.config.run, run.domain.size) else ""
+        way = {"on_demand": ", turns on demand", "columns": ", turns in columns"}.get(
+            way_of(run.config.run, run.domain), ""
+        )
         say(
             f"{run.domain.size:,} agents{way}, {run.config.simulation.length:,} ticks{where}, "
             f"seed {run.config.simulation.seed}; oracle: {oracle}"

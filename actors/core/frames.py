@@ -113,7 +113,11 @@ class RunningDigest:
         self.link = ORIGIN
 
     def add(self, tick: int, answers: Sequence[bytes], count: int | None = None) -> bytes:
-        """Add one tick's answers to the chain, and return the tick's frame for the journal. Count as in `tick_payload`."""
+        """Add one tick's answers to the chain, and return the tick's frame for the journal.
+
+        Args:
+            count: as in `tick_payload`.
+        """
         payload = tick_payload(tick, answers, count)
         self.link = link_of(self.link, payload)
         return encode_frame(self.link, payload)

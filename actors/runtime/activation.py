@@ -1,11 +1,12 @@
-"""The ways in which agents take their turns: each in a task of its own, or on demand in one task for all.
+"""The ways in which agents take their turns: each in a task of its own, on demand in one task for all, or in columns.
 
 | way | an agent is | a trigger costs |
 |---|---|---|
 | `Resident` | a task and a mailbox, from the start of the run to its end | two messages, and a wake-up of the task |
 | `OnDemand` | its state, made at its first trigger | a call |
+| `Columns` | a place in the world's columns | a place in an array, or a call |
 
-Both give the same answers, so the same journal: a turn is a pure function of the chart, the agent and the trigger, it
+All give the same answers, so the same journal: a turn is a pure function of the chart, the agent and the trigger, it
 never waits, and the engine sorts the answers of a wave by agent.
 """
 
@@ -27,6 +28,7 @@ from actors.runtime.columns import Columns
 from actors.runtime.supervisor import Supervisor
 from prism.agents import StatefulAgent, Trigger, turn
 from prism.config import RunConfig
+from prism.domain import Domain, HasColumns
 
 CHUNK = 256
 """Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
@@ -176,19 +178,28 @@ class OnDemand(Activation):
             return codec.encode(self._supervisor.answer_for(trigger, agent.state, error))
 
 
-ON_DEMAND_FROM = 10_000
-"""The number of agents from which `auto` takes turns on demand."""
+MANY = 10_000
+"""The number of agents from which `auto` takes turns in columns, or on demand."""
 
 
-def is_on_demand(config: RunConfig, agents: int) -> bool:
-    """Return whether this number of agents take their turns on demand."""
-    return config.activation == "on_demand" or (config.activation == "auto" and agents >= ON_DEMAND_FROM)
+def way_of(config: RunConfig, domain: Domain) -> str:
+    """Return the way in which a domain's agents take their turns: `resident`, `on_demand` or `columns`.
+
+    Columns need a domain that offers them, and a chart without functions, which may do anything to their agent.
+    """
+    way: str = config.activation
+    if way == "auto":
+        way = "columns" if domain.size >= MANY else "resident"
+    if way == "columns" and not (isinstance(domain, HasColumns) and not domain.one_by_one()):
+        return "on_demand"
+    return way
 
 
 def activation_of(config: RunConfig, codec: Codec, supervisor: Supervisor) -> Activation:
     """Return the way in which a supervisor's agents take their turns."""
-    if config.activation == "columns":
+    way = way_of(config, supervisor.domain)
+    if way == "columns":
         return Columns(codec, supervisor)
-    if is_on_demand(config, supervisor.domain.size):
+    if way == "on_demand":
         return OnDemand(codec, supervisor)
     return Resident(codec, supervisor, config.mailbox_capacity)

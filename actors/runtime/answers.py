@@ -19,13 +19,13 @@ class Answers(NamedTuple):
     Args:
         updates: the updates; None if there is none.
         questions: the questions, each as its agent encoded it, ascending by agent.
-        encoded: pieces of all answers as they were encoded, ascending by agent; `count`: the number of answers.
+        encoded: pieces of all answers as they were encoded, ascending by agent; `number`: how many answers these are.
     """
 
     updates: Updates | None
     questions: Sequence[tuple[Question[Any], bytes]]
     encoded: Sequence[bytes]
-    count: int
+    number: int
 
     @classmethod
     def of(cls, answers: list[Answer]) -> Answers:

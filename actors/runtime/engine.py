@@ -282,7 +282,7 @@ class EngineActor:
             self._world.apply_all(answers.updates)
             self.counters.add_all(answers.updates)
         self._frame.extend(answers.encoded)
-        self._in_frame += answers.count
+        self._in_frame += answers.number
         self._add_events()
         self.open_questions.offer()
 

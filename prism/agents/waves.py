@@ -123,7 +123,17 @@ class Updates:
         """Yield them one by one."""
         effects, reasons = self.effects, self.reasons
         for agent, code in zip(self.agents.tolist(), self.codes.tolist(), strict=True):
-            yield Update(self.tick, agent, *self.kinds[code], effects.get(agent), reasons.get(agent, ""))
+            kind = self.kinds[code]
+            yield Update(
+                self.tick,
+                agent,
+                kind.trigger,
+                kind.from_state,
+                kind.to_state,
+                kind.source,
+                effects.get(agent),
+                reasons.get(agent, ""),
+            )
 
     @cached_property
     def groups(self) -> list[tuple[Kind, Ints]]:

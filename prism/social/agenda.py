@@ -39,7 +39,7 @@ class Agenda:
 
     def name(self, agent: int) -> str:
         """Return the name of the agent's next trigger, or of the latest one."""
-        return self.names[self.codes[agent]]
+        return self.names[int(self.codes[agent])]
 
     def put(self, agents: int | Ints, ticks: int | Ints, name: str) -> None:
         """Make `name` the next trigger of these agents, each once, in place of the one before.
@@ -76,7 +76,7 @@ class Agenda:
         filed = self._buckets.pop(tick, None)
         if filed is None:
             return np.empty(0, dtype=np.int64)
-        due = np.unique(np.concatenate(filed))
+        due: Ints = np.unique(np.concatenate(filed))
         due = due[self.ticks[due] == tick]
         self.ticks[due] = NEVER
         return due

@@ -13,6 +13,7 @@ from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.config.interventions import check_agents
 from prism.divergence import Reference
+from prism.expressions import expression_of
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
@@ -20,9 +21,11 @@ from prism.social.choice import ChoiceOracle
 from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
+from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
 from prism.social.writers import writing_states
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
+from prism.statechart.flatten import steps_of
 
 CHECKPOINT_TICKS = 500
 CHECKPOINT_PERSON_TICKS = 10_000_000
@@ -82,6 +85,17 @@ class SocialDomain:
     def notes(self) -> list[str]:
         """Return a line for each probability of people that a setting would raise above 1, where it stays."""
         return [*self.world.capped()]
+
+    def one_by_one(self) -> list[str]:
+        """Return the rows of the chart with a function of somebody's own, which may change what no column has."""
+        known = {*ACTIONS.values()}
+        lines = []
+        for row in self.chart.transitions:
+            if row.guard is not None and expression_of(row.guard) is None:
+                lines.append(f"{row.name}: its guard is a function")
+            if row.action is not None and not {*steps_of(row.action)} <= known:
+                lines.append(f"{row.name}: its action is a function")
+        return lines
 
     def agent(self, agent_id: int) -> SocialAgent:
         """Return the person as their last applied update left them. Their history starts empty."""

@@ -46,6 +46,13 @@ class _Candidates(NamedTuple):
     def only(self, which: Flags | Ints) -> _Candidates:
         return _Candidates(self.rows[which], self.numbers[which], self.outside[which])
 
+    def joined(self, other: _Candidates) -> _Candidates:
+        return _Candidates(
+            np.concatenate((self.rows, other.rows)),
+            np.concatenate((self.numbers, other.numbers)),
+            np.concatenate((self.outside, other.outside)),
+        )
+
 
 class FeedWave:
     """The feeds of one wave. It is made before the wave's effects, told of them, and then builds the feeds.
@@ -91,8 +98,7 @@ class FeedWave:
         outside = round(network.feed.size * network.feed.out_of_network)
         found = self._timeline()
         if outside:
-            pool = self._pool()
-            found = _Candidates(*map(np.concatenate, zip(found, pool, strict=True)))
+            found = found.joined(self._pool())
         found = self._shown_to(found)
         order = self._ranked(found)
         found, keys = found.only(order.places), order
@@ -219,7 +225,7 @@ class _Ranked(NamedTuple):
     ids: Ints
 
     def only(self, which: Ints) -> _Ranked:
-        return _Ranked(*(each[which] for each in self))
+        return _Ranked(self.places[which], self.scores[which], self.created[which], self.lucks[which], self.ids[which])
 
 
 def _first_of_each(rows: Ints, cascades: Ints) -> Ints:

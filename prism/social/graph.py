@@ -124,7 +124,6 @@ class FollowGraph:
         place = bisect_left(self._followees_view, other, int(self._out_offsets[person]), stop)
         return place < stop and self._followees_view[place] == other
 
-
     def follow(self, people: Keys, others: Keys) -> NDArray[np.bool_]:
         """Return whether each of these people follows the other at the same place."""
         low, stop = self._out_offsets[people], self._out_offsets[people + 1]

@@ -48,7 +48,8 @@ class Interests:
         self._codes += [self._place(each) for each in topics[len(self._codes) :]]
         places = np.array(self._codes, dtype=np.int64)[codes]
         single = np.maximum(places, 0)
-        found = ((self._bits[people, single >> 3] >> (single & 7).astype(np.uint8)) & 1).astype(np.float64)
+        bits = self._bits[people, single >> 3] >> (single & 7).astype(np.uint8)
+        found: NDArray[np.float64] = (bits & 1).astype(np.float64)
         found[places < 0] = 0.0
         for each in np.flatnonzero(places == SEVERAL).tolist():
             found[each] = topic_match(self._of[people[each]], topics[codes[each]])

@@ -295,9 +295,11 @@ class Network:
         Args:
             viewed_ticks: ticks since the post came into view.
         """
-        post = self.living.get(viewed)
-        if post is None:
-            return None
+        post = self.post(viewed)
+        return None if post is None else self.view_of(agent, post, tick, fatigue, viewed_ticks)
+
+    def view_of(self, agent: int, post: Post, tick: int, fatigue: float, viewed_ticks: int) -> PostView:
+        """Return a person's view of a post that is not forgotten, as `view` does."""
         population = self.population
         exposures = self.exposures(agent, post)
         return PostView(

@@ -101,18 +101,20 @@ class Originals:
             known: how many of the originals there were when each of them looked, oldest first; ascending.
         """
         places, numbers = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        origins = self._origins[self._first : self._end]
+        origins, draw = self._origins[self._first : self._end], _Draw(count, seed, round_start)
         bits = np.array([self._bits(each) for each in known.tolist()])
         for each in np.unique(bits).tolist():
             these = np.flatnonzero(bits == each)
             parts = self._parted(each, origins, seed)
-            of = integers(1 << each, seed, readers[these], round_start, Draw.FEED_PART) if each else np.zeros_like(these)
+            of = (
+                integers(1 << each, seed, readers[these], round_start, Draw.FEED_PART) if each else np.zeros_like(these)
+            )
             for part in np.unique(of).tolist():
                 among = parts.order[parts.starts[part] : parts.starts[part + 1]]
                 here = these[of == part]
                 for start in range(0, len(here), step := max(1, AT_ONCE // max(1, len(among)))):
                     chunk = here[start : start + step]
-                    rows, found = _drawn(origins, among, readers[chunk], known[chunk], count, seed, round_start)
+                    rows, found = _drawn(origins, among, readers[chunk], known[chunk], draw)
                     places.append(chunk[rows])
                     numbers.append(self._numbers[self._first + found])
         return np.concatenate(places), np.concatenate(numbers)
@@ -133,23 +135,25 @@ class Originals:
         return self._parts
 
 
+class _Draw(NamedTuple):
+    """How samples are drawn: places of each, the run's seed, and the first tick of the round."""
+
+    places: int
+    seed: int
+    round_start: int
+
+
 def _drawn(
-    origins: NDArray[np.uint64],
-    among: NDArray[np.intp],
-    readers: Ints,
-    known: Ints,
-    count: int,
-    seed: int,
-    round_start: int,
+    origins: NDArray[np.uint64], among: NDArray[np.intp], readers: Ints, known: Ints, draw: _Draw
 ) -> tuple[Ints, Ints]:
     """Return a sample for each reader from the same originals, as rows and places: those with the smallest hashes."""
     among = among[: np.searchsorted(among, known[-1])]  # of the last reader, who knows most
     late = among >= known[:, None]
-    if len(among) <= count:
+    if len(among) <= draw.places:
         rows, columns = np.nonzero(~late)
         return rows, among[columns]
-    keys = mixed_for(origins[among], seed, Draw.FEED_POOL, readers, round_start)
+    keys = mixed_for(origins[among], draw.seed, Draw.FEED_POOL, readers, draw.round_start)
     keys[late] = np.iinfo(np.uint64).max
-    chosen = np.sort(np.argpartition(keys, count, axis=1)[:, :count], axis=1)
+    chosen = np.sort(np.argpartition(keys, draw.places, axis=1)[:, : draw.places], axis=1)
     rows, columns = np.nonzero(~np.take_along_axis(late, chosen, axis=1))
     return rows, among[chosen[rows, columns]]

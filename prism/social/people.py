@@ -49,7 +49,7 @@ class People:
             return column
         values = [persona.attributes.get(name) for persona in self._personas]
         kinds = {type(value) for value in values}
-        if kinds <= {int, float} or kinds == {bool} or kinds == {str}:
+        if kinds <= {int, float} or kinds in ({bool}, {str}):
             return np.array(values)
         return None
 

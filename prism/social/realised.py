@@ -17,6 +17,7 @@ import numpy as np
 from prism.agents.waves import Ints
 from prism.columns import Column, Columns, pack, pack_items
 from prism.config import FeedConfig
+from prism.social.feed import BuiltFeed
 
 EXACT_TICKS: Final = 1000
 """Stays shorter than this are counted by their exact length, longer ones by their first three digits."""
@@ -68,7 +69,11 @@ class Realised:
         self._stays: Counter[tuple[str, int]] = Counter()
         """`{(state, ticks): stays of that length that have ended}`."""
 
-    def built(self, in_network: Ints, out_of_network: Ints, config: FeedConfig) -> None:
+    def built(self, feed: BuiltFeed, config: FeedConfig) -> None:
+        """Count a feed."""
+        self.all_built(np.array([feed.in_network]), np.array([feed.out_of_network]), config)
+
+    def all_built(self, in_network: Ints, out_of_network: Ints, config: FeedConfig) -> None:
         """Count feeds, by the number of their posts of each side."""
         counts, outside, feeds = self.feeds, round(config.size * config.out_of_network), len(in_network)
         counts.feeds += feeds
@@ -80,8 +85,9 @@ class Realised:
         counts.short_inside += int(np.maximum(0, config.size - outside - in_network).sum())
         counts.short_outside += int(np.maximum(0, outside - out_of_network).sum())
 
-    def moved(self, before: str, after: str, entered: Ints, tick: int) -> None:
+    def moved(self, before: str, after: str, entered: int | Ints, tick: int) -> None:
         """Count transitions at a tick of people who had entered the state before at these ticks."""
+        entered = np.atleast_1d(entered)
         count = len(entered)
         self._inside[before] -= count
         self._correction[before] += tick * count
@@ -139,9 +145,11 @@ class Realised:
     def columns(self) -> Iterator[Column]:
         """Yield the counts, for `restore`."""
         yield from pack("realised_feeds", [self.feeds])
-        yield from pack_items("realised_inside", self._inside)
-        yield from pack_items("realised_correction", self._correction)
-        yield from pack_items("realised_stays", {f"{ticks} {state}": n for (state, ticks), n in self._stays.items()})
+        yield from pack_items("realised_inside", dict(sorted(self._inside.items())))
+        yield from pack_items("realised_correction", dict(sorted(self._correction.items())))
+        yield from pack_items(
+            "realised_stays", {f"{ticks} {state}": n for (state, ticks), n in sorted(self._stays.items())}
+        )
 
     def restore(self, columns: Columns) -> None:
         """Take over the counts that these columns hold."""

@@ -37,7 +37,7 @@ class Sessions:
 
     def left(self, people: Ints) -> Ints:
         """Return how many posts each of these people have still to see; 0 without a session."""
-        return np.maximum(self._left[people], 0)
+        return np.asarray(np.maximum(self._left[people], 0))
 
     def open(self, people: Ints, rows: Ints, numbers: Ints) -> list[tuple[int, int]]:
         """Open sessions, and return where each one's posts start and end in `numbers`.
@@ -54,9 +54,9 @@ class Sessions:
 
     def next(self, people: Ints) -> Ints:
         """Return the number of the next post of each of these people, who have one, and take it out of what is left."""
-        found = self._posts[people, self.shown[people] - self._left[people]]
+        found: Ints = self._posts[people, self.shown[people] - self._left[people]].astype(np.int64)
         self._left[people] -= 1
-        return found.astype(np.int64)
+        return found
 
     def close(self, people: Ints) -> None:
         """Close the sessions of these people."""
@@ -64,7 +64,7 @@ class Sessions:
 
     def places(self, people: Ints) -> Ints:
         """Return the number of posts of the feed before the one in view, of each of these people."""
-        return np.maximum(self.shown[people] - self.left(people) - 1, 0)
+        return np.asarray(np.maximum(self.shown[people] - self.left(people) - 1, 0))
 
     def place(self, person: int) -> tuple[int, int]:
         """Return the number of posts of a person's feed before the one in view, and in all."""

@@ -17,11 +17,12 @@ the round that has begun by then.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from prism.agents.social_agent import Draft
@@ -84,7 +85,8 @@ class SocialWorld(World):
         self.config = config
         self.behaviour = behaviour
         self.population = population
-        self._states: list[StrEnum] = list(behaviour.states)
+        states: type[StrEnum] = behaviour.states
+        self._states = list(states)
         self._codes = {state.value: code for code, state in enumerate(self._states)}
         offline = behaviour.in_role(Role.OFFLINE)
         self._offline = np.array([state in offline for state in self._states], dtype=np.bool_)
@@ -157,21 +159,22 @@ class SocialWorld(World):
             tick=tick,
             fatigue=self.sessions.places(agents) / np.maximum(1, self.sessions.shown[agents]),
         )
-        own = {
+        own: dict[str, Callable[[], NDArray[Any]]] = {
             "agent.ticks_in_state": lambda: tick - self.entered[agents],
             "agent.timeout_threshold": lambda: np.full(len(agents), self._patience),
             "agent.pending_action": lambda: np.array([self.pending.get(agent, "") for agent in agents.tolist()]),
         }
-        found = {}
+        found = dict[str, NDArray[Any]]()
         for field in fields:
             if field in own:
-                found[field] = own[field]()
+                values: NDArray[Any] | None = own[field]()
             elif field.startswith("post."):
-                found[field] = views.read(field)
+                values = views.read(field)
             else:
-                found[field] = self.traits.read(field, agents)
-            if found[field] is None:
+                values = self.traits.read(field, agents)
+            if values is None:
                 return None
+            found[field] = values
         return found
 
     def has_view(self, trigger: str) -> bool:
@@ -186,7 +189,7 @@ class SocialWorld(World):
 
     def state(self, agent: int) -> StrEnum:
         """Return a person's state."""
-        return self._states[self._state[agent]]
+        return self._states[int(self._state[agent])]
 
     def triggers(self, tick: int) -> Sequence[Trigger[PostView]]:
         """Return the triggers of this tick."""
@@ -213,7 +216,7 @@ class SocialWorld(World):
         """Commit the turns of a wave, carry out their effects in the order of agents, and plan what comes next."""
         tick = updates.tick
         self.deliberating[updates.agents] = False
-        moves, acts, readers = list[Move](), list[tuple[int, str]](), [NOBODY]
+        moves, acts = list[Move](), list[tuple[int, str]]()
         for kind, agents in updates.groups:
             if kind.source in MOVED:
                 moves.append(self._moved(kind, agents, tick))
@@ -222,15 +225,19 @@ class SocialWorld(World):
                 self._stay(kind, agents, tick)
         for agent, effect in updates.effects.items():
             self._intend(agent, effect)
+        browsing = [move.agents for move in moves if move.role == Role.BROWSE]
+        readers = np.sort(np.concatenate([NOBODY, *browsing]))
+        readers = readers[self._is_fresh(readers, tick) & ~self.sessions.is_open(readers)]
+        self._act(sorted(acts), readers, tick)
         for move in moves:
-            if move.role == Role.BROWSE:
-                readers.append(move.agents[self._is_fresh(move.agents, tick) & ~self.sessions.is_open(move.agents)])
-        self._act(sorted(acts), np.sort(np.concatenate(readers)), tick)
-        for move in moves:
-            if self.drafts and move.role is not None:  # whatever was written is posted, or it never will be
-                for agent in move.agents.tolist():
-                    self.drafts.pop(agent, None)
+            if self.drafts and move.role is not None:
+                self._drop_drafts(move.agents)
             self._plan(move, tick)
+
+    def _drop_drafts(self, agents: Ints) -> None:
+        """Forget what people have written: it is posted by now, or it never will be."""
+        for agent in agents.tolist():
+            self.drafts.pop(agent, None)
 
     def _moved(self, kind: Kind, agents: Ints, tick: int) -> Move:
         """Commit the transitions of people who have one in common."""
@@ -264,7 +271,7 @@ class SocialWorld(World):
             self._carry_out(agent, effect, tick)
         if len(readers):
             built = self.network.end_feeds(readers)
-            self.realised.built(built.in_network, built.out_of_network, self.config.feed)
+            self.realised.all_built(built.in_network, built.out_of_network, self.config.feed)
             feeds = self.sessions.open(readers, built.rows, built.numbers)
             if self.config.run.record_feeds:
                 ids = self.network.living.ids(built.numbers).tolist()
@@ -279,7 +286,7 @@ class SocialWorld(World):
                 self._carry_out(agent, effect, tick)
                 continue
             built = self.network.build_feed_for(agent, tick)
-            self.realised.built(np.array([built.in_network]), np.array([built.out_of_network]), self.config.feed)
+            self.realised.built(built, self.config.feed)
             numbers = np.array([self.network.living.number(post) for post in built.posts], dtype=np.int64)
             self.sessions.open(np.array([agent]), np.zeros_like(numbers), numbers)
             if self.config.run.record_feeds:
@@ -335,7 +342,7 @@ class SocialWorld(World):
         yield from self.sessions.columns(self.network.living)
         yield from pack_items("current", {agent: GONE if post is None else post.id for agent, post in current.items()})
         yield from pack_items("came", {agent: int(self.came[agent]) for agent in current})
-        yield from pack_items("pending", self.pending)
+        yield from pack_items("pending", dict(sorted(self.pending.items())))
         if self.drafts:
             yield from pack_items("drafts", self.drafts)
         yield from pack("deliberating", np.flatnonzero(self.deliberating).tolist())
@@ -482,9 +489,12 @@ class SocialWorld(World):
         number = int(self.current[agent])
         if name not in self._with_view or number == NO_POST:
             return Trigger(tick, agent, name)
+        post = self.network.living.get(number)
+        if post is None:
+            return Trigger(tick, agent, name)
         place, shown = self.sessions.place(agent)
-        viewed_ticks = tick - int(self.came[agent])
-        return Trigger(tick, agent, name, self.network.view(agent, number, tick, place / max(1, shown), viewed_ticks))
+        view = self.network.view_of(agent, post, tick, place / max(1, shown), tick - int(self.came[agent]))
+        return Trigger(tick, agent, name, view)
 
     def _stay(self, kind: Kind, agents: Ints, tick: int) -> None:
         """Plan a timeout for people whose turn moved them nowhere, or remove quarantined people for good."""
@@ -542,13 +552,15 @@ class SocialWorld(World):
             return
         if delay.is_random:
             draws = self._drawn(agents, tick, Draw.DELAY).tolist()
-            self.agenda.put(agents, tick + np.array([delay.ticks(draw) for draw in draws], dtype=np.int64), delay.trigger)
+            ticks = np.array([delay.ticks(draw) for draw in draws], dtype=np.int64)
+            self.agenda.put(agents, tick + ticks, delay.trigger)
             return
         if delay.law is DelayLaw.CONSTANT:
             self.agenda.put(agents, tick + delay.ticks(), delay.trigger)
             return
-        for numbers, those in self._numbers(agents, tick, delay.field):
-            self.agenda.put(those, tick + delay.ticks(0.0, lambda _, number=numbers: number), delay.trigger)
+        for number, those in self._numbers(agents, tick, delay.field):
+            constant = replace(delay, law=DelayLaw.CONSTANT, numbers=(number,))
+            self.agenda.put(those, tick + constant.ticks(), delay.trigger)
 
     def _numbers(self, agents: Ints, tick: int, field: str) -> Iterator[tuple[float, Ints]]:
         """Yield the values of a field of a delay, a setting, a dwell time, or a person's own attribute, and whose."""
@@ -560,7 +572,7 @@ class SocialWorld(World):
             values = float(getattr(self.config.statechart, name))
         else:
             people = self.population.personas
-            values = np.array([float(people[agent].attributes[name]) for agent in agents.tolist()])  # type: ignore[arg-type]  # a delay's attribute is a number
+            values = np.array([float(people[agent].attributes[name]) for agent in agents.tolist()])
         if not isinstance(values, np.ndarray):
             yield float(values), agents
             return

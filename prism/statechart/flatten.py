@@ -274,17 +274,32 @@ def _takes_two(function: Any) -> bool:
     return True
 
 
+class Steps:
+    """Several actions as one.
+
+    Args:
+        actions: the actions, in order.
+    """
+
+    def __init__(self, actions: tuple[Action, ...]) -> None:
+        self.actions = actions
+
+    def __call__(self, agent: Any, context: Any) -> None:
+        """Do them all."""
+        for action in self.actions:
+            action(agent, context)
+
+
+def steps_of(action: Action) -> tuple[Action, ...]:
+    """Return the actions that a row's action consists of."""
+    return action.actions if isinstance(action, Steps) else (action,)
+
+
 def _together(actions: Sequence[Action]) -> Action | None:
     """Return one action that does all of these in order; None for none."""
     if len(actions) < 2:
         return actions[0] if actions else None
-    sequence = tuple(actions)
-
-    def do_all(agent: Any, context: Any) -> None:
-        for action in sequence:
-            action(agent, context)
-
-    return do_all
+    return Steps(tuple(actions))
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> str:

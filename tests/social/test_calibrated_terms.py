@@ -7,6 +7,7 @@ from collections import Counter
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,7 +156,7 @@ def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
     config = Config(population=people)
     world = SocialDomain(config, build_population(config.population, 42)).world
     rates = posting_rates(world.population.graph, 0.3, 1.5)
-    wanted = [[world._posts(agent, tick) for tick in range(300)] for agent in range(100)]
+    wanted = np.stack([world._post(np.arange(100), tick) for tick in range(300)], axis=1).tolist()
     assert [sum(each) / 300 for each in wanted] == pytest.approx(rates.tolist(), abs=4 * math.sqrt(0.25 / 300))
     certain = sum(rate > 1 - 1e-9 for rate in rates)
     assert certain > 0

@@ -76,7 +76,7 @@ def latest(run: Run) -> str:
 @pytest.mark.parametrize("action", ["reply", "reshare"])
 def test_a_draft_becomes_the_text_of_the_next_post_and_of_no_other(action: str) -> None:
     run = living()
-    post = next(iter(run.world.network.posts))
+    post = run.world.network.living.first
     run.world.current[0] = post
     for text in ("Night trains are back.", ""):
         draft = Draft(action, text) if text else action

@@ -115,12 +115,12 @@ def test_a_new_follower_gets_later_posts_and_sees_that_it_follows() -> None:
     view = world.network.view(stranger, post_id(7, 1), 5, 0.0)
     assert view is not None
     assert view.followed
-    assert world.network._timelines[stranger] == [post_id(7, 1)]
+    assert world.network._timelines()[stranger] == [post_id(7, 1)]
     done(world, 5, {"tick": 5, "unfollow": [[stranger, 7]]}, {"tick": 5, "publish": POST})
     view = world.network.view(stranger, post_id(7, 2), 6, 0.0)
     assert view is not None
     assert not view.followed
-    assert world.network._timelines[stranger] == [post_id(7, 1)]
+    assert world.network._timelines()[stranger] == [post_id(7, 1)]
 
 
 def test_changed_ties_read_as_a_graph_that_was_built_so() -> None:
@@ -187,7 +187,7 @@ async def test_a_checkpoint_after_interventions_gives_the_same_world(ticks: int)
     assert there.silenced == run.world.silenced
     for agent in range(60):
         assert there.network.feed_for(agent, run.tick) == run.world.network.feed_for(agent, run.tick)
-        assert there.network._ties.followers(agent).tolist() == run.world.network._ties.followers(agent).tolist()
+        assert there.network.ties.followers(agent).tolist() == run.world.network.ties.followers(agent).tolist()
 
 
 async def test_a_world_without_interventions_has_the_columns_that_it_always_had() -> None:

@@ -129,6 +129,9 @@ def test_a_further_original_changes_at_most_one_post_of_a_pool() -> None:
                 plain.publish(author, tick)
             changed.publish(author, tick)
     for reader in range(20, 60):
-        pools = [{network.posts[each].origin for each in network._pool(reader, 31)} for network in (plain, changed)]
+        pools = [
+            {post.origin for each in network._pool(reader, 31) if (post := network.living.get(each))}
+            for network in (plain, changed)
+        ]
         assert len(pools[0] ^ pools[1]) <= 2
         assert len(pools[0]) == 10

@@ -19,12 +19,12 @@ def original(author: int, tick: int = 0) -> Post:
 def originals(count: int, part_size: int) -> Originals:
     kept = Originals(part_size)
     for author in range(count):
-        kept.append(original(author))
+        kept.append(author, original(author).origin)
     return kept
 
 
 def test_of_few_originals_all_can_be_sampled() -> None:
-    assert originals(100, 100).sampled(100, 1, 7, 0) == [post_id(author, 0) for author in range(100)]
+    assert originals(100, 100).sampled(100, 1, 7, 0) == [*range(100)]
 
 
 @pytest.mark.parametrize("count", [501, 1000, 3000])
@@ -40,9 +40,7 @@ def test_of_many_originals_a_part_is_sampled_and_over_readers_each_is_as_likely(
     assert max(seen.values()) < 1.8 * mean
     assert min(seen.values()) > 0.4 * mean
     assert 240 <= sum(size * times for size, times in sizes.items()) / readers <= 510
-    first, second = (
-        sum(seen[post_id(author, 0)] for author in half) for half in (range(count // 2), range(count // 2, count))
-    )
+    first, second = (sum(seen[author] for author in half) for half in (range(count // 2), range(count // 2, count)))
     assert 0.9 < first / second < 1.1, "neither early nor late originals, nor low or high numbers, are shown more"
 
 
@@ -62,10 +60,10 @@ def test_one_original_more_changes_one_place_of_a_sample_at_most() -> None:
 def test_forgotten_originals_are_dropped_and_new_ones_take_their_room() -> None:
     kept = originals(10, 100)
     for author in range(10, 5 * FIRST_SIZE):
-        kept.append(original(author))
-        kept.drop_oldest(post_id(author - 9, 0).__gt__)
+        kept.append(author, original(author).origin)
+        kept.drop_before(author - 9)
         assert len(kept) == 10
-    assert kept.newest(3) == [post_id(author, 0) for author in range(author - 2, author + 1)]
+    assert kept.newest(3) == [author - 2, author - 1, author]
     assert len(kept.sampled(100, 1, 1, 0)) == 10
 
 

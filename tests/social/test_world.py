@@ -4,6 +4,7 @@ import asyncio
 from itertools import pairwise
 
 import msgspec
+import numpy as np
 import pytest
 
 from prism.agents import Source, Update
@@ -27,7 +28,7 @@ def test_every_state_is_visited(run: Run) -> None:
 
 def test_world_and_people_agree_on_who_is_where(run: Run) -> None:
     assert run.world.states == [person.state for person in run.people]
-    assert run.world.entered == [person.entered for person in run.people]
+    assert run.world.entered.tolist() == [person.entered for person in run.people]
     assert sum(agents_in_state(state, run.people) for state in AgentState) == run.domain.size
 
 
@@ -99,7 +100,7 @@ def test_the_last_tick_of_a_round_only_ends_it(run: Run) -> None:
 def test_after_a_rounds_end_only_those_with_a_decision_are_not_idle(run: Run) -> None:
     decided = {update.agent for update in run.updates if update.tick == run.tick - 1 and update.trigger == "decides"}
     awake = {number for number, state in enumerate(run.world.states) if state is not AgentState.IDLE}
-    assert awake <= decided | {*run.world.deliberating}
+    assert awake <= decided | {*np.flatnonzero(run.world.deliberating).tolist()}
 
 
 def test_sessions_begin_in_the_first_half_of_a_round(run: Run) -> None:
@@ -158,7 +159,7 @@ async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source)
     run = await Run().advance(5)
     agent, entered = next((a, run.world.entered[a]) for a in range(60) if run.world.states[a] is AgentState.SCROLLING)
     run.world.apply(Update(5, agent, "sees_post", "scrolling", "scrolling", source))
-    assert (run.world.agenda.names[agent], run.world.agenda.ticks[agent]) == ("timeout", max(6, entered + 5))
+    assert (run.world.agenda.name(agent), run.world.agenda.ticks[agent]) == ("timeout", max(6, entered + 5))
     await run.advance(6)
     freed = [(each.trigger, each.to_state) for each in run.updates if each.agent == agent and each.tick >= 5]
     assert freed[0] == ("timeout", "resting")
@@ -187,7 +188,7 @@ async def test_attention_decides_how_far_down_a_feed_people_consider_posts(
     attention: float, fatigues: set[float]
 ) -> None:
     run = await whole(msgspec.structs.replace(SMALL, feed=FeedConfig(attention=attention)))
-    full_feeds = [each.view.fatigue for each in shown(run, "decides") if run.world.shown[each.agent] == 5]
+    full_feeds = [each.view.fatigue for each in shown(run, "decides") if run.world.sessions.shown[each.agent] == 5]
     assert {round(fatigue, 2) for fatigue in full_feeds} >= fatigues
     assert (moves(run.updates)["evaluating", "ignores"] == 0) is (attention == 1.0)
     assert {each.view.fatigue > 0.0 for each in shown(run, "ignores")} <= {True}

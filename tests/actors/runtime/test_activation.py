@@ -1,10 +1,11 @@
-"""Agents that are tasks of their own, and agents whose turns are taken on demand, give the same journal."""
+"""Agents that are tasks of their own, and those whose turns are taken on demand or in columns, give one journal."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from actors import read_config, resume, run
 from actors.core.errors import MailboxClosedError
 from actors.persistence.journal import JOURNAL
-from actors.runtime.activation import ON_DEMAND_FROM, SLICE_S, is_on_demand
+from actors.runtime.activation import MANY, SLICE_S, way_of
 from prism.agents import Update
 from prism.config import Config, RunConfig
 from prism.statechart import Oracle
@@ -46,9 +47,16 @@ SHIPPED = {
 """The shipped configurations, and what makes a short run without a server of each."""
 
 
-def on_demand(settings: Config) -> Config:
-    """Return the configuration with turns on demand."""
-    return msgspec.structs.replace(settings, run=msgspec.structs.replace(settings.run, activation="on_demand"))
+OTHERS = ("on_demand", "columns")
+"""The ways besides `resident`, which is the reference."""
+
+
+def taken(way: str, settings: Config) -> Config:
+    """Return the configuration with turns taken in a way."""
+    return msgspec.structs.replace(settings, run=msgspec.structs.replace(settings.run, activation=way))
+
+
+on_demand = partial(taken, "on_demand")
 
 
 def slow(seed: int, oracle: Oracle[Any]) -> Oracle[Any]:
@@ -56,12 +64,14 @@ def slow(seed: int, oracle: Oracle[Any]) -> Oracle[Any]:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_configuration_has_one_digest_in_both_ways(name: str) -> None:
+def test_a_shipped_configuration_has_one_digest_in_every_way(name: str) -> None:
     chosen = read_config(ROOT / "configs" / name, SHIPPED[name])
-    first, second = run(chosen), run(on_demand(chosen))
+    first = run(chosen)
     assert first.summary.activations > 100
-    assert (second.digest, second.summary.world) == (first.digest, first.summary.world)
-    assert second.summary.transitions == first.summary.transitions
+    for way in OTHERS:
+        other = run(taken(way, chosen))
+        assert (other.digest, other.summary.world) == (first.digest, first.summary.world)
+        assert other.summary.transitions == first.summary.transitions
 
 
 def test_every_shipped_configuration_is_compared() -> None:
@@ -83,7 +93,9 @@ def test_every_shipped_configuration_is_compared() -> None:
 def test_slow_answers_in_any_schedule_change_nothing(settings: Config, size: Size) -> None:
     reference = digest_of(settings)
     found = {
-        digest_of(on_demand(settings), schedule=seed, ask=partial(slow, seed)) for seed in range(size(60, everyday=6))
+        digest_of(taken(way, settings), schedule=seed, ask=partial(slow, seed))
+        for way in OTHERS
+        for seed in range(size(60, everyday=4))
     }
     assert found == {reference}
 
@@ -106,8 +118,9 @@ def test_crashes_restarts_and_quarantines_are_the_same(intensity: int, size: Siz
 
     settings = config(ticks=30, restart_intensity=intensity, restart_period_ticks=10)
     reference = stories(settings, domain, 0)
-    for seed in range(size(30, everyday=4)):
-        assert stories(on_demand(settings), domain, seed) == reference
+    for seed in range(size(30, everyday=3)):
+        for way in OTHERS:
+            assert stories(taken(way, settings), domain, seed) == reference
 
 
 def test_an_agent_that_crashed_goes_on_from_where_it_was() -> None:
@@ -138,13 +151,12 @@ async def test_a_world_that_sends_to_a_quarantined_agent_is_an_error() -> None:
     assert caught.group_contains(MailboxClosedError, match="'agent 1' is closed", depth=2)
 
 
-@pytest.mark.parametrize("first", ["resident", "on_demand"])
-def test_a_run_is_resumed_in_the_other_way(first: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("first", "other"), [*permutations(["resident", *OTHERS], 2)])
+def test_a_run_is_resumed_in_another_way(first: str, other: str, tmp_path: Path) -> None:
     run(SMALL, out=tmp_path / "whole")
     begun = msgspec.structs.replace(SMALL, run=RunConfig(activation=first))  # type: ignore[arg-type]
     run(begun, out=tmp_path / "run", ticks=17)
     config_file = tmp_path / "run" / "config.yaml"
-    other = "on_demand" if first == "resident" else "resident"
     config_file.write_text(config_file.read_text().replace(f"activation: {first}", f"activation: {other}"))
     resume(tmp_path / "run", ticks=SMALL.simulation.length)
     assert (tmp_path / "run" / JOURNAL).read_bytes() == (tmp_path / "whole" / JOURNAL).read_bytes()
@@ -205,11 +217,14 @@ async def test_the_event_loop_gets_its_turn_in_every_tick_however_short() -> Non
 @pytest.mark.parametrize(
     ("chosen", "agents", "expected"),
     [
-        ("resident", 10**6, False),
-        ("on_demand", 1, True),
-        ("auto", ON_DEMAND_FROM - 1, False),
-        ("auto", ON_DEMAND_FROM, True),
+        ("resident", MANY, "resident"),
+        ("on_demand", 1, "on_demand"),
+        ("columns", 1, "on_demand"),
+        ("auto", MANY - 1, "resident"),
+        ("auto", MANY, "on_demand"),
     ],
 )
-def test_auto_chooses_by_the_number_of_agents(chosen: Any, agents: int, *, expected: bool) -> None:
-    assert is_on_demand(RunConfig(activation=chosen), agents) is expected
+def test_auto_chooses_by_the_number_of_agents_and_columns_need_a_world_that_has_them(
+    chosen: Any, agents: int, expected: str
+) -> None:
+    assert way_of(RunConfig(activation=chosen), TrafficDomain(agents)) == expected

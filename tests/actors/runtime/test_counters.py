@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from actors.runtime.counters import Counters
 from prism.agents import Question, Source, Update
+from prism.agents.waves import Updates
 from tests.domains import traffic_chart
 
 
@@ -9,9 +10,14 @@ def update(before: str, after: str, source: Source = Source.RULE, trigger: str =
     return Update(0, 0, trigger, before, after, source)
 
 
+def add(counters: Counters, *updates: Update[int]) -> None:
+    if updates:
+        counters.add_all(Updates.of(updates))
+
+
 def counters_of(*updates: Update[int], size: int = 5) -> Counters:
     counters = Counters(traffic_chart(), size)
-    counters.add(updates)
+    add(counters, *updates)
     return counters
 
 
@@ -47,10 +53,10 @@ def test_a_question_and_its_decision_are_one_activation_however_it_ends() -> Non
     counters = counters_of()
     counters.add_triggers(5)
     counters.add_question(Question(0, 0, "clock", "amber", ("red", "green")))
-    counters.add([update("amber", "amber", Source.CRASH)])
+    add(counters, update("amber", "amber", Source.CRASH))
     for source in (Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT):
         counters.add_question(Question(0, 0, "clock", "amber", ("red", "green")))
-        counters.add([update("amber", "red", source)])
+        add(counters, update("amber", "red", source))
     assert (counters.questions, counters.activations, counters.transitions) == (5, 5, 4)
 
 

@@ -1,0 +1,225 @@
+"""Turns in columns are the turns that agents take one by one, and a wave applied at once is its updates one by one."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.runtime.columns import Columns
+from actors.runtime.simulation import Simulation
+from prism.agents.waves import Updates
+from prism.config import Config
+from prism.social.chart import social_behaviour, social_chart_text
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart import Behaviour, read_chart
+from tests.actors.oracles import SlowOracle
+from tests.schedules import run_scheduled
+from tests.social.test_own_charts import ATTRIBUTES, DOOM
+from tests.tiers import Size
+
+pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+
+LONGEST = 20.0
+Settings = dict[str, Any]
+
+
+def random_settings(seed: int) -> Settings:
+    """Return settings of a small world of which many differ from the defaults."""
+    draw = random.Random(seed)  # a test
+    choose, size = draw.choice, draw.choice([7, 40, 150])
+    dwell: Settings = {"look_median_s": choose([0, 90.0]), "write_median_s": choose([0, 200.0])}
+    people: Settings = {
+        "size": size,
+        "posts_per_session": draw.random(),
+        "ambiguity": choose([0.0, 0.1, 0.6]),
+        "activity": {"mean": draw.uniform(0.3, 1.0), "sigma": 0.4, "arrival": draw.uniform(0.1, 1.0)},
+        "graph": {"kind": "barabasi_albert", "degree": choose([2, 6])},
+        "deliberation_minutes": choose([0, 0, 1, 4]),
+        "quality_sigma": choose([0.0, 0.7]),
+        "dwell": dwell,
+        "attributes": ATTRIBUTES,
+        "interests_per_person": choose([1, 3]),
+        "relevance": {
+            "topic_match": 0.2,
+            "followed": 0.1,
+            "popularity": 0.2,
+            "appeal": 0.5,
+            "appeal_power": choose([0.5, 3.0]),
+        },
+    }
+    if choose([True, False]):
+        people["posts_by_followers"] = 1.2
+    feed: Settings = {
+        "algorithm": choose(["chronological", "hot", "interest", "random"]),
+        "size": choose([1, 5, 9]),
+        "out_of_network": choose([0.0, 0.3, 1.0]),
+        "fill": choose(["strict", "borrow"]),
+        "memory": choose([3, 10, 50]),
+        "pool": choose([2, 20]),
+        "recent": choose([4, 30, 1000]),
+        "horizon_rounds": choose([2, 3, 10]),
+        "exposure": choose(["once", "once", "once", "simple", "complex"]),
+        "reshare_credit": choose(["seen", "root", "newest"]),
+        "attention": draw.uniform(0.5, 1.0),
+    }
+    interventions: list[Settings] = [
+        {"tick": 14, "publish": {"author": 3, "text": "News.", "topics": ["science", "music"], "quality": 0.8}},
+        {
+            "tick": 15,
+            "follow": [[0, 3], [1, 3]],
+        },
+        {"tick": 20, "silence": [2, 4], "until_round": 4},
+        {"tick": 25, "set": {"feed.memory": 6, "feed.size": 4, "feed.algorithm": "hot"}},
+        {"tick": 26, "unfollow": [[0, 3]]},
+    ]
+    return {
+        "simulation": {"rounds": 5, "ticks_per_round": choose([10, 17]), "seed": seed, "tick_seconds": 60.0},
+        "population": people,
+        "feed": feed,
+        "interventions": draw.sample(interventions, choose([0, 2, 4])),
+        "oracle": {"shadow": choose([0.0, 0.0, 0.3]), "deadline_s": 1e6},
+        "run": {"record_feeds": choose([True, False])},
+    }
+
+
+CHART = """
+initial: idle
+states:
+  idle:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: scrolling}
+      - {trigger: wants_to_post, target: composing, do: draft_post}
+  online:
+    initial: scrolling
+    transitions:
+      - {trigger: round_ends, target: idle}
+      - {trigger: timeout, target: idle, when: "AGENT"}
+    states:
+      scrolling:
+        role: browse
+        after: {ticks: agent.patience, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: evaluating, when: "POST"}
+          - {trigger: sees_post, target: liking, when: "POST", oracle: false}
+          - {trigger: sees_post, target: evaluating}
+          - {trigger: timeout, target: resting, when: "AGENT"}
+      evaluating:
+        role: attend
+        transitions:
+          - {trigger: ignores, target: scrolling}
+          - {trigger: decides, target: scrolling, when: "POST", oracle: false}
+          - {trigger: decides, target: composing, when: "POST", do: intend, oracle: false}
+          - {trigger: decides, target: scrolling, when: "POST", oracle: true}
+          - {trigger: decides, target: liking, when: "POST", oracle: true}
+          - {trigger: decides, target: sharing, when: "POST"}
+          - {trigger: decides, target: scrolling}
+      composing:
+        after: {ticks: {uniform: [1, 4]}, trigger: compose_done}
+        transitions:
+          - {trigger: compose_done, target: replying, when: agent.pending_action == "reply"}
+          - {trigger: compose_done, target: sharing, when: "AGENT"}
+          - {trigger: compose_done, target: scrolling, effect: post}
+      liking:
+        effect: like
+        after: {ticks: dwell.look, trigger: done}
+        transitions:
+          - {trigger: done, target: scrolling, do: [draft_like, draft_reply]}
+      replying:
+        effect: reply
+        after: {ticks: dwell.write, trigger: done}
+        transitions:
+          - {trigger: done, target: resting}
+      sharing:
+        effect: reshare
+        after: {ticks: {log_normal: [2, 0.5]}, trigger: done}
+        transitions:
+          - {trigger: done, target: resting}
+      resting:
+        after: {ticks: statechart.rest_ticks, trigger: timeout}
+        transitions:
+          - {trigger: timeout, target: scrolling}
+"""
+"""A chart whose guards are drawn: `POST` may read the post in view, `AGENT` may not."""
+
+CONFIG = msgspec.convert({"population": {"attributes": ATTRIBUTES}}, Config)
+FIELDS = social_vocabulary(CONFIG.population.attributes).fields
+
+
+def random_guard(draw: random.Random, part: str) -> str:
+    """Return an expression that reads fields of a person, and of a post too if the part is `POST`."""
+    names = [name for name in FIELDS if name.startswith("agent.") or part == "POST"]
+    field = FIELDS[draw.choice(names)]
+    if field.kind == "texts":
+        atom = f"'{draw.choice(CONFIG.population.topics)}' in {field.name}"
+    elif field.kind == "text":
+        atom = f"{field.name} {draw.choice(['==', '!='])} '{draw.choice(field.values)}'"
+    elif field.kind == "bool":
+        atom = field.name
+    else:
+        high = min(field.high, 8.0)
+        atom = f"{field.name} {draw.choice(['<', '<=', '>', '>='])} {draw.uniform(max(field.low, -8.0), high):.3f}"
+    how = draw.random()
+    if how < 0.5:
+        return atom
+    if how < 0.6:
+        return f"not ({atom})"
+    return f"({atom}) {draw.choice(['and', 'or'])} ({random_guard(draw, part)})"
+
+
+def random_chart(seed: int) -> Behaviour[Any]:
+    """Return the default chart, one with states of its own, or one with random guards."""
+    draw = random.Random(seed)  # a test
+    kind = draw.choice(["default", "own", "guards", "guards"])
+    text = {"default": social_chart_text(), "own": DOOM, "guards": CHART}[kind]
+    for part in ("POST", "AGENT"):
+        while part in text:
+            text = text.replace(f'"{part}"', msgspec.json.encode(random_guard(draw, part)).decode(), 1)
+    return social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(CONFIG.population.attributes))
+
+
+def simulation(settings: Settings, behaviour: Behaviour[Any], way: str, schedule: int = 0) -> Simulation:
+    config = msgspec.convert({**settings, "run": {**settings["run"], "activation": way}}, Config)
+    domain = SocialDomain(config, build_population(config.population, config.simulation.seed), behaviour)
+    return Simulation(config, domain, SlowOracle(domain.oracle(), schedule, longest_s=LONGEST))
+
+
+def outcome(settings: Settings, seed: int, way: str, *, at_once: bool = True) -> tuple[object, ...]:
+    """Return the digest and the totals of a run, with its people on their feeds, in the schedule of the seed."""
+
+    behaviour = random_chart(seed)
+
+    async def done() -> Simulation:
+        run = simulation(settings, behaviour, way, seed)
+        world: Any = run.domain.world
+        if not at_once:
+            world.apply_all = partial(one_by_one, world.apply_all)
+        await run.run()
+        assert isinstance(run.agents, Columns) == (way == "columns")
+        return run
+
+    run = run_scheduled(seed + len(way), done)
+    return run.engine.digest.hexdigest(), run.domain.world.totals(), [*run.domain.world.columns()], run.guard_errors()
+
+
+def one_by_one(apply_all: Any, updates: Updates) -> None:
+    for update in updates:
+        apply_all(Updates.of([update]))
+
+
+def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(size: Size) -> None:
+    moved = 0
+    for seed in range(size(300, everyday=12)):
+        settings = random_settings(seed)
+        reference = outcome(settings, seed, "resident", at_once=False)
+        assert outcome(settings, seed, "resident") == reference, seed
+        assert outcome(settings, seed, "on_demand") == reference, seed
+        assert outcome(settings, seed, "columns") == reference, seed
+        moved += len(reference[1]["behaviour"]["time_by_state"])  # type: ignore[index]
+    assert moved > 3 * seed, "people do something"
