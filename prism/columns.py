@@ -15,6 +15,11 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+"""Whole numbers in memory, such as one for each person."""
 
 PIECE = 32_768
 """Values in a piece: about 2 ms of encoding."""

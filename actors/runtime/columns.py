@@ -22,7 +22,8 @@ from actors.core.messages import Codec
 from actors.runtime.answers import Answers
 from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Source, Trigger, Update, turn
-from prism.agents.waves import Ints, Kind, Updates, Wave
+from prism.agents.waves import Kind, Updates, Wave
+from prism.columns import Ints
 
 AT_ONCE: Final = 16_384
 """Turns that are taken together before the event loop gets a turn: about 10 ms of work."""

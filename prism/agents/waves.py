@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.turn import Trigger, Update
+from prism.columns import Ints
 
-Ints = NDArray[np.int64]
 C = TypeVar("C")
 
 
@@ -64,7 +64,7 @@ class Wave(Sequence[Trigger[C]]):
 
 
 class Kind(NamedTuple):
-    """What updates of agents can have in common. Worlds and counts look at a kind once, however many have it."""
+    """A kind of update, which many agents can have. Worlds and counts look at it once, however many do."""
 
     trigger: str
     from_state: str

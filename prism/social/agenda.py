@@ -7,8 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from prism.agents.waves import Ints
-from prism.columns import Column, Columns, pack
+from prism.columns import Column, Columns, Ints, pack
 
 NEVER: Final = -1
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from prism.agents.waves import Ints
+from prism.columns import Ints
 from prism.config.model import DwellConfig
 from prism.rng import Draw, uniform, uniforms
 from prism.statechart.definition import Delay, DelayLaw

@@ -7,16 +7,14 @@ those after them. So what the wave does is noted with who did it, and each reade
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.waves import Ints
+from prism.columns import Ints
 from prism.rng import Draw, uniforms
-
-if TYPE_CHECKING:
-    from prism.social.network import Network
+from prism.social.network import Network, Witness
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -54,7 +52,7 @@ class _Candidates(NamedTuple):
         )
 
 
-class FeedWave:
+class FeedWave(Witness):
     """The feeds of one wave. It is made before the wave's effects, told of them, and then builds the feeds.
 
     Args:
@@ -93,7 +91,17 @@ class FeedWave:
         self._engaged.append((cascade, agent))
 
     def build(self) -> BuiltFeeds:
-        """Return the feeds."""
+        """Return the feeds, and remember that they were shown."""
+        built = self._built()
+        lengths = built.in_network + built.out_of_network
+        places = np.arange(len(built.rows)) - (np.cumsum(lengths) - lengths)[built.rows]
+        cascades = self._network.living.cascades(built.numbers).astype(np.int32)
+        for place in range(int(lengths.max(initial=0))):
+            here = places == place
+            self._network.seen.add(self._readers[built.rows[here]], cascades[here])
+        return built
+
+    def _built(self) -> BuiltFeeds:
         network, readers = self._network, self._readers
         outside = round(network.feed.size * network.feed.out_of_network)
         found = self._timeline()
@@ -143,8 +151,8 @@ class FeedWave:
             cascades = network.living.cascades(found.numbers)
             for column in seen.T:
                 fit &= column[found.rows] != cascades
-        strangers = np.flatnonzero(fit & found.outside)
-        fit[strangers] = ~network.ties.follow(people[strangers], authors[strangers])
+        outsiders = np.flatnonzero(fit & found.outside)
+        fit[outsiders] = ~network.ties.follow(people[outsiders], authors[outsiders])
         return found.only(fit)
 
     def _ranked(self, found: _Candidates) -> _Ranked:

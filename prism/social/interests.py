@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.waves import Ints
+from prism.columns import Ints
 from prism.social.post import topic_match
 
 NOBODYS: Final = -1

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from heapq import nlargest
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.waves import Ints
-from prism.columns import Column, Columns, pack, pack_items, pack_lists
+from prism.columns import Column, Columns, Ints, pack, pack_items, pack_lists
 from prism.config import FeedConfig
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
@@ -22,7 +22,6 @@ from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.exposures import Exposures
 from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
-from prism.social.feeds import BuiltFeeds, FeedWave
 from prism.social.graph import FollowGraph
 from prism.social.interests import Interests
 from prism.social.living import NO_POST, LivingPosts
@@ -43,6 +42,19 @@ DEFAULT_RELEVANCE = RelevanceConfig()
 
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
+
+
+class Witness(Protocol):
+    """A witness of what people do to the network, at the time at which they do it."""
+
+    def delivered(self, author: int, number: int, followers: Ints | NDArray[np.int32]) -> None:
+        """Note that a post has come to these people."""
+
+    def published(self, author: int) -> None:
+        """Note that an original has been published."""
+
+    def engaged(self, agent: int, cascade: int) -> None:
+        """Note that somebody has engaged with a cascade, by its number."""
 
 
 class Network:
@@ -98,8 +110,8 @@ class Network:
         """`{root: the quality of its cascade}`, unless all have 1."""
         self._sigma = quality_sigma
         self._exposures = Exposures(self.seen.depth)
-        self._wave: FeedWave | None = None
-        """The feeds of the wave under way, until they are built."""
+        self.witness: Witness | None = None
+        """The witness of what is done now, if there is one."""
         self._interests: Interests | None = None
 
     def publish(self, author: int, tick: int, text: str = "") -> Post:
@@ -131,8 +143,8 @@ class Network:
         self.living.begin(post.id)
         number = self.living.add(post)
         self.originals.append(number, post.origin)
-        if self._wave is not None:
-            self._wave.published(post.author)
+        if self.witness is not None:
+            self.witness.published(post.author)
         self._push(post, number)
         self.counts["posts"] += 1
         self.events.append(PostEvent(post.created, post.author, "publish", post.id, None, post.topics))
@@ -207,8 +219,8 @@ class Network:
     def _engages(self, agent: int, root: int) -> None:
         """Count an engagement, and who has it, where cascades are shown again to those who have not."""
         cascade = self.living.engaged(root)
-        if self._wave is not None:
-            self._wave.engaged(agent, cascade)
+        if self.witness is not None:
+            self.witness.engaged(agent, cascade)
         if self.feed.exposure != "once":
             self._exposures.engaged(agent, root)
 
@@ -245,28 +257,6 @@ class Network:
                 self._exposures.shown(agent, post)
             self.seen.add(np.array([agent]), self.living.cascade(post.root))
         return feed
-
-    def begin_feeds(self, readers: Ints, tick: int) -> FeedWave:
-        """Return the feeds of the readers of a wave, ascending, before its effects; `end_feeds` builds them."""
-        self._wave = FeedWave(self, readers, tick)
-        return self._wave
-
-    def end_feeds(self, readers: Ints) -> BuiltFeeds:
-        """Return the feeds of the wave's readers, and remember that they were shown.
-
-        Raises:
-            LookupError: `begin_feeds` was not called.
-        """
-        if self._wave is None:
-            raise LookupError("no feeds were begun")
-        built, self._wave = self._wave.build(), None
-        lengths = built.in_network + built.out_of_network
-        places = np.arange(len(built.rows)) - (np.cumsum(lengths) - lengths)[built.rows]
-        cascades = self.living.cascades(built.numbers).astype(np.int32)
-        for place in range(int(lengths.max(initial=0))):
-            here = places == place
-            self.seen.add(readers[built.rows[here]], cascades[here])
-        return built
 
     def qualities(self, numbers: Ints) -> NDArray[np.float64]:
         """Return what the cascades of these posts are worth to everybody."""
@@ -484,8 +474,8 @@ class Network:
 
     def _deliver(self, author: int, to: Ints | NDArray[np.int32], number: int) -> None:
         self.timelines.add(to, number)
-        if self._wave is not None:
-            self._wave.delivered(author, number, to)
+        if self.witness is not None:
+            self.witness.delivered(author, number, to)
 
     def _reader(self, agent: int, tick: int) -> Reader:
         feed, interests = self.feed, self.population.personas[agent].interests

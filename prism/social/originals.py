@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.waves import Ints
+from prism.columns import Ints
 from prism.rng import Draw, integer, integers, mixed, mixed_for, sample
 
 FIRST_SIZE = 1024
@@ -136,7 +136,7 @@ class Originals:
 
 
 class _Draw(NamedTuple):
-    """How samples are drawn: places of each, the run's seed, and the first tick of the round."""
+    """The settings of samples: places of each, the run's seed, and the first tick of the round."""
 
     places: int
     seed: int

@@ -1,4 +1,4 @@
-"""What people are, in columns: the numbers of their personas that expressions read."""
+"""The people in columns: the numbers of their personas that expressions read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.waves import Ints
+from prism.columns import Ints
 from prism.config.attributes import TRAITS
 from prism.social.persona import Persona
 

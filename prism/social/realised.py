@@ -14,8 +14,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from prism.agents.waves import Ints
-from prism.columns import Column, Columns, pack, pack_items
+from prism.columns import Column, Columns, Ints, pack, pack_items
 from prism.config import FeedConfig
 from prism.social.feed import BuiltFeed
 

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.waves import Ints
+from prism.columns import Ints
 
 FIRST_WIDTH = 8
 """The numbers for which a row has room at first. It doubles as soon as somebody needs more."""

@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.waves import Ints
-from prism.columns import Column, Columns, pack, pack_lists
+from prism.columns import Column, Columns, Ints, pack, pack_lists
 from prism.social.living import NO_POST, LivingPosts
 
 CLOSED: Final = -1

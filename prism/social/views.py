@@ -6,24 +6,22 @@ import math
 from collections.abc import Callable
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.waves import Ints
+from prism.columns import Ints
 from prism.config.model import RelevanceConfig
 from prism.rng import Draw, uniforms
+from prism.social.network import Network
 from prism.social.post import Post
-
-if TYPE_CHECKING:
-    from prism.social.network import Network
 
 Floats = NDArray[np.float64]
 
 
 class Views:
-    """What each of some people sees of the post in their view, field by field; bit for bit what `Network.view` says.
+    """The fields of people's views of the posts before them, bit for bit what `Network.view` says.
 
     Args:
         network: the posts and ties.
@@ -51,7 +49,7 @@ class Views:
 
     @cached_property
     def relevance(self) -> Floats:
-        """How much the post is worth to the person, as `SocialAgent.relevance` says."""
+        """The worth of the post to the person, as `SocialAgent.relevance` says."""
         weights = self._weights
         total = (
             weights.topic_match * self.topic_match
@@ -87,7 +85,7 @@ class Views:
 
     @cached_property
     def quality(self) -> Floats:
-        """What the post's cascade is worth to everybody."""
+        """The worth of the post's cascade to everybody."""
         return self._network.qualities(self._numbers)
 
     @cached_property
@@ -105,7 +103,7 @@ class Views:
 
     @cached_property
     def followed(self) -> NDArray[np.bool_]:
-        """Whether the person follows the author."""
+        """True for a person who follows the author."""
         return self._network.ties.follow(self._people, self._network.living.authors(self._numbers))
 
     @cached_property

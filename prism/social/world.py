@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
-from prism.agents.waves import Ints, Kind, Updates, Wave
-from prism.columns import Column, Columns, pack, pack_items
+from prism.agents.waves import Kind, Updates, Wave
+from prism.columns import Column, Columns, Ints, pack, pack_items
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
 from prism.domain import World
@@ -39,6 +39,7 @@ from prism.rng import Draw, integers, uniforms
 from prism.social.agenda import Agenda
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.dwell import Dwell
+from prism.social.feeds import FeedWave
 from prism.social.hours import hour_at
 from prism.social.intentions import Intentions
 from prism.social.living import NO_POST
@@ -90,22 +91,15 @@ class SocialWorld(World):
         self._codes = {state.value: code for code, state in enumerate(self._states)}
         offline = behaviour.in_role(Role.OFFLINE)
         self._offline = np.array([state in offline for state in self._states], dtype=np.bool_)
-        """Whether each state is offline, by its number."""
+        """True for each state that is offline, by its number."""
         self.traits = People(population.personas)
-        """What people are, in columns."""
+        """The people in columns."""
         self._weights, self._patience = config.population.relevance, config.statechart.default_timeout_ticks
         self._intentions = Intentions(config.population.intentions)
         """The settings of people, which they keep when interventions change those of the world."""
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
-        self.network = Network(
-            population,
-            config.feed,
-            self.seed,
-            self.ticks_per_round,
-            config.population.relevance,
-            config.population.quality_sigma,
-        )
+        self.network = _network_of(config, population)
         self.dwell = Dwell(config.population.dwell, self.seed, config.simulation.tick_seconds)
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
         """The probability of an original post, for each person, by its mean and exponent."""
@@ -265,17 +259,17 @@ class SocialWorld(World):
             self._act_one_by_one(acts, readers, tick)
             return
         before = len(self.network.events)
-        if len(readers):
-            self.network.begin_feeds(readers, tick)
+        feeds = self.network.witness = FeedWave(self.network, readers, tick) if len(readers) else None
         for agent, effect in acts:
             self._carry_out(agent, effect, tick)
-        if len(readers):
-            built = self.network.end_feeds(readers)
+        self.network.witness = None
+        if feeds is not None:
+            built = feeds.build()
             self.realised.all_built(built.in_network, built.out_of_network, self.config.feed)
-            feeds = self.sessions.open(readers, built.rows, built.numbers)
+            places = self.sessions.open(readers, built.rows, built.numbers)
             if self.config.run.record_feeds:
                 ids = self.network.living.ids(built.numbers).tolist()
-                for agent, (start, stop) in zip(readers.tolist(), feeds, strict=True):
+                for agent, (start, stop) in zip(readers.tolist(), places, strict=True):
                     self.network.events.append(FeedShown(tick, agent, tuple(ids[start:stop])))
                 self.network.events[before:] = sorted(self.network.events[before:], key=_person)
 
@@ -659,6 +653,13 @@ class SocialWave(Wave[PostView]):
             return self._world.intended(self.agents[places], self.tick) if self._world.has_view(name) else None
         drafted = DRAFTED.get(action)
         return None if drafted is None else [drafted] * len(places)
+
+
+def _network_of(config: Config, population: Population) -> Network:
+    people, simulation = config.population, config.simulation
+    return Network(
+        population, config.feed, simulation.seed, simulation.ticks_per_round, people.relevance, people.quality_sigma
+    )
 
 
 def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:

@@ -28,6 +28,17 @@ pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
 LONGEST = 20.0
 Settings = dict[str, Any]
 
+INTERVENTIONS: list[Settings] = [
+    {"tick": 14, "publish": {"author": 3, "text": "News.", "topics": ["science", "music"], "quality": 0.8}},
+    {
+        "tick": 15,
+        "follow": [[0, 3], [1, 3]],
+    },
+    {"tick": 20, "silence": [2, 4], "until_round": 4},
+    {"tick": 25, "set": {"feed.memory": 6, "feed.size": 4, "feed.algorithm": "hot"}},
+    {"tick": 26, "unfollow": [[0, 3]]},
+]
+
 
 def random_settings(seed: int) -> Settings:
     """Return settings of a small world of which many differ from the defaults."""
@@ -68,21 +79,11 @@ def random_settings(seed: int) -> Settings:
         "reshare_credit": choose(["seen", "root", "newest"]),
         "attention": draw.uniform(0.5, 1.0),
     }
-    interventions: list[Settings] = [
-        {"tick": 14, "publish": {"author": 3, "text": "News.", "topics": ["science", "music"], "quality": 0.8}},
-        {
-            "tick": 15,
-            "follow": [[0, 3], [1, 3]],
-        },
-        {"tick": 20, "silence": [2, 4], "until_round": 4},
-        {"tick": 25, "set": {"feed.memory": 6, "feed.size": 4, "feed.algorithm": "hot"}},
-        {"tick": 26, "unfollow": [[0, 3]]},
-    ]
     return {
         "simulation": {"rounds": 5, "ticks_per_round": choose([10, 17]), "seed": seed, "tick_seconds": 60.0},
         "population": people,
         "feed": feed,
-        "interventions": draw.sample(interventions, choose([0, 2, 4])),
+        "interventions": draw.sample(INTERVENTIONS, choose([0, 2, 4])),
         "oracle": {"shadow": choose([0.0, 0.0, 0.3]), "deadline_s": 1e6},
         "run": {"record_feeds": choose([True, False])},
     }
