@@ -24,6 +24,8 @@ from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Source, Trigger, Update, turn
 from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Ints
+from prism.statechart.columns import select_all
+from prism.statechart.transitions import Transition
 
 AT_ONCE: Final = 16_384
 """Turns that are taken together before the event loop gets a turn: about 10 ms of work."""
@@ -92,15 +94,14 @@ class Columns:
             self._take_group(wave, states[state], wave.names[name], places, turns)
 
     def _take_group(self, wave: Wave[Any], state: Any, trigger: str, places: NDArray[np.intp], turns: _Turns) -> None:
-        selected = self._chart.select_all(state, trigger, len(places), partial(wave.read, places))
+        selected = select_all(self._chart, state, trigger, len(places), partial(wave.read, places))
         if selected is None:
             return
-        rows, numbers = selected
-        for number, row in enumerate(rows):
+        for number, row in enumerate(selected.found):
+            those = places[selected.numbers == number]
             if row is None:
-                turns.take(places[numbers == number], Kind(trigger, state.value, state.value, Source.NO_ROW))
-            elif row.target is not None:
-                those = places[numbers == number]
+                turns.take(those, Kind(trigger, state.value, state.value, Source.NO_ROW))
+            elif isinstance(row, Transition) and row.target is not None:
                 kind = Kind(trigger, state.value, row.target.value, Source.RULE)
                 if row.action is None:
                     turns.take(those, kind)
@@ -185,46 +186,20 @@ def _encoded(
     Args:
         forms: kinds and effects; `codes`: the number of each answer's, less than 0 for those that are `alone`.
     """
-    widths = np.select([agents < FIXED, agents < 1 << 8, agents < 1 << 16], [1, 2, 3], 5)
-    rows = [_parts(codec, tick, *form) for form in forms]
-    lengths = widths + np.array([len(head) + len(tail) for head, tail in rows] or [0])[codes]
+    encode, head = codec.encode, b""
+    tails = []
+    for kind, effect in forms:
+        head, tail = _parts(codec, tick, kind, effect)
+        tails.append(tail)
+    tails.append(b"")  # of code -1
+    pieces = [head + encode(agent) + tails[code] for agent, code in zip(agents.tolist(), codes.tolist(), strict=True)]
     for place, encoded in alone.items():
-        lengths[place] = len(encoded)
-    starts = np.cumsum(lengths) - lengths
-    out = np.empty(int(lengths.sum()), dtype=np.uint8)
-    for code, (head, tail) in enumerate(rows):
-        of_kind = np.flatnonzero(codes == code)
-        for width in np.unique(widths[of_kind]).tolist():
-            places = of_kind[widths[of_kind] == width]
-            row = np.frombuffer(head + bytes(width) + tail, dtype=np.uint8)
-            filled = np.tile(row, (len(places), 1))
-            filled[:, len(head) : len(head) + width] = _whole(agents[places], width)
-            out[starts[places][:, None] + np.arange(len(row))] = filled
-    for place, encoded in alone.items():
-        out[starts[place] : starts[place] + len(encoded)] = np.frombuffer(encoded, dtype=np.uint8)
-    return out.tobytes()
-
-
-FIXED: Final = 1 << 7
-"""The numbers below this are one byte of msgpack."""
-_MARKS: Final = {2: 0xCC, 3: 0xCD, 5: 0xCE}
-"""The first byte of a longer number, by its bytes in all."""
+        pieces[place] = encoded
+    return b"".join(pieces)
 
 
 def _parts(codec: Codec, tick: int, kind: Kind, effect: str | None) -> tuple[bytes, bytes]:
     """Return what comes before and after the agent's number in an encoded update."""
-    without, after = (codec.encode(Update[Any](tick, agent, *kind, effect)) for agent in (0, 1))
-    place = next(place for place, (one, other) in enumerate(zip(without, after, strict=True)) if one != other)
-    return without[:place], without[place + 1 :]
-
-
-def _whole(numbers: Ints, width: int) -> NDArray[np.uint8]:
-    """Return numbers in msgpack, a row each."""
-    found = np.empty((len(numbers), width), dtype=np.uint8)
-    if width == 1:
-        found[:, 0] = numbers
-        return found
-    found[:, 0] = _MARKS[width]
-    for place in range(1, width):
-        found[:, place] = numbers >> 8 * (width - 1 - place) & 0xFF
-    return found
+    zero, one = (codec.encode(Update[Any](tick, agent, *kind, effect)) for agent in (0, 1))
+    place = next(place for place, (byte, other) in enumerate(zip(zero, one, strict=True)) if byte != other)
+    return zero[:place], zero[place + 1 :]

@@ -37,7 +37,7 @@ Array = NDArray[Any]
 _Columns = Mapping[str, Array]
 
 
-def vector(expression: Expression, columns: Mapping[str, Array], rows: int | None = None) -> Array:
+def vector(expression: Expression, columns: Mapping[str, Array]) -> Array:
     """Return the value of the expression for each row of the columns: bools, or 64-bit floats.
 
     An expression that reads no field has as many values as the columns have rows.
@@ -45,7 +45,6 @@ def vector(expression: Expression, columns: Mapping[str, Array], rows: int | Non
     Args:
         columns: `{name of a field: its values}`, all of one length and at least those that the expression reads. Texts
             are an array of str or of objects, and `texts` an array of tuples.
-        rows: the number of rows, for an expression that may read no field; by default that of the columns.
 
     Raises:
         ExpressionError: a field has no column.
@@ -54,11 +53,21 @@ def vector(expression: Expression, columns: Mapping[str, Array], rows: int | Non
         if name not in columns:
             column = expression.text.find(name) + 1
             raise ExpressionError(expression.text, column, f"{name} has no column; {guesses(name, list(columns))}")
-    length = len(next(iter(columns.values()), ())) if rows is None else rows
+    length = len(next(iter(columns.values()), ()))
     read = {name: columns[name] for name in expression.fields}
     with np.errstate(all="ignore"):  # overflow and NaN mean the same as in the closure, which does not warn either
         result = _number(expression.root, read) if expression.kind == "number" else _condition(expression.root, read)
     return np.array(np.broadcast_to(result, (length,)))
+
+
+def truth(condition: Expression, columns: Mapping[str, Array]) -> Array:
+    """Return whether a condition holds for each row, as `vector` does; one truth value if it reads no field.
+
+    Args:
+        columns: as for `vector`; of every field that the condition reads.
+    """
+    with np.errstate(all="ignore"):
+        return _condition(condition.root, columns)
 
 
 def _value(node: Node, columns: _Columns) -> Any:

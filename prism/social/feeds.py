@@ -64,7 +64,7 @@ class FeedWave(Witness):
     def __init__(self, network: Network, readers: Ints, tick: int) -> None:
         self._network = network
         self._readers = readers
-        self._tick = tick
+        self.tick = tick
         self._numbers, self._counts = network.timelines.latest(readers)
         self._places = np.full(network.population.size, -1, dtype=np.int64) if len(readers) else readers
         self._places[readers] = np.arange(len(readers))
@@ -136,7 +136,7 @@ class FeedWave(Witness):
         """Return each reader's sample of the originals that there were."""
         network, publishers = self._network, np.array(self._publishers, dtype=np.int64)
         known = self._known + np.searchsorted(publishers, self._readers, side="right")
-        start = network.round_start(self._tick)
+        start = network.round_start(self.tick)
         rows, numbers = network.originals.sampled_by(self._readers, known, network.feed.pool, network.seed, start)
         return _Candidates(rows, numbers, np.ones(len(rows), dtype=np.bool_))
 
@@ -158,14 +158,14 @@ class FeedWave(Witness):
     def _ranked(self, found: _Candidates) -> _Ranked:
         """Return the order by reader and side, and in it from the highest score on."""
         living = self._network.living
-        scores, created, lucks = self._scores(found), living.created(found.numbers), living.lucks(found.numbers)
+        scores, created, lucks = self.scores(found), living.created(found.numbers), living.lucks(found.numbers)
         ids = living.ids(found.numbers)
         descending = np.lexsort((ids, lucks, created, scores))[::-1]
         side = (found.rows[descending] << 1) | found.outside[descending]
         places = descending[np.argsort(side, kind="stable")]
         return _Ranked(places, scores[places], created[places], lucks[places], ids[places])
 
-    def _scores(self, found: _Candidates) -> Floats:
+    def scores(self, found: _Candidates) -> Floats:
         """Return the score of each candidate, bit for bit as `prism.social.feed` has it."""
         network, feed = self._network, self._network.feed
         created = network.living.created(found.numbers)
@@ -173,16 +173,15 @@ class FeedWave(Witness):
             return created.astype(np.float64)
         people = self._readers[found.rows]
         if feed.algorithm == "random":
-            start = network.round_start(self._tick)
+            start = network.round_start(self.tick)
             return uniforms(network.seed, people, start, Draw.FEED_ORDER, network.living.origins(found.numbers))
         engagements = self._engagements(found)
         if feed.algorithm == "hot":
             logs = [math.log10(max(1, each)) for each in range(int(engagements.max(initial=0)) + 1)]
             return np.array(logs)[engagements] + created / (feed.hot_rounds * network.ticks_per_round)
         match = network.matches(people, network.living.topic_codes(found.numbers))
-        return np.asarray(
-            match + engagements / (engagements + network.relevance.popularity_half) * feed.popularity_weight
-        )
+        popular = engagements / (engagements + network.relevance.popularity_half)
+        return np.asarray(match + popular * feed.popularity_weight)
 
     def _engagements(self, found: _Candidates) -> Ints:
         """Return the engagements of each candidate's cascade when its reader looked."""

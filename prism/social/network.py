@@ -23,7 +23,7 @@ from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.exposures import Exposures
 from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
-from prism.social.interests import Interests
+from prism.social.interests import Interests, interests_of
 from prism.social.living import NO_POST, LivingPosts
 from prism.social.originals import Originals
 from prism.social.population import Population
@@ -120,7 +120,7 @@ class Network:
         Args:
             text: what the author wrote; empty for a sentence from a template, here as for replies and reshares.
         """
-        interests = self.population.personas[author].interests
+        interests = self.population.interests(author)
         topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
         origin = self._origin(author, tick, from_outside=False)
         post = self._new(author, tick, (topic,) if topic else (), origin, text)
@@ -276,7 +276,7 @@ class Network:
     def matches(self, people: Ints, codes: Ints) -> NDArray[np.float64]:
         """Return the share of topics, by code, that are among each person's interests."""
         if self._interests is None:
-            self._interests = Interests([persona.interests for persona in self.population.personas])
+            self._interests = interests_of(self.population.personas)
         return self._interests.matches(people, codes, self.living.topics)
 
     def view(self, agent: int, viewed: int, tick: int, fatigue: float, viewed_ticks: int = 0) -> PostView | None:
@@ -295,7 +295,7 @@ class Network:
         return PostView(
             id=post.id,
             author=post.author,
-            author_name=population.personas[post.author].name,
+            author_name=population.name(post.author),
             text=post.text,
             topics=post.topics,
             age_ticks=tick - post.created,
@@ -305,7 +305,7 @@ class Network:
             velocity=post.velocity(tick, self.ticks_per_round),
             popularity=popularity(self.cascades[post.root].engagements, self.relevance.popularity_half),
             followed=self.ties.follows(agent, post.author),
-            topic_match=topic_match(population.personas[agent].interests, post.topics),
+            topic_match=topic_match(population.interests(agent), post.topics),
             appeal=self._appeal(agent, post, exposures),
             fatigue=fatigue,
             quality=self._shared.get(post.root, 1.0),
@@ -346,7 +346,7 @@ class Network:
         return lines + [f"{count:,} engagements: {self._said(post)}" for count, _, post in top]
 
     def _said(self, post: Post) -> str:
-        return f'{self.population.personas[post.author].name}, "{post.text}"'
+        return f'{self.population.name(post.author)}, "{post.text}"'
 
     def edges(self) -> Iterator[CascadeEdge]:
         """Return the steps of every cascade still remembered, oldest first."""
@@ -478,7 +478,7 @@ class Network:
             self.witness.delivered(author, number, to)
 
     def _reader(self, agent: int, tick: int) -> Reader:
-        feed, interests = self.feed, self.population.personas[agent].interests
+        feed, interests = self.feed, self.population.interests(agent)
         freshness = feed.hot_rounds * self.ticks_per_round
         half = self.relevance.popularity_half
         start = self.round_start(tick)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from prism.columns import Ints
 from prism.config.attributes import TRAITS
 from prism.social.persona import Persona
+from prism.social.synthetic import SyntheticPeople
 
 _OWN: Final = ("low_threshold", "high_threshold", "engagement_threshold", "activity")
 
@@ -29,7 +30,7 @@ class People:
     @property
     def activity(self) -> NDArray[np.float64]:
         """The activity of each person."""
-        return self._numbers("agent.activity", lambda persona: persona.activity)
+        return self._numbers("activity")
 
     def read(self, field: str, people: Ints) -> NDArray[Any] | None:
         """Return a field `agent.NAME` of these people; None if somebody has no such number, truth value or text."""
@@ -39,10 +40,8 @@ class People:
         return None if column is None else column[people]
 
     def _made(self, name: str) -> NDArray[Any] | None:
-        if name in _OWN:
-            return self._numbers(f"agent.{name}", lambda persona: getattr(persona, name))
-        if name in TRAITS:
-            return self._numbers(f"agent.{name}", lambda persona: getattr(persona.traits, name))
+        if name in _OWN or name in TRAITS:
+            return self._numbers(name)
         if name == "interests":
             column = np.empty(len(self._personas), dtype=object)
             column[:] = [persona.interests for persona in self._personas]
@@ -53,8 +52,22 @@ class People:
             return np.array(values)
         return None
 
-    def _numbers(self, field: str, of: Callable[[Persona], float]) -> NDArray[np.float64]:
-        column = self._columns.get(field)
+    def traits(self, people: Ints) -> list[tuple[float, ...]]:
+        """Return the five traits of each of these people."""
+        columns = [self._numbers(name)[people].tolist() for name in TRAITS]
+        return list(zip(*columns, strict=True))
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        """Return a number that everybody has."""
+        column = self._columns.get(f"agent.{name}")
         if column is None:
-            column = self._columns[field] = np.fromiter(map(of, self._personas), np.float64, len(self._personas))
+            column = self._columns[f"agent.{name}"] = self._drawn(name)
         return column
+
+    def _drawn(self, name: str) -> NDArray[np.float64]:
+        people = self._personas
+        if isinstance(people, SyntheticPeople):
+            return people.trait(name) if name in TRAITS else np.asarray(getattr(people, name))
+        if name in TRAITS:
+            return np.fromiter((getattr(each.traits, name) for each in people), np.float64, len(people))
+        return np.fromiter((getattr(each, name) for each in people), np.float64, len(people))

@@ -15,25 +15,25 @@ from msgspec import Meta
 
 from prism.checked import Checked
 from prism.config.model import PopulationConfig
-from prism.rng import Draw, integer, normal, pick, uniform
+from prism.rng import Draw, normal, pick, uniform
 from prism.social.attributes import NO_ATTRIBUTES, Attributes, drawn_attributes
 from prism.social.traits import NEUTRAL, TRAITS_OF, Traits
 
 # fmt: off
-_FIRST_NAMES = (
+FIRST_NAMES = (
     "Ada", "Amir", "Anika", "Bela", "Bruno", "Carmen", "Chidi", "Dana", "Diego", "Elif", "Emil", "Fatou", "Felix",
     "Goran", "Hana", "Hugo", "Ines", "Ivan", "Jonas", "Jun", "Kira", "Kofi", "Lena", "Liam", "Mara", "Mateo", "Mina",
     "Nadia", "Noor", "Olga", "Omar", "Petra", "Priya", "Quinn", "Rosa", "Samir", "Sofia", "Tariq", "Uma", "Viktor",
     "Wen", "Yara", "Yusuf", "Zoe",
 )
-_LAST_NAMES = (
+LAST_NAMES = (
     "Abe", "Adeyemi", "Andersen", "Aydin", "Bauer", "Bianchi", "Castro", "Chen", "Costa", "Dubois", "Eze", "Farah",
     "Fischer", "Garcia", "Gupta", "Haddad", "Hansen", "Ito", "Jansen", "Kaya", "Khan", "Kim", "Kovacs", "Larsen",
     "Lopez", "Mbeki", "Meyer", "Moreau", "Nguyen", "Novak", "Okafor", "Park", "Petrov", "Quist", "Rossi", "Sato",
     "Silva", "Singh", "Tanaka", "Urban", "Vargas", "Weber", "Yilmaz", "Zhang",
 )
 # fmt: on
-_PERSONALITIES = tuple(TRAITS_OF)
+PERSONALITIES = tuple(TRAITS_OF)
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
@@ -76,22 +76,6 @@ class Persona(Checked, frozen=True, kw_only=True):
             raise ValueError(
                 f"high_threshold: expected at least engagement_threshold ({middle}), got {self.high_threshold}"
             )
-
-
-def synthetic_personas(size: int, seed: int, config: PopulationConfig) -> tuple[Persona, ...]:
-    """Return `size` people made from the seed alone."""
-    names = unique_names(synthetic_name(agent, seed) for agent in range(size))
-    return tuple(
-        make_persona(
-            agent,
-            seed,
-            config,
-            name=name,
-            interests=synthetic_interests(agent, seed, config),
-            personality=_PERSONALITIES[integer(len(_PERSONALITIES), seed, agent, 0, Draw.PERSONALITY)],
-        )
-        for agent, name in enumerate(names)
-    )
 
 
 def make_persona(
@@ -138,8 +122,7 @@ def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tupl
     topics are the popular ones.
     Source: Zipf (1949) for the shape; the user sets the order of the topics.
     """
-    topics = list(dict.fromkeys(config.topics))
-    weights = [1.0 / rank**config.interests_exponent for rank in range(1, len(topics) + 1)]
+    topics, weights = list(dict.fromkeys(config.topics)), topic_weights(config)
     drawn: list[str] = []
     for index in range(min(config.interests_per_person, len(topics))):
         place = pick(weights, uniform(seed, agent, 0, Draw.INTERESTS, index))
@@ -148,10 +131,9 @@ def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tupl
     return tuple(drawn)
 
 
-def synthetic_name(agent: int, seed: int) -> str:
-    """Return a first and a last name; two people may draw the same."""
-    first = _FIRST_NAMES[integer(len(_FIRST_NAMES), seed, agent, 0, Draw.NAME, 0)]
-    return f"{first} {_LAST_NAMES[integer(len(_LAST_NAMES), seed, agent, 0, Draw.NAME, 1)]}"
+def topic_weights(config: PopulationConfig) -> list[float]:
+    """Return the weight of each topic, in the configured order, each topic once."""
+    return [1.0 / rank**config.interests_exponent for rank in range(1, len(dict.fromkeys(config.topics)) + 1)]
 
 
 def unique_names(names: Iterable[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -12,8 +12,9 @@ from prism.errors import ConfigError
 from prism.expectations import found
 from prism.social.graph import FollowGraph, generate
 from prism.social.hours import relative
-from prism.social.persona import Persona, synthetic_personas
+from prism.social.persona import Persona
 from prism.social.profiles import Profile, personas_from_profiles
+from prism.social.synthetic import SyntheticPeople
 
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +28,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         ValueError: there is not one persona for each person of the graph.
     """
 
-    personas: tuple[Persona, ...]
+    personas: Sequence[Persona]
     graph: FollowGraph
     hours: tuple[float, ...] = ()
 
@@ -42,7 +43,13 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
 
     def name(self, person: int) -> str:
         """Return the name of `person`; their id in the file is `graph.names[person]`."""
-        return self.personas[person].name
+        people = self.personas
+        return people.name(person) if isinstance(people, SyntheticPeople) else people[person].name
+
+    def interests(self, person: int) -> tuple[str, ...]:
+        """Return the interests of `person`."""
+        people = self.personas
+        return people.interests(person) if isinstance(people, SyntheticPeople) else people[person].interests
 
     def number(self, person: int | str) -> int:
         """Return the number of a person, by number or by name.
@@ -52,7 +59,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         """
         if isinstance(person, int):
             return numbered(person, self.size, "people")
-        bearers = [number for number, persona in enumerate(self.personas) if persona.name == person]
+        bearers = [number for number in range(self.size) if self.name(number) == person]
         if len(bearers) != 1:
             some = f"{len(bearers):,} people, such as {bearers[0]} and {bearers[1]}" if bearers else "nobody"
             raise LookupError(f"expected the name of one person, got {found(person)}, the name of {some}")
@@ -98,7 +105,7 @@ def build_population(
     personas = (
         personas_from_profiles(profiles, graph.size, seed, config)
         if profiles
-        else synthetic_personas(graph.size, seed, config)
+        else SyntheticPeople(graph.size, seed, config)
     )
     return Population(personas=personas, graph=graph, hours=() if hours is None else relative(hours))
 

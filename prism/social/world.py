@@ -30,12 +30,14 @@ from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Column, Columns, Ints, pack, pack_items
 from prism.config import Config
+from prism.config.attributes import TRAITS
 from prism.config.interventions import InterventionConfig, with_settings
+from prism.config.model import ACTIONS
 from prism.domain import World
 from prism.errors import ConfigError
 from prism.events import Event, FeedShown
 from prism.measure import Measure
-from prism.rng import Draw, integers, uniforms
+from prism.rng import Draw, integers, pick, uniforms
 from prism.social.agenda import Agenda
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.dwell import Dwell
@@ -50,6 +52,7 @@ from prism.social.post import EXPOSURE_TICKS, PostView
 from prism.social.posting import CERTAIN, posting_rates
 from prism.social.realised import Realised
 from prism.social.sessions import GONE, Sessions
+from prism.social.traits import Traits
 from prism.social.views import Views
 from prism.social.vocabulary import DRAFTED, Effect, Role, intend
 from prism.statechart.behaviour import Behaviour
@@ -69,6 +72,38 @@ class Move(NamedTuple):
     state: StrEnum
     role: str | None
     trigger: str
+
+
+class Actions:
+    """An action of each person, or none.
+
+    Args:
+        size: the number of people.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._codes = np.zeros(size, dtype=np.int16)
+        self._names = [""]
+
+    def put(self, person: int, action: str) -> None:
+        """Set a person's action."""
+        if action not in self._names:
+            self._names.append(action)
+        self._codes[person] = self._names.index(action)
+
+    def get(self, person: int) -> str | None:
+        """Return a person's action; None if there is none."""
+        return self._names[int(self._codes[person])] or None
+
+    def of(self, people: Ints) -> NDArray[np.str_]:
+        """Return the action of each of these people; empty for none."""
+        return np.array(self._names)[self._codes[people]]
+
+    def items(self) -> dict[int, str]:
+        """Return `{person: action}`."""
+        people = np.flatnonzero(self._codes)
+        names = map(self._names.__getitem__, self._codes[people].tolist())
+        return dict(zip(people.tolist(), names, strict=True))
 
 
 class SocialWorld(World):
@@ -118,8 +153,8 @@ class SocialWorld(World):
         """The number of the post in each person's view, or NO_POST."""
         self.came: Ints = np.zeros(population.size, dtype=np.int64)
         """The tick in which each person's post in view was chosen."""
-        self.pending: dict[int, str] = {}
-        """`{agent: the action that it last decided to take}`."""
+        self.pending = Actions(population.size)
+        """The action that each person last decided to take."""
         self.drafts: dict[int, str] = {}
         """`{agent: the text that a model wrote for its next post}`."""
         self.deliberating = np.zeros(population.size, dtype=np.bool_)
@@ -156,7 +191,7 @@ class SocialWorld(World):
         own: dict[str, Callable[[], NDArray[Any]]] = {
             "agent.ticks_in_state": lambda: tick - self.entered[agents],
             "agent.timeout_threshold": lambda: np.full(len(agents), self._patience),
-            "agent.pending_action": lambda: np.array([self.pending.get(agent, "") for agent in agents.tolist()]),
+            "agent.pending_action": lambda: self.pending.of(agents),
         }
         found = dict[str, NDArray[Any]]()
         for field in fields:
@@ -178,8 +213,13 @@ class SocialWorld(World):
     def intended(self, agents: Ints, tick: int) -> Sequence[str]:
         """Return the action that each of these convinced people takes on the post in view, as `SocialAgent.intend`."""
         units = self._drawn(agents, tick, Draw.INTENTION).tolist()
-        people, drawn = self.population.personas, self._intentions.drawn
-        return [drawn(people[agent].traits, unit) for agent, unit in zip(agents.tolist(), units, strict=True)]
+        weights: dict[tuple[float, ...], list[float]] = {}
+        drawn = []
+        for traits, unit in zip(self.traits.traits(agents), units, strict=True):
+            if traits not in weights:
+                weights[traits] = self._intentions.weights(Traits(**dict(zip(TRAITS, traits, strict=True))))
+            drawn.append(ACTIONS[pick(weights[traits], unit)])
+        return drawn
 
     def state(self, agent: int) -> StrEnum:
         """Return a person's state."""
@@ -336,7 +376,7 @@ class SocialWorld(World):
         yield from self.sessions.columns(self.network.living)
         yield from pack_items("current", {agent: GONE if post is None else post.id for agent, post in current.items()})
         yield from pack_items("came", {agent: int(self.came[agent]) for agent in current})
-        yield from pack_items("pending", dict(sorted(self.pending.items())))
+        yield from pack_items("pending", self.pending.items())
         if self.drafts:
             yield from pack_items("drafts", self.drafts)
         yield from pack("deliberating", np.flatnonzero(self.deliberating).tolist())
@@ -359,7 +399,8 @@ class SocialWorld(World):
         self.entered = np.array(columns.values("entered", int), dtype=np.int64)
         self.session_round = np.array(columns.values("session_round", int), dtype=np.int64)
         current, came = columns.items("current", int, int), columns.items("came", int, int)
-        self.pending = columns.items("pending", int, str)
+        for agent, action in columns.items("pending", int, str).items():
+            self.pending.put(agent, action)
         if "drafts" in columns.unread:
             self.drafts = columns.items("drafts", int, str)
         self.deliberating[columns.values("deliberating", int)] = True
@@ -434,7 +475,7 @@ class SocialWorld(World):
         """Yield a line for each probability that is 1 for some people because it cannot be more."""
         people, config = self.population, self.config.population
         most = max(people.hours, default=1.0)
-        busy = sum(persona.activity * most > 1.0 for persona in people.personas) if people.hours else 0
+        busy = int(np.count_nonzero(self.traits.activity * most > 1.0)) if people.hours else 0
         if busy:
             yield (
                 f"population.activity.hours: {busy:,} of {people.size:,} people come online for certain in the busiest "
@@ -507,7 +548,7 @@ class SocialWorld(World):
             self.drafts[agent] = effect.text
             effect = effect.action
         if effect:
-            self.pending[agent] = effect
+            self.pending.put(agent, effect)
 
     def _carry_out(self, agent: int, effect: str, tick: int) -> None:
         text = self.drafts.pop(agent, "")

@@ -10,25 +10,21 @@ priority (SCXML 3.13), and several enabled rows are a conflict (UML 2.5.1, 14.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import groupby
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar, cast
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from prism.errors import StatechartError
-from prism.expressions import Expression, expression_of, vector
+from prism.expressions import Expression, expression_of
 from prism.quoting import shown
 from prism.statechart.deferred import is_work_left
 from prism.statechart.states import S, most_passive
 from prism.statechart.transitions import NEEDS_ORACLE, Choice, Guard, Transition
 
 T = TypeVar("T")
-GUARDS_MAX: Final = 62
-"""The most guards of one state and trigger that are asked for many agents at once: a bit each."""
 
 
 class Stateful(Protocol[S]):
@@ -85,11 +81,12 @@ _Group = tuple[tuple[Transition[S], ...], Guard]
 """Rows next to each other that have the very same guard, because one call of it decides on them all; and that call."""
 
 
-class _Rows(msgspec.Struct, Generic[S], frozen=True):
+class Rows(msgspec.Struct, Generic[S], frozen=True):
     """The rows of one state and trigger: groups of the guarded ones in order, then the else; and all targets.
 
-    `only_read` says that every guard is an expression. `certain` is the row that is taken for every agent and context,
-    and `at_once` its target if it has no action: most lookups end there.
+    `expressions` are the guards that are some, `reads` the fields that they read, and `only_read` says that all are.
+    `certain` is the row that is taken for every agent and context, and `at_once` its target if it has no action: most
+    lookups end there.
     """
 
     source: S
@@ -99,6 +96,8 @@ class _Rows(msgspec.Struct, Generic[S], frozen=True):
     only_read: bool
     certain: Transition[S] | None
     at_once: S | None
+    expressions: tuple[Expression, ...]
+    reads: frozenset[str]
 
 
 class _ByState(dict[S, dict[str, T]]):
@@ -251,53 +250,25 @@ class Statechart(Generic[S]):
         rows = self._index[state].get(trigger)
         return None if rows is None else rows.at_once
 
-    def select_all(
-        self, state: S, trigger: str, count: int, read: Callable[[frozenset[str]], Mapping[str, NDArray[Any]] | None]
-    ) -> tuple[list[Transition[S] | None], NDArray[np.intp]] | None:
-        """Return what `select` returns for many agents in one state, and for each agent the number of its own.
+    def rows(self, state: S, trigger: str) -> Rows[S] | None:
+        """Return the rows of a state and trigger; None if there are none."""
+        return self._index[state].get(trigger)
 
-        Args:
-            count: the number of agents.
-            read: returns `{field: its values}` of what guards read, or None if it cannot.
-
-        Returns:
-            None if they must be asked one by one, because a guard is a function or reads what has no column; otherwise
-            the rows, and numbers of them, -1 for an agent that must be asked by itself because its choice is ambiguous.
-        """
-        rows = self._index[state].get(trigger)
-        if rows is None or rows.certain is not None:
-            return [None if rows is None else rows.certain], np.zeros(count, dtype=np.intp)
-        if not rows.only_read or len(rows.guarded) > GUARDS_MAX:
-            return None
-        expressions = [cast("Expression", expression_of(group[0].guard)) for group, _ in rows.guarded]
-        columns = read(frozenset().union(*(each.fields for each in expressions)))
-        if columns is None:
-            return None
-        patterns = np.zeros(count, dtype=np.int64)
-        for place, expression in enumerate(expressions):
-            patterns |= vector(expression, columns, count).astype(np.int64) << place
-        found: list[Transition[S] | None] = []
-        numbers = np.full(count, -1, dtype=np.intp)
-        for pattern in np.unique(patterns).tolist():
-            enabled = self._enabled_in(rows, pattern)
-            if not _is_ambiguous(enabled):
-                numbers[patterns == pattern] = len(found)
-                found.append(enabled[0] if enabled else None)
-        return found, numbers
-
-    def _enabled_in(self, rows: _Rows[S], pattern: int) -> tuple[Transition[S], ...]:
-        """Return the enabled rows in order, where the bits of a pattern say which guards hold."""
+    def selected(self, rows: Rows[S], holds: Sequence[bool]) -> Transition[S] | Choice[S] | None:
+        """Return what `select` returns where it is known which guards hold, in the order of the rows."""
         enabled: list[Transition[S]] = []
-        for place, (group, _) in enumerate(rows.guarded):
+        for (group, _), is_true in zip(rows.guarded, holds, strict=True):
             if enabled and group[0].level > enabled[0].level:
                 break
-            if pattern >> place & 1:
+            if is_true:
                 enabled.extend(group)
         if not enabled and rows.otherwise is not None:
             enabled.append(rows.otherwise)
-        return tuple(enabled)
+        if not enabled:
+            return None
+        return self._choice(rows, tuple(enabled)) if _is_ambiguous(tuple(enabled)) else enabled[0]
 
-    def _enabled(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
+    def _enabled(self, rows: Rows[S], agent: Stateful[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
         """Return the enabled rows in order, and whether a guard asked for the oracle.
 
         No row is enabled if the agent has left the state while the guards ran.
@@ -320,7 +291,7 @@ class Statechart(Generic[S]):
             enabled.append(rows.otherwise)
         return tuple(enabled), marked
 
-    def _first(self, rows: _Rows[S], agent: Stateful[S], context: Any) -> Transition[S] | None:
+    def _first(self, rows: Rows[S], agent: Stateful[S], context: Any) -> Transition[S] | None:
         found = rows.otherwise
         for group, ask in rows.guarded:
             try:
@@ -342,7 +313,7 @@ class Statechart(Generic[S]):
             else:
                 self.guard_errors.append(GuardErrors(row, 1, _told(error)))
 
-    def _choice(self, rows: _Rows[S], enabled: tuple[Transition[S], ...]) -> Choice[S]:
+    def _choice(self, rows: Rows[S], enabled: tuple[Transition[S], ...]) -> Choice[S]:
         options: dict[S, Transition[S]] = {}
         for row in enabled:
             if row.oracle is False and row is not enabled[0]:
@@ -363,7 +334,7 @@ class Statechart(Generic[S]):
                 if end is not None and (end not in self.states or type(end) is not type(self.initial)):
                     raise StatechartError(f"{row.name}: {end!r} is not among the chart's states: {self._known}")
 
-    def _indexed(self) -> _ByState[S, _Rows[S]]:
+    def _indexed(self) -> _ByState[S, Rows[S]]:
         groups: dict[S, dict[str, list[Transition[S]]]] = {state: {} for state in self.states}
         for row in self.transitions:
             groups[row.source].setdefault(row.trigger, []).append(row)
@@ -373,7 +344,7 @@ class Statechart(Generic[S]):
         )
 
 
-def _rows(rows: list[Transition[S]]) -> _Rows[S]:
+def _rows(rows: list[Transition[S]]) -> Rows[S]:
     for position, row in enumerate(rows[:-1]):
         if row.guard is None:
             raise StatechartError(
@@ -388,8 +359,20 @@ def _rows(rows: list[Transition[S]]) -> _Rows[S]:
     otherwise = rows[-1] if rows[-1].guard is None else None
     certain = None if guarded or otherwise is None or _is_ambiguous((otherwise,)) else otherwise
     at_once = None if certain is None or certain.action is not None else certain.target
-    only_read = all(expression_of(group[0].guard) is not None for group in groups)
-    return _Rows(rows[0].source, guarded, otherwise, targets, only_read, certain, at_once)
+    found = (expression_of(group[0].guard) for group in groups)
+    expressions = tuple(each for each in found if each is not None)
+    reads = frozenset(field for each in expressions for field in each.fields)
+    return Rows(
+        source=rows[0].source,
+        guarded=guarded,
+        otherwise=otherwise,
+        targets=targets,
+        only_read=len(expressions) == len(groups),
+        certain=certain,
+        at_once=at_once,
+        expressions=expressions,
+        reads=reads,
+    )
 
 
 def _asking(row: Transition[S]) -> Guard:

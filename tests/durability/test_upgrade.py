@@ -32,8 +32,8 @@ CONFIG = """
 simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 """
-FEED = "prism/social/feed.py"
-SCORE = "    return match + popularity(engagements, reader.popularity_half) * reader.popularity_weight\n"
+FEED = "prism/social/feeds.py"
+SCORE = "        return np.asarray(match + popular * feed.popularity_weight)\n"
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def resumed(run: Path, *options: str) -> Ended:
 
 @pytest.mark.process
 def test_comments_and_docstrings_are_no_upgrade(begun: Path, undisturbed: str) -> None:
-    edit(begun.parent / FEED, SCORE, f"    # A comment.\n\n{SCORE}")
+    edit(begun.parent / FEED, SCORE, f"        # A comment.\n\n{SCORE}")
     for module in (FEED, "actors/runtime/engine.py"):
         text = (begun.parent / module).read_text()
         (begun.parent / module).write_text(text.replace('"""The ', '"""This is the '))
@@ -94,7 +94,7 @@ def test_comments_and_docstrings_are_no_upgrade(begun: Path, undisturbed: str) -
 
 @pytest.mark.process
 def test_code_that_gives_the_same_ticks_goes_on_to_the_same_digest(begun: Path, undisturbed: str) -> None:
-    refactored = SCORE.replace("return", "score =") + "    return score\n"
+    refactored = SCORE.replace("return", "scores =") + "        return scores\n"
     edit(begun.parent / FEED, SCORE, refactored)
     ended = resumed(begun)
     assert (ended.code, ended.out) == (0, undisturbed)
@@ -108,7 +108,7 @@ def test_code_that_gives_the_same_ticks_goes_on_to_the_same_digest(begun: Path, 
 
 @pytest.mark.process
 def test_code_that_gives_other_ticks_is_refused_and_no_byte_changes(begun: Path) -> None:
-    edit(begun.parent / FEED, SCORE, SCORE.replace("match +", "match -"))
+    edit(begun.parent / FEED, SCORE, SCORE.replace("match +", "-match -"))
     before = {path.name: path.read_bytes() for path in begun.iterdir()}
     ended = resumed(begun)
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

@@ -19,7 +19,8 @@ from prism.agents.social_agent import SocialAgent
 from prism.config import AttributeConfig, PopulationConfig
 from prism.errors import SettingError
 from prism.social.attributes import NO_ATTRIBUTES, draw_attribute, drawn_attributes
-from prism.social.persona import Persona, synthetic_personas
+from prism.social.persona import Persona
+from prism.social.synthetic import SyntheticPeople
 from tests.paths import ROOT
 
 MANY = 4000
@@ -107,7 +108,7 @@ _DECLARATIONS = st.one_of(
 @given(st.dictionaries(st.sampled_from(["age", "income", "region", "zeal"]), _DECLARATIONS), st.integers(0, 2**63 - 1))
 def test_every_drawn_value_is_one_that_its_declaration_holds(declared: dict[str, Any], seed: int) -> None:
     config = PopulationConfig(attributes=declared)
-    for persona in synthetic_personas(5, seed, config):
+    for persona in SyntheticPeople(5, seed, config):
         assert list(persona.attributes) == list(declared)
         assert all(config.attributes[name].holds(value) for name, value in persona.attributes.items())
 
@@ -122,9 +123,9 @@ def test_another_attribute_or_order_changes_no_value_of_the_others(names: list[s
 
 
 def test_attributes_change_nothing_else_about_people() -> None:
-    plain = synthetic_personas(50, 3, PopulationConfig())
+    plain = SyntheticPeople(50, 3, PopulationConfig())
     declared: Any = {"ideology": {"type": "float", "mean": 0, "sd": 1}}
-    own = synthetic_personas(50, 3, PopulationConfig(attributes=declared))
+    own = SyntheticPeople(50, 3, PopulationConfig(attributes=declared))
     assert [msgspec.structs.replace(persona, attributes={}) for persona in own] == list(plain)
     assert {persona.attributes["ideology"] for persona in own} != {0.0}
 
@@ -136,7 +137,7 @@ def test_people_differ_and_so_do_seeds() -> None:
 
 
 def test_people_without_attributes_share_one_empty_mapping() -> None:
-    ada, bo = synthetic_personas(2, 3, PopulationConfig())
+    ada, bo = SyntheticPeople(2, 3, PopulationConfig())
     assert ada.attributes is bo.attributes is NO_ATTRIBUTES
     assert NO_ATTRIBUTES == {}
 
@@ -160,10 +161,10 @@ def test_an_agent_shows_the_attributes_of_its_person_and_keeps_them() -> None:
 PRINTED = """
 import json
 from prism.config import load_config
-from prism.social.persona import synthetic_personas
+from prism.social.synthetic import SyntheticPeople
 declared = "zeal: {type: float, mean: 0, sd: 1}, region: {type: text, values: [n, s]}"
 config = load_config("population: {attributes: {" + declared + "}}")
-print(json.dumps([dict(person.attributes) for person in synthetic_personas(20, 7, config.population)]))
+print(json.dumps([dict(person.attributes) for person in SyntheticPeople(20, 7, config.population)]))
 """
 
 

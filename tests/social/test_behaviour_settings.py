@@ -19,9 +19,9 @@ from prism.social.domain import SocialDomain
 from prism.social.feed import SCORES, Reader
 from prism.social.intentions import Intentions
 from prism.social.network import Network
-from prism.social.persona import synthetic_personas
 from prism.social.population import build_population
 from prism.social.post import Post
+from prism.social.synthetic import SyntheticPeople
 from prism.social.traits import NEUTRAL
 from prism.social.world import SocialWorld
 from tests.config.refusals import refusal
@@ -94,14 +94,14 @@ def test_people_come_online_in_the_first_part_of_a_round(ticks: int, share: floa
 
 def test_the_least_activity_is_a_setting() -> None:
     people: Any = {"activity": {"mean": 0.2, "sigma": 3.0, "least": 0.1}}
-    drawn = synthetic_personas(300, 1, PopulationConfig(**people))
+    drawn = SyntheticPeople(300, 1, PopulationConfig(**people))
     assert min(ada.activity for ada in drawn) == 0.1
 
 
 @pytest.mark.parametrize(("exponent", "shares"), [(0.0, (1 / 3, 1 / 3, 1 / 3)), (2.0, (36 / 49, 9 / 49, 4 / 49))])
 def test_topics_are_as_popular_as_their_exponent_says(exponent: float, shares: tuple[float, ...]) -> None:
     config = PopulationConfig(topics=("a", "b", "c"), interests_per_person=1, interests_exponent=exponent)
-    counts = Counter(ada.interests[0] for ada in synthetic_personas(4000, 1, config))
+    counts = Counter(ada.interests[0] for ada in SyntheticPeople(4000, 1, config))
     # Four standard deviations of a share of 4000 draws are below 0.032.
     assert [counts[topic] / 4000 for topic in "abc"] == pytest.approx(shares, abs=0.032)
 

@@ -3,12 +3,23 @@ from __future__ import annotations
 from math import isclose
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config.model import ActivityConfig, PopulationConfig
-from prism.social.persona import Persona, make_persona, synthetic_interests, synthetic_personas, unique_names
+from prism.rng import Draw, integer
+from prism.social.persona import (
+    FIRST_NAMES,
+    LAST_NAMES,
+    PERSONALITIES,
+    Persona,
+    make_persona,
+    synthetic_interests,
+    unique_names,
+)
+from prism.social.synthetic import SyntheticPeople
 
 
 def person(**changes: Any) -> Persona:
@@ -46,19 +57,19 @@ def test_a_value_out_of_range_is_an_error_that_names_it(changes: dict[str, Any],
 
 
 def test_the_same_seed_makes_the_same_people() -> None:
-    assert synthetic_personas(50, 3, PopulationConfig()) == synthetic_personas(50, 3, PopulationConfig())
+    assert SyntheticPeople(50, 3, PopulationConfig()) == SyntheticPeople(50, 3, PopulationConfig())
 
 
 def test_another_seed_makes_other_people() -> None:
-    assert synthetic_personas(50, 3, PopulationConfig()) != synthetic_personas(50, 4, PopulationConfig())
+    assert SyntheticPeople(50, 3, PopulationConfig()) != SyntheticPeople(50, 4, PopulationConfig())
 
 
 def test_a_larger_population_begins_with_the_same_people() -> None:
-    assert synthetic_personas(80, 3, PopulationConfig())[:30] == synthetic_personas(30, 3, PopulationConfig())
+    assert SyntheticPeople(80, 3, PopulationConfig())[:30] == SyntheticPeople(30, 3, PopulationConfig())
 
 
 def test_no_two_synthetic_people_share_a_name() -> None:
-    names = [ada.name for ada in synthetic_personas(5000, 1, PopulationConfig())]
+    names = [ada.name for ada in SyntheticPeople(5000, 1, PopulationConfig())]
     assert len(set(names)) == 5000
 
 
@@ -117,3 +128,39 @@ def test_repeated_names_get_the_lowest_free_number() -> None:
 @given(st.lists(st.sampled_from(["Ann", "Ann 2", "Ann 2 2", "Bo"])))
 def test_numbered_names_never_collide_with_names_that_end_in_a_number(names: list[str]) -> None:
     assert len(set(unique_names(names))) == len(names)
+
+
+def name_of(person: int, seed: int) -> str:
+    first = FIRST_NAMES[integer(len(FIRST_NAMES), seed, person, 0, Draw.NAME, 0)]
+    return f"{first} {LAST_NAMES[integer(len(LAST_NAMES), seed, person, 0, Draw.NAME, 1)]}"
+
+
+@pytest.mark.parametrize(
+    ("seed", "settings"),
+    [
+        (42, {}),
+        (7, {"interests_per_person": 1, "interests_exponent": 0.0}),
+        (9, {"interests_per_person": 30, "threshold_spread": 0.9, "ambiguity": 0.7}),
+        (3, {"topics": ["a", "b", "a"], "attributes": {"calm": {"type": "float", "min": 0, "max": 1}}}),
+    ],
+)
+def test_people_who_are_drawn_at_once_are_those_who_are_drawn_one_by_one(seed: int, settings: dict[str, Any]) -> None:
+    config, size = msgspec.convert(settings, PopulationConfig), 3000
+    people = SyntheticPeople(size, seed, config)
+    names = unique_names(name_of(person, seed) for person in range(size))
+    for person in range(size):
+        expected = make_persona(
+            person,
+            seed,
+            config,
+            name=names[person],
+            interests=synthetic_interests(person, seed, config),
+            personality=PERSONALITIES[integer(len(PERSONALITIES), seed, person, 0, Draw.PERSONALITY)],
+        )
+        assert people[person] == expected
+        assert (people.name(person), people.interests(person)) == (expected.name, expected.interests)
+        for name in ("low_threshold", "high_threshold", "activity"):
+            assert getattr(people, name)[person] == getattr(expected, name)
+        assert people.trait("openness")[person] == expected.traits.openness
+    with pytest.raises(IndexError):
+        people[size]

@@ -5,9 +5,9 @@ import pytest
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import ConfigError
 from prism.social.graph import FollowGraph
-from prism.social.persona import synthetic_personas
 from prism.social.population import Population, build_population
 from prism.social.profiles import Profile
+from prism.social.synthetic import SyntheticPeople
 
 FROM_PROFILES = PopulationConfig(graph=GraphConfig(kind="profiles"))
 
@@ -79,4 +79,4 @@ def test_profiles_in_which_nobody_follows_anyone_are_a_config_error() -> None:
 
 def test_a_population_has_one_persona_for_each_person() -> None:
     with pytest.raises(ValueError, match=r"^personas: expected one for each of 3 people, got 2$"):
-        Population(personas=synthetic_personas(2, 1, PopulationConfig()), graph=FollowGraph(3, [0], [1]))
+        Population(personas=SyntheticPeople(2, 1, PopulationConfig()), graph=FollowGraph(3, [0], [1]))

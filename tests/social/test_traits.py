@@ -17,9 +17,9 @@ from prism.errors import InputError
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
 from prism.social.intentions import Intentions
-from prism.social.persona import synthetic_personas
 from prism.social.population import build_population
 from prism.social.profiles import parse_profiles, personas_from_profiles
+from prism.social.synthetic import SyntheticPeople
 from prism.social.traits import NEUTRAL, TRAITS_OF, Traits
 from prism.statechart import AgentState
 from tests.config.refusals import refusal
@@ -40,7 +40,7 @@ ANY_TRAITS = st.builds(Traits, **dict.fromkeys(TRAITS, TRAIT))
 
 
 def test_the_traits_of_synthetic_people_are_what_their_words_say() -> None:
-    people = synthetic_personas(300, 7, PopulationConfig())
+    people = SyntheticPeople(300, 7, PopulationConfig())
     for person in people:
         for trait, (low, high) in WORDS.items():
             said = {low: -1.0, high: 1.0}
@@ -57,7 +57,7 @@ def test_the_traits_of_all_personalities_are_balanced_and_each_has_three_words()
 
 
 def test_people_with_one_personality_share_their_traits() -> None:
-    people = synthetic_personas(400, 7, PopulationConfig())
+    people = SyntheticPeople(400, 7, PopulationConfig())
     by_words: dict[str, Traits] = {}
     assert all(by_words.setdefault(person.personality, person.traits) is person.traits for person in people)
 

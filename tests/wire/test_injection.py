@@ -15,6 +15,7 @@ from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer, ServerSettings
 from prism.agents import Update
+from prism.agents.waves import Updates
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
@@ -45,9 +46,10 @@ class WitnessedWorld(SocialWorld):
         super().__init__(chosen, domain.population)
         self.turns: Turns = {agent: [] for agent in range(domain.size)}
 
-    def apply(self, update: Update[Any]) -> None:
-        self.turns[update.agent].append(update)
-        super().apply(update)
+    def apply_all(self, updates: Updates) -> None:
+        for update in updates:
+            self.turns[update.agent].append(update)
+        super().apply_all(updates)
 
 
 async def witness(model: ObedientModel, *, hostile_people: bool = False) -> tuple[Summary, Turns]:
@@ -87,6 +89,7 @@ async def test_a_hostile_post_changes_no_turn_of_anybody(monkeypatch: pytest.Mon
     assert sum(read.is_hostile for read in model.read) > 50, "the posts were read"
     assert [read for read in model.read if read.obeyed] == []
     assert turns == before
+    assert sum(map(len, turns.values())) > 100
     assert summary.fallbacks_by_reason == {}
 
 

@@ -20,8 +20,7 @@ from actors.runs.directory import MANIFEST, RunDirectory
 from actors.runs.manifest import Manifest
 from actors.runs.replay import Replay
 from actors.runtime.simulation import Simulation
-from prism.social import feed
-from prism.social.post import Post
+from prism.social import feeds
 from prism.social.world import SocialWorld
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, prism_alone
@@ -73,12 +72,12 @@ def upgrades(run: Path) -> list[dict[str, Any]]:
 
 def give_other_results(monkeypatch: pytest.MonkeyPatch, since: int = 0) -> None:
     """Make the code give other results from some tick on, `since` or later."""
-    before, after = feed.SCORES["interest"], feed.SCORES["chronological"]
+    before: Callable[..., Any] = feeds.FeedWave.scores
 
-    def score(reader: feed.Reader, post: Post, engagements: int) -> float:
-        return (before if reader.tick < since else after)(reader, post, engagements)
+    def scores(wave: feeds.FeedWave, found: Any) -> Any:
+        return before(wave, found) if wave.tick < since else -before(wave, found)
 
-    monkeypatch.setitem(feed.SCORES, "interest", score)
+    monkeypatch.setattr(feeds.FeedWave, "scores", scores)
 
 
 @pytest.fixture

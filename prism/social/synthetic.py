@@ -1,0 +1,204 @@
+"""Synthetic people in columns: everybody is drawn at once, and a persona is made when somebody asks for it.
+
+They are exactly those that `prism.social.persona.make_persona` makes one by one. A million take a second instead of a
+minute, and 40 bytes each instead of 700.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.columns import Ints
+from prism.config.model import PopulationConfig
+from prism.rng import Draw, integers, pick, uniforms
+from prism.social.attributes import drawn_attributes
+from prism.social.persona import FIRST_NAMES, LAST_NAMES, PERSONALITIES, Persona, band_around, topic_weights
+from prism.social.traits import TRAITS_OF
+
+Floats = NDArray[np.float64]
+KEPT: Final = 20_000
+"""The personas that are kept once they are made: those of a small population are made once."""
+
+
+class SyntheticPeople(Sequence[Persona]):
+    """The people of a seed.
+
+    Args:
+        size: the number of people.
+        seed: the run's seed.
+        config: how people are drawn.
+    """
+
+    def __init__(self, size: int, seed: int, config: PopulationConfig) -> None:
+        self._size = size
+        self._seed = seed
+        self._config = config
+        self._made: dict[int, Persona] = {}
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, person: int) -> Persona: ...
+    @overload
+    def __getitem__(self, person: slice) -> tuple[Persona, ...]: ...
+    def __getitem__(self, person: int | slice) -> Persona | tuple[Persona, ...]:
+        """Return a person, or those of a slice.
+
+        Raises:
+            IndexError: there is nobody with this number.
+        """
+        if isinstance(person, slice):
+            return tuple(self[each] for each in range(*person.indices(self._size)))
+        found = self._made.get(person)
+        if found is None:
+            number = range(self._size)[person]
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            found = self._made[number] = self._persona(number)
+        return found
+
+    def __iter__(self) -> Iterator[Persona]:
+        return map(self._persona, range(self._size))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(other) == self._size and all(map(_same, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # it equals other sequences, which have other hashes
+
+    def name(self, person: int) -> str:
+        """Return a person's name."""
+        first, last, number = self._names[:, person].tolist()
+        name = f"{FIRST_NAMES[first]} {LAST_NAMES[last]}"
+        return f"{name} {number + 1}" if number else name
+
+    def interests(self, person: int) -> tuple[str, ...]:
+        """Return a person's interests."""
+        return tuple(map(self.topics.__getitem__, self.interest_codes[person].tolist()))
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics of all interests."""
+        return list(dict.fromkeys(self._config.topics))
+
+    @cached_property
+    def activity(self) -> Floats:
+        """The activity of each person."""
+        activity, sigma = self._config.activity, self._config.activity.sigma
+        shifts = sigma * self._normal(Draw.ACTIVITY) - sigma * sigma / 2.0
+        drawn = activity.mean * _each(math.exp, shifts)
+        return np.minimum(np.maximum(drawn, activity.least), 1.0)
+
+    @cached_property
+    def engagement_threshold(self) -> Floats:
+        """The engagement threshold of each person."""
+        config = self._config
+        return _shares(config.engagement_threshold + config.threshold_spread * self._normal(Draw.THRESHOLD))
+
+    @property
+    def low_threshold(self) -> Floats:
+        """The low threshold of each person."""
+        return _shares(self.engagement_threshold - self._config.ambiguity / 2.0)
+
+    @property
+    def high_threshold(self) -> Floats:
+        """The high threshold of each person."""
+        return _shares(self.engagement_threshold + self._config.ambiguity / 2.0)
+
+    def trait(self, name: str) -> Floats:
+        """Return a trait of each person."""
+        return np.array([getattr(TRAITS_OF[each], name) for each in PERSONALITIES])[self._personality]
+
+    @cached_property
+    def interest_codes(self) -> NDArray[np.int16]:
+        """The numbers of the topics of each person's interests, a row each, in the order drawn."""
+        weights = topic_weights(self._config)
+        count = min(self._config.interests_per_person, len(weights))
+        codes = np.zeros((self._size, count), dtype=np.int16)
+        groups = np.zeros(self._size, dtype=np.int64)
+        for place in range(count):
+            units = uniforms(self._seed, self._everybody, 0, Draw.INTERESTS, place)
+            order = np.argsort(groups, kind="stable")
+            starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+            for people in np.split(order, starts[1:]):
+                drawn = codes[people[0], :place].tolist()
+                left = [topic for topic in range(len(weights)) if topic not in drawn]
+                picked = _picked([weights[topic] for topic in left], units[people])
+                codes[people, place] = np.array(left, dtype=np.int16)[picked]
+            # who has drawn the same so far draws the next one from the same topics
+            _, groups = np.unique(groups * len(weights) + codes[:, place], return_inverse=True)
+        return codes
+
+    @property
+    def _everybody(self) -> Ints:
+        return np.arange(self._size, dtype=np.int64)
+
+    @cached_property
+    def _personality(self) -> Ints:
+        return integers(len(PERSONALITIES), self._seed, self._everybody, 0, Draw.PERSONALITY)
+
+    @cached_property
+    def _names(self) -> NDArray[np.int32]:
+        """The numbers of first and last names, and how many people before each have the same two."""
+        first = integers(len(FIRST_NAMES), self._seed, self._everybody, 0, Draw.NAME, 0)
+        last = integers(len(LAST_NAMES), self._seed, self._everybody, 0, Draw.NAME, 1)
+        both = first * len(LAST_NAMES) + last
+        order = np.argsort(both, kind="stable")
+        counts = np.bincount(both, minlength=len(FIRST_NAMES) * len(LAST_NAMES))
+        before = np.empty(self._size, dtype=np.int64)
+        before[order] = np.arange(self._size) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.stack((first, last, before)).astype(np.int32)
+
+    def _normal(self, draw: Draw) -> Floats:
+        """Return `prism.rng.normal` of each person."""
+        logs = _each(math.log, 1.0 - uniforms(self._seed, self._everybody, 0, draw, 0))
+        angles = 2.0 * math.pi * uniforms(self._seed, self._everybody, 0, draw, 1)
+        return np.asarray(np.sqrt(-2.0 * logs) * _each(math.cos, angles))
+
+    def _persona(self, person: int) -> Persona:
+        personality = PERSONALITIES[int(self._personality[person])]
+        threshold = float(self.engagement_threshold[person])
+        return Persona(
+            name=self.name(person),
+            interests=self.interests(person),
+            personality=personality,
+            engagement_threshold=threshold,
+            **band_around(threshold, self._config),
+            activity=float(self.activity[person]),
+            traits=TRAITS_OF[personality],
+            attributes=drawn_attributes(person, self._seed, self._config.attributes),
+        )
+
+
+def _same(one: object, other: object) -> bool:
+    return one == other
+
+
+def _each(function: Callable[[float], float], values: Floats) -> Floats:
+    """Return a function of each value. NumPy's own may round the last bit otherwise."""
+    return np.fromiter(map(function, values.tolist()), np.float64, len(values))
+
+
+def _shares(values: Floats) -> Floats:
+    return np.minimum(np.maximum(values, 0.0), 1.0)
+
+
+def _picked(weights: Sequence[float], units: Floats) -> NDArray[np.intp]:
+    """Return `prism.rng.pick` of each unit."""
+    if len(units) == 1:
+        return np.array([pick(weights, float(units[0]))])
+    marks = units * math.fsum(weights)
+    found = np.full(len(units), max(place for place, weight in enumerate(weights) if weight > 0.0))
+    is_open = np.ones(len(units), dtype=np.bool_)
+    for place, weight in enumerate(weights):
+        marks -= weight
+        hit = is_open & (marks < 0.0)
+        found[hit] = place
+        is_open &= ~hit
+    return found
