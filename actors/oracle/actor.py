@@ -286,7 +286,7 @@ class OracleActor:
 
     def _start_calls(self, calls: anyio.abc.TaskGroup) -> None:
         """Start every call that may start now, and set a timer for the next one."""
-        now, admission = anyio.current_time(), self.admission
+        now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
         waited = admission.take_rate_wait()
         while (waiting := self._waiting.first()) is not None:
             if (delay := admission.room_delay(waiting, self._under_way, now)) > 0.0:
@@ -305,7 +305,8 @@ class OracleActor:
             waited = False
             self.statistics.count_call(waiting.name)
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
-            calls.start_soon(self._call, waiting, call, calls)
+            begun.append((waiting, call))
+        self._begin(begun, calls)
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
         if not self._waiting:
@@ -316,6 +317,18 @@ class OracleActor:
             self._timer.cancel()
         if delay_s < math.inf:  # else the end of a call comes first
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._start_calls, calls)
+
+    def _begin(self, begun: list[tuple[WaitingQuestion, Call]], calls: anyio.abc.TaskGroup) -> None:
+        if not self.oracle.waits and begun:
+            calls.start_soon(self._compute, begun, calls)
+            return
+        for waiting, call in begun:
+            calls.start_soon(self._call, waiting, call, calls)
+
+    async def _compute(self, begun: list[tuple[WaitingQuestion, Call]], calls: anyio.abc.TaskGroup) -> None:
+        """Ask an oracle that computes its answers one question after the other: a task for each would cost as much."""
+        for waiting, call in begun:
+            await self._call(waiting, call, calls)
 
     async def _call(self, waiting: WaitingQuestion, call: Call, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and report the call to the limits and the observer."""

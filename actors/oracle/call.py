@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from contextlib import AbstractContextManager, nullcontext
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import anyio
 
@@ -41,6 +43,10 @@ class Answer(NamedTuple):
     spent: Spending = ()
 
 
+NO_LIMIT: Final[AbstractContextManager[Any, bool | None]] = nullcontext()
+"""The limit of a call that may take any time: to set one takes longer than an answer that is computed."""
+
+
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
     """Return the first option, with the reason why there is no usable answer."""
     return Answer(first_option(question.options), source, reason, detail)
@@ -58,7 +64,7 @@ async def call_oracle(
         OracleUnavailableError: there is no oracle to ask, now or later.
     """
     options = [type(agent.state)(option) for option in question.options]
-    with anyio.move_on_after(max(0.0, within_s)):
+    with NO_LIMIT if within_s == math.inf else anyio.move_on_after(max(0.0, within_s)):
         try:
             state, content, method = await oracle.checked_answer(
                 agent, agent.state, question.trigger, options, question.context

@@ -25,7 +25,7 @@ from prism.agents import Question, Source, Trigger, Update, turn
 from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Ints
 from prism.statechart.columns import select_all
-from prism.statechart.transitions import Transition
+from prism.statechart.transitions import Choice, Transition
 
 AT_ONCE: Final = 16_384
 """Turns that are taken together before the event loop gets a turn: about 10 ms of work."""
@@ -35,6 +35,8 @@ ONE_BY_ONE: Final = 64
 
 _ALONE: Final = -1
 """The code of a turn that is taken by itself."""
+_ASKED: Final = -2
+"""The code of a turn that is a question."""
 
 _agent = attrgetter("agent")
 
@@ -101,12 +103,23 @@ class Columns:
             those = places[selected.numbers == number]
             if row is None:
                 turns.take(those, Kind(trigger, state.value, state.value, Source.NO_ROW))
-            elif isinstance(row, Transition) and row.target is not None:
-                kind = Kind(trigger, state.value, row.target.value, Source.RULE)
-                if row.action is None:
-                    turns.take(those, kind)
-                elif (effects := wave.act(those, row.action)) is not None:
-                    turns.take_each(those, kind, effects)
+            elif isinstance(row, Transition):
+                _take_row(wave, row, those, turns)
+            elif not self._ask:
+                _take_row(wave, row.options[0], those, turns)
+            elif len(row.options) > 1:
+                self._ask_all(wave, state, row, those, turns)
+
+    def _ask_all(
+        self, wave: Wave[Any], state: Any, choice: Choice[Any], places: NDArray[np.intp], turns: _Turns
+    ) -> None:
+        """Put the choice of agents in one state into a question each."""
+        targets = tuple(target.value for target in choice.targets)
+        for place in places.tolist():
+            trigger = wave[place]
+            question = Question(wave.tick, trigger.agent, trigger.name, state.value, targets, trigger.context)
+            turns.questions[place] = question, self._codec.encode(question)
+        turns.codes[places] = _ASKED
 
     def _take(self, trigger: Trigger[Any]) -> bytes:
         """Return the encoded answer of an agent to a trigger, or the supervisor's answer for one that crashes."""
@@ -122,6 +135,17 @@ class Columns:
             return codec.encode(self._supervisor.answer_for(trigger, agent.state, error))
 
 
+def _take_row(wave: Wave[Any], row: Transition[Any], places: NDArray[np.intp], turns: _Turns) -> None:
+    """Take a row for many agents, if its action has a column."""
+    if row.target is None:
+        return
+    kind = Kind(row.trigger, row.source.value, row.target.value, Source.RULE)
+    if row.action is None:
+        turns.take(places, kind)
+    elif (effects := wave.act(places, row.action)) is not None:
+        turns.take_each(places, kind, effects)
+
+
 class _Turns:
     """The kinds of the turns of a wave, and which each turn has.
 
@@ -132,6 +156,8 @@ class _Turns:
     def __init__(self, count: int) -> None:
         self.forms: dict[tuple[Kind, str | None], int] = {}
         """`{(kind, effect): code}`."""
+        self.questions: dict[int, tuple[Question[Any], bytes]] = {}
+        """`{place: question, as its agent would have encoded it}`."""
         self.codes = np.full(count, _ALONE, dtype=np.intp)
 
     def take(self, places: NDArray[np.intp], kind: Kind, effect: str | None = None) -> None:
@@ -150,27 +176,26 @@ class _Turns:
 def _answers(codec: Codec, tick: int, agents: Ints, turns: _Turns, alone: dict[int, bytes]) -> Answers:
     """Return the answers of a wave: those of a kind in columns, the others as they were encoded."""
     forms, codes = turns.forms, turns.codes
-    effects, reasons, questions = dict[int, Any](), dict[int, str](), []
+    effects, reasons, questions = dict[int, Any](), dict[int, str](), turns.questions
     for (_, effect), code in forms.items():
         if effect is not None:
             effects.update(dict.fromkeys(agents[codes == code].tolist(), effect))
-    asking = np.zeros(len(agents), dtype=np.bool_)
     for (place, encoded), answer in zip(alone.items(), codec.answers([*alone.values()]), strict=True):
         if isinstance(answer, Question):
-            questions.append((answer, encoded))
-            asking[place] = True
+            questions[place] = answer, encoded
+            codes[place] = _ASKED
             continue
         codes[place] = turns.code(Kind(answer.trigger, answer.from_state, answer.to_state, answer.source))
         if answer.effect is not None:
             effects[answer.agent] = answer.effect
         if answer.reason:
             reasons[answer.agent] = answer.reason
-    in_kind = codes.copy()
-    in_kind[list(alone)] = _ALONE
-    payload = _encoded(codec, tick, agents, tuple(forms), in_kind, alone)
-    kinds = [kind for kind, _ in forms]
-    updates = Updates(tick, agents[~asking], kinds, codes[~asking], effects, reasons)
-    return Answers(updates if len(updates) else None, questions, [payload] if len(agents) else [], len(agents))
+    given = {**alone, **{place: encoded for place, (_, encoded) in questions.items()}}
+    payload = _encoded(codec, tick, agents, tuple(forms), codes, given)
+    moved = codes >= 0
+    updates = Updates(tick, agents[moved], [kind for kind, _ in forms], codes[moved], effects, reasons)
+    asked = [questions[place] for place in sorted(questions)]
+    return Answers(updates if len(updates) else None, asked, [payload] if len(agents) else [], len(agents))
 
 
 def _encoded(
@@ -184,14 +209,15 @@ def _encoded(
     """Return the answers as their agents would have encoded them, one after the other.
 
     Args:
-        forms: kinds and effects; `codes`: the number of each answer's, less than 0 for those that are `alone`.
+        forms: kinds and effects; `codes`: the number of each answer's.
+        alone: `{place: answer}` of those that are encoded already.
     """
     encode, head = codec.encode, b""
     tails = []
     for kind, effect in forms:
         head, tail = _parts(codec, tick, kind, effect)
         tails.append(tail)
-    tails.append(b"")  # of code -1
+    tails += [b"", b""]  # of the codes below 0
     pieces = [head + encode(agent) + tails[code] for agent, code in zip(agents.tolist(), codes.tolist(), strict=True)]
     for place, encoded in alone.items():
         pieces[place] = encoded

@@ -195,16 +195,7 @@ class SocialAgent(StatefulAgent[AgentState]):
 
     def relevance(self, view: PostView) -> float:
         """Return the relevance of a post to the person: the sum of its parts by `weights`, and 1 if it is more."""
-        weights = self.weights
-        relevance = (
-            weights.topic_match * view.topic_match
-            + weights.followed * view.followed
-            + weights.popularity * view.popularity
-            + weights.appeal * view.appeal
-        )
-        if weights.exposure:
-            relevance += weights.exposure * (view.exposures - 1)
-        return min(relevance, 1.0)
+        return relevance_of(view, self.weights)
 
     def should_engage(self, view: PostView) -> bool:
         """Return whether the post's relevance reaches the engagement threshold."""
@@ -239,6 +230,19 @@ class SocialAgent(StatefulAgent[AgentState]):
         """Return the effect with the text that the model wrote; as it is where there is none."""
         written, self._written = self._written, NOTHING_WRITTEN
         return Draft(effect or "", written.text, written.reason) if written.text else effect
+
+
+def relevance_of(view: PostView, weights: RelevanceConfig) -> float:
+    """Return the relevance of a post: the sum of its parts by `weights`, and 1 if it is more."""
+    relevance = (
+        weights.topic_match * view.topic_match
+        + weights.followed * view.followed
+        + weights.popularity * view.popularity
+        + weights.appeal * view.appeal
+    )
+    if weights.exposure:
+        relevance += weights.exposure * (view.exposures - 1)
+    return min(relevance, 1.0)
 
 
 def _with_threshold(persona: Persona, threshold: float) -> Persona:

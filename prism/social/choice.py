@@ -21,7 +21,7 @@ import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig
@@ -33,6 +33,23 @@ from prism.social.persona import Persona
 from prism.social.post import PostView, drawn_about
 from prism.social.vocabulary import Effect
 from prism.statechart import AgentState, Behaviour, Oracle
+
+_SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
+KNOWN_MAX: Final = 100_000
+"""The most distributions that are kept until somebody compares them with the choice."""
+
+
+class _Terms(NamedTuple):
+    """The terms of V that all options share which engage."""
+
+    topic: float
+    tie: float
+    activity: float
+    popularity: float
+    fatigue: float
+    quality: float
+    exposure: float
+    own: float
 
 
 class ChoiceOracle(Oracle[AgentState]):
@@ -54,6 +71,12 @@ class ChoiceOracle(Oracle[AgentState]):
         self._attributes = tuple(coefficients.attributes.items())
         self._effects = _effects_of(behaviour)
         self._of_rows = behaviour.effects
+        self._constants = {Effect.LIKE: coefficients.like, Effect.RESHARE: coefficients.reshare}
+        self._constants |= dict.fromkeys((Effect.REPLY, Effect.POST), coefficients.compose)
+        self._at_once: dict[tuple[str, ...], dict[str, str]] = {}
+        """`{(state, trigger, *options): {option: the effect of the row that leads to it}}`."""
+        self._known: dict[tuple[int, int, str], list[float]] = {}
+        """`{(agent, tick, trigger): the distribution of a question that was answered}`, until it is taken."""
 
     async def ask(
         self,
@@ -65,7 +88,14 @@ class ChoiceOracle(Oracle[AgentState]):
     ) -> AgentState:
         """Return the option drawn for this agent and the post in view; without one, for the agent and tick."""
         weights = self.distribution(agent, current_state, trigger, options, context)
+        if len(self._known) >= KNOWN_MAX:
+            self._known.clear()
+        self._known[agent.agent_id, agent.tick, trigger] = weights
         return options[pick(weights, drawn_about(context, self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+
+    def take_known(self, agent: int, tick: int, trigger: str) -> list[float] | None:
+        """Return, once, the distribution of a question that this oracle has answered; None if it is not known."""
+        return self._known.pop((agent, tick, trigger), None)
 
     def distribution(
         self,
@@ -76,8 +106,12 @@ class ChoiceOracle(Oracle[AgentState]):
         context: Any = None,
     ) -> list[float]:
         """Return the probability of each option of a question, in order; they add up to 1."""
-        rows = self._of_rows.get(trigger, {})
-        at_once = {option.value: rows.get((current_state.value, option.value), "") for option in options}
+        key = current_state.value, trigger, *(option.value for option in options)
+        at_once = self._at_once.get(key)
+        if at_once is None:
+            rows = self._of_rows.get(trigger, {})
+            at_once = {option.value: rows.get((current_state.value, option.value), "") for option in options}
+            self._at_once[key] = at_once
         return self.probabilities(agent, options, context, at_once)
 
     def probabilities(
@@ -92,10 +126,8 @@ class ChoiceOracle(Oracle[AgentState]):
         Args:
             at_once: `{option: the effect of the row that leads to it}`; empty for an option whose row has none.
         """
-        utilities = [
-            self.utility(agent, option, view, at_once.get(option.value, "")) / self._coefficients.scale
-            for option in options
-        ]
+        scale, terms = self._coefficients.scale, None if view is None else self._terms(agent, view)
+        utilities = [self._utility(option.value, terms, at_once.get(option.value, "")) / scale for option in options]
         highest = max(utilities)
         weights = [math.exp(utility - highest) for utility in utilities]
         total = math.fsum(weights)
@@ -107,27 +139,34 @@ class ChoiceOracle(Oracle[AgentState]):
         It is 0 if the option does not engage, and only the constant without a post in view. A state that the
         coefficients name under `states` has that constant and no other term.
         """
+        return self._utility(option.value, None if view is None else self._terms(agent, view), at_once)
+
+    def _terms(self, agent: SocialAgent, view: PostView) -> _Terms:
         b = self._coefficients
-        if option.value in b.states:
-            return b.states[option.value]
-        effect = Effect(at_once) if at_once else self._effects.get(option.value)
+        return _Terms(
+            b.topic * view.topic_match,
+            b.tie * view.followed,
+            b.activity * agent.persona.activity,
+            b.popularity * view.popularity,
+            b.fatigue * view.fatigue,
+            b.quality * math.log(view.quality) if b.quality else 0.0,
+            b.exposure * (view.exposures - 1),
+            self._own(agent.persona),
+        )
+
+    def _utility(self, option: str, terms: _Terms | None, at_once: str) -> float:
+        b = self._coefficients
+        if option in b.states:
+            return b.states[option]
+        effect = Effect(at_once) if at_once else self._effects.get(option)
         if effect is None:
             return 0.0
-        constant = {Effect.LIKE: b.like, Effect.RESHARE: b.reshare}.get(effect, b.compose)
-        if view is None:
+        constant = self._constants[effect]
+        if terms is None:
             return constant
-        spread = b.popularity * view.popularity if effect in (Effect.LIKE, Effect.RESHARE) else 0.0
-        return (
-            constant
-            + b.topic * view.topic_match
-            + b.tie * view.followed
-            + b.activity * agent.persona.activity
-            + spread
-            - b.fatigue * view.fatigue
-            + (b.quality * math.log(view.quality) if b.quality else 0.0)
-            + b.exposure * (view.exposures - 1)
-            + self._own(agent.persona)
-        )
+        topic, tie, activity, popular, fatigue, quality, exposure, own = terms
+        spread = popular if effect in _SPREADING else 0.0
+        return constant + topic + tie + activity + spread - fatigue + quality + exposure + own
 
     def _own(self, persona: Persona) -> float:
         """Return the part of V that the person's traits and own attributes have in every option that engages."""

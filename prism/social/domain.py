@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from prism.agents.social_agent import Draft, SocialAgent
+from prism.agents.social_agent import Draft, SocialAgent, relevance_of
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
@@ -107,12 +107,13 @@ class SocialDomain:
 
     def reference(self, question: Question[PostView]) -> Reference:
         """Return the relevance of the post in question, and the embedded choice's probabilities."""
-        person, view = self.asker(question), question.context
-        options = [self.behaviour.states(option) for option in question.options]
-        return Reference(
-            None if view is None else person.relevance(view),
-            self._embedded.distribution(person, person.state, question.trigger, options, view),
-        )
+        view = question.context
+        relevance = None if view is None else relevance_of(view, self.config.population.relevance)
+        known = self._embedded.take_known(question.agent, question.tick, question.trigger)
+        if known is None:
+            person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
+            known = self._embedded.distribution(person, person.state, question.trigger, options, view)
+        return Reference(relevance, known)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         """Return the oracle that asks this model, or without a model the embedded oracle."""
