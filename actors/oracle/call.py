@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from contextlib import AbstractContextManager, nullcontext
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -43,10 +42,6 @@ class Answer(NamedTuple):
     spent: Spending = ()
 
 
-NO_LIMIT: Final[AbstractContextManager[Any, bool | None]] = nullcontext()
-"""The limit of a call that may take any time: to set one takes longer than an answer that is computed."""
-
-
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
     """Return the first option, with the reason why there is no usable answer."""
     return Answer(first_option(question.options), source, reason, detail)
@@ -63,20 +58,27 @@ async def call_oracle(
     Raises:
         OracleUnavailableError: there is no oracle to ask, now or later.
     """
-    options = [type(agent.state)(option) for option in question.options]
-    with NO_LIMIT if within_s == math.inf else anyio.move_on_after(max(0.0, within_s)):
-        try:
-            state, content, method = await oracle.checked_answer(
-                agent, agent.state, question.trigger, options, question.context
-            )
-        except OracleUnavailableError:
-            raise  # the tape has no answer, or there is no backend: a fallback would hide that
-        except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code, and may raise anything
-            if _is_cancelled(error):
-                raise
-            return _failed(question, error)
-        return Answer(state, oracle.source, content=content, method=method or oracle.method)
+    if within_s == math.inf:  # nothing to wait for: to set a limit takes longer than an answer that is computed
+        return await _asked(oracle, agent, question)
+    with anyio.move_on_after(max(0.0, within_s)):
+        return await _asked(oracle, agent, question)
     return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
+
+
+async def _asked(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any]) -> Answer:
+    """Return the oracle's answer, or a fallback if it raises."""
+    options = [type(agent.state)(option) for option in question.options]
+    try:
+        state, content, method = await oracle.checked_answer(
+            agent, agent.state, question.trigger, options, question.context
+        )
+    except OracleUnavailableError:
+        raise  # the tape has no answer, or there is no backend: a fallback would hide that
+    except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code, and may raise anything
+        if _is_cancelled(error):
+            raise
+        return _failed(question, error)
+    return Answer(state, oracle.source, content=content, method=method or oracle.method)
 
 
 def _failed(question: Question[Any], error: BaseException) -> Answer:
