@@ -226,6 +226,10 @@ def scattered(number: int) -> int:
     return number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
 
 
+GRAPH_DRAWS = 4096
+"""The draws of a graph that are made at once."""
+
+
 class GraphRandom:
     """A sequence of draws for a library that needs a generator object, such as igraph.
 
@@ -235,23 +239,34 @@ class GraphRandom:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._drawn = 0
+        self._ahead: list[int] = []
+        """The bits of further draws, the next one last."""
 
     def _next(self) -> int:
         self._drawn += 1
         return self._drawn
 
+    def _bits(self) -> int:
+        """Return 64 random bits."""
+        if not self._ahead:
+            numbers = np.arange(self._drawn + GRAPH_DRAWS, self._drawn, -1)
+            self._ahead = _hashes(self._seed, WORLD, 0, Draw.GRAPH, numbers).tolist()
+        self._drawn += 1
+        return self._ahead.pop()
+
     def random(self) -> float:
         """Return a float in [0, 1)."""
-        return uniform(self._seed, WORLD, 0, Draw.GRAPH, self._next())
+        return (self._bits() >> 11) * _TO_UNIT
 
     def randint(self, low: int, high: int) -> int:
         """Return an integer in [low, high], both ends included."""
-        return low + integer(high - low + 1, self._seed, WORLD, 0, Draw.GRAPH, self._next())
+        return low + ((self._bits() * (high - low + 1)) >> 64)
 
     def gauss(self, mean: float, deviation: float) -> float:
         """Return a normal deviate."""
+        self._ahead.clear()  # its two uniform draws have numbers of their own
         return mean + deviation * normal(self._seed, WORLD, 0, Draw.GRAPH, self._next())
 
     def getrandbits(self, bits: int) -> int:
         """Return an integer of at most `bits` random bits, 64 or fewer."""
-        return integer(1 << bits, self._seed, WORLD, 0, Draw.GRAPH, self._next())
+        return self._bits() >> (64 - bits)

@@ -289,7 +289,7 @@ class OracleActor:
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
         waited = admission.take_rate_wait()
         while (waiting := self._waiting.first()) is not None:
-            if (delay := admission.room_delay(waiting, self._under_way, now)) > 0.0:
+            if self.oracle.waits and (delay := admission.room_delay(waiting, self._under_way, now)) > 0.0:
                 self._wake_after(delay, calls)
                 break
             if (refusal := admission.refusal(waiting, now)) is not None:
@@ -300,11 +300,11 @@ class OracleActor:
                 admission.note_rate_wait()
                 break
             self._waiting.pop()
-            self._calling += 1
-            call = admission.begin(waiting, self._calling, now, waited=waited)
+            call = admission.begin(waiting, self._calling + 1, now, waited=waited)
             waited = False
             self.statistics.count_call(waiting.name)
-            self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling)
+            self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling + 1)
+            self._calling += self.oracle.waits  # answers that are computed come one after the other
             begun.append((waiting, call))
         self._begin(begun, calls)
         if len(self._waiting) < self._config.queue_size:
@@ -328,6 +328,7 @@ class OracleActor:
     async def _compute(self, begun: list[tuple[WaitingQuestion, Call]], calls: anyio.abc.TaskGroup) -> None:
         """Ask an oracle that computes its answers one question after the other: a task for each would cost as much."""
         for waiting, call in begun:
+            self._calling += 1
             await self._call(waiting, call, calls)
 
     async def _call(self, waiting: WaitingQuestion, call: Call, calls: anyio.abc.TaskGroup) -> None:

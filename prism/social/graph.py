@@ -89,18 +89,23 @@ class FollowGraph:
         ties = _distinct(tails * size + heads)
         self.duplicates = given - len(ties)
         if mutual:
-            ties = np.sort(np.concatenate((ties, ties % size * size + ties // size)))
-        self._store(ties)
+            tails = ties // max(size, 1)
+            ties = np.sort(np.concatenate((ties, (ties - tails * size) * size + tails)))
+        self._store(ties, mutual=mutual)
 
-    def _store(self, ties: Keys) -> None:
+    def _store(self, ties: Keys, *, mutual: bool) -> None:
         """Store sorted `ties`, each follower * size + followee, as rows of followees and rows of followers."""
-        tails, heads = ties // max(self.size, 1), ties % max(self.size, 1)
+        tails = ties // max(self.size, 1)
+        heads = ties - tails * self.size
         self.edges = len(ties)
         self._out_offsets = _offsets(tails, self.size)
-        self._in_offsets = _offsets(heads, self.size)
         self._followees: Ints = heads.astype(np.int32)
-        # A stable sort keeps the followers of one person in ascending order.
-        self._followers: Ints = tails[np.argsort(heads, kind="stable")].astype(np.int32)
+        if mutual:  # whom one follows is who follows one
+            self._in_offsets, self._followers = self._out_offsets, self._followees
+        else:
+            self._in_offsets = _offsets(heads, self.size)
+            # A stable sort keeps the followers of one person in ascending order.
+            self._followers = tails[np.argsort(heads, kind="stable")].astype(np.int32)
         for array in (self._out_offsets, self._in_offsets, self._followees, self._followers):
             array.flags.writeable = False
         # Reading single entries through a memoryview gives plain ints, several times faster than numpy scalars.

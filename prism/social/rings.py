@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from prism.columns import Ints
 
-FIRST_WIDTH = 8
-"""The numbers for which a row has room at first. It doubles as soon as somebody needs more."""
-
 
 class Rings:
     """The latest numbers of every person, at most `depth` each. A row is a ring: a new number takes the oldest's place.
@@ -24,7 +21,8 @@ class Rings:
 
     def __init__(self, size: int, depth: int) -> None:
         self.depth = depth
-        self._rows = np.zeros((size, min(FIRST_WIDTH, max(1, depth))), dtype=np.int32)
+        self._rows = np.zeros((size, max(1, depth)), dtype=np.int32)
+        self._flat = self._rows.reshape(-1)
         self._ends = np.zeros(size, dtype=np.int32)
         """The place of each person's next number."""
         self.counts = np.zeros(size, dtype=np.int32)
@@ -37,12 +35,12 @@ class Rings:
             numbers: one for all, or one for each.
         """
         counts = np.minimum(self.counts[people] + 1, self.depth)
-        if len(counts) and (most := int(counts.max())) > self._rows.shape[1]:
+        if self._rows.shape[1] < self.depth and len(counts) and (most := int(counts.max())) > self._rows.shape[1]:
             self._widen(most)
-        ends = self._ends[people]
-        self._rows[people, ends] = numbers
+        width, ends = self._rows.shape[1], self._ends[people]
+        self._flat[np.multiply(people, width, dtype=np.int64) + ends] = numbers
         ends += 1
-        ends[ends == self._rows.shape[1]] = 0
+        ends[ends == width] = 0
         self._ends[people] = ends
         self.counts[people] = counts
 
@@ -51,8 +49,8 @@ class Rings:
         counts = self.counts[people]
         width = int(counts.max(initial=0))
         places = self._ends[people][:, None] - 1 - np.arange(width, dtype=np.int32)
-        places[places < 0] += self._rows.shape[1]
-        return self._rows[people[:, None], places], counts
+        places += np.where(places < 0, self._rows.shape[1], 0).astype(np.int32)
+        return self._flat[(people * self._rows.shape[1])[:, None] + places], counts
 
     def of(self, person: int) -> list[int]:
         """Return one person's numbers, oldest first."""
@@ -77,11 +75,11 @@ class Rings:
         self._ends[people] = lengths % self._rows.shape[1]
 
     def _widen(self, width: int) -> None:
-        """Give every row room for this many numbers, and for as many again if that is not too many."""
+        """Give every row room for this many numbers, or for the depth if that is more."""
         people = np.arange(len(self._rows))
         rows, counts = self.latest(people)
-        wider = np.zeros((len(people), max(width, min(2 * self._rows.shape[1], self.depth))), dtype=np.int32)
+        wider = np.zeros((len(people), max(width, self.depth)), dtype=np.int32)
         places = counts[:, None] - 1 - np.arange(rows.shape[1], dtype=np.int32)
         held = places >= 0
         wider[np.repeat(people, held.sum(axis=1)), places[held]] = rows[held]
-        self._rows, self._ends = wider, counts % wider.shape[1]
+        self._rows, self._flat, self._ends = wider, wider.reshape(-1), counts % wider.shape[1]

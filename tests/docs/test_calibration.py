@@ -36,7 +36,6 @@ ELSEWHERE = {
     "edges.py": "the reading of files",
     "interests.py": "bits and bytes",
     "living.py": "the sizes of arrays, and the most posts of a run",
-    "rings.py": "the sizes of arrays",
     "profile_columns.py": "the reading of files",
     "profiles.py": "the reading of files",
     "hours.py": "the widest range of a count",
