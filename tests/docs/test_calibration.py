@@ -61,6 +61,7 @@ ALLOWED = {
     ("originals.py", 1024): "the first size of an array",
     ("originals.py", 64): "the bits of a hash",
     ("originals.py", 65536): "the hashes that are drawn at once",
+    ("choice.py", 100_000): "the distributions that are kept for a while",
     ("feeds.py", 32): "the bits of the number of a cascade",
     ("post.py", 8): "the bit of posts from outside in an origin",
     ("post.py", 33): "the bits below the tick in an origin",
