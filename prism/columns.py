@@ -74,6 +74,33 @@ def pack_lists(name: str, lists: Mapping[Any, Sequence[Any]], piece: int = PIECE
         first = False
 
 
+class Rows(NamedTuple):
+    """Lists of whole numbers in three arrays.
+
+    Args:
+        keys: whose each list is.
+        lengths: of each list.
+        values: of all lists, one after the other.
+    """
+
+    keys: Ints
+    lengths: Ints
+    values: Ints
+
+    def only(self, which: NDArray[np.bool_]) -> Rows:
+        """Return the lists with these of their values, without those that become empty."""
+        owners = np.repeat(np.arange(len(self.keys)), self.lengths)[which]
+        lengths = np.bincount(owners, minlength=len(self.keys))
+        return Rows(self.keys[lengths > 0], lengths[lengths > 0], self.values[which])
+
+
+def pack_rows(name: str, rows: Rows) -> Iterator[Column]:
+    """Yield lists in three arrays, in the columns of `pack_lists`."""
+    for column, values in ((f"{name}.key", rows.keys), (f"{name}.length", rows.lengths), (name, rows.values)):
+        for start in range(0, max(1, len(values)), PIECE):
+            yield Column(column, _encode(values[start : start + PIECE].tolist()))
+
+
 class Columns:
     """Columns to be read back, each exactly once.
 
@@ -115,6 +142,20 @@ class Columns:
             raise ValueError(f"{name}: expected {sum(lengths)} values, got {len(values)}")
         left, keys = iter(values), self._each(f"{name}.key", key)
         return {each: list(islice(left, length)) for each, length in zip(keys, lengths, strict=True)}
+
+    def rows(self, name: str) -> Rows:
+        """Return lists of whole numbers from their three columns, in arrays.
+
+        Raises:
+            ValueError: the columns have different lengths.
+        """
+        each = (
+            np.array(self.values(column, int), dtype=np.int64) for column in (f"{name}.key", f"{name}.length", name)
+        )
+        rows = Rows(*each)
+        if len(rows.keys) != len(rows.lengths) or int(rows.lengths.sum()) != len(rows.values):
+            raise ValueError(f"{name}: expected {int(rows.lengths.sum())} values, got {len(rows.values)}")
+        return rows
 
     @property
     def unread(self) -> list[str]:

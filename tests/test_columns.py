@@ -3,11 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.columns import PIECE, Column, Columns, pack, pack_items, pack_lists
+from prism.columns import PIECE, Column, Columns, Rows, pack, pack_items, pack_lists, pack_rows
 
 INTEGERS = st.integers(-(2**63), 2**64 - 1)
 SCALARS = st.none() | st.booleans() | INTEGERS | st.floats(allow_nan=False) | st.text(max_size=9)
@@ -99,3 +100,21 @@ def test_lists_with_too_few_or_too_many_values_are_refused() -> None:
         columns = Columns([*pack("lists.key", [7, 8]), *pack("lists.length", [1, 2]), *pack("lists", values)])
         with pytest.raises(ValueError, match="lists: expected 3 values"):
             columns.lists("lists", int, int)
+
+
+def test_lists_in_three_arrays_have_the_columns_of_lists() -> None:
+    lists = {3: [5, 6], 7: [], 9: [1] * (PIECE + 2)}
+    keys, lengths = np.array([*lists]), np.array([len(each) for each in lists.values()])
+    rows = Rows(keys, lengths, np.array([each for values in lists.values() for each in values]))
+    columns = Columns(pack_rows("lists", rows))
+    assert columns.lists("lists", int, int) == lists
+    again = Columns(pack_lists("lists", lists)).rows("lists")
+    assert [each.tolist() for each in again] == [each.tolist() for each in rows]
+    kept = again.only(again.values != 5)
+    assert (kept.keys.tolist(), kept.lengths.tolist()) == ([3, 9], [1, PIECE + 2])
+
+
+def test_lists_in_three_arrays_must_fit_each_other() -> None:
+    columns = Columns([*pack("lists.key", [1]), *pack("lists.length", [2]), *pack("lists", [7])])
+    with pytest.raises(ValueError, match="lists: expected 2 values, got 1"):
+        columns.rows("lists")

@@ -69,6 +69,13 @@ class LivingPosts:
         """Return the number of the cascade of a root; NO_POST if it is forgotten."""
         return self._cascades.get(root, NO_POST)
 
+    def roots(self, cascades: Ints) -> Ints:
+        """Return the roots of cascades by number, with NO_POST for a forgotten one."""
+        roots = np.full(self._begun - self._first_cascade + 1, NO_POST, dtype=np.int64)
+        numbers = np.fromiter(self._cascades.values(), np.int64, len(self._cascades))
+        roots[numbers - self._first_cascade] = np.fromiter(self._cascades, np.int64, len(self._cascades))
+        return roots[np.where(cascades < self._first_cascade, -1, cascades - self._first_cascade)]
+
     def begin(self, root: int, engagements: int = 0) -> None:
         """Number a new cascade."""
         place = self._begun - self._first_cascade

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, pack, pack_items, pack_lists
+from prism.columns import Column, Columns, Ints, Rows, pack, pack_items, pack_rows
 from prism.config import FeedConfig
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
@@ -24,7 +24,7 @@ from prism.social.exposures import Exposures
 from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
 from prism.social.interests import Interests, interests_of
-from prism.social.living import NO_POST, LivingPosts
+from prism.social.living import LivingPosts
 from prism.social.originals import Originals
 from prism.social.population import Population
 from prism.social.post import Post, PostKind, PostView, origin_of, popularity, post_id, topic_match
@@ -373,8 +373,8 @@ class Network:
         yield from pack("posts", self.living, POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])
-        yield from pack_lists("timelines", self._timelines())
-        yield from pack_lists("seen", self._roots_seen())
+        yield from pack_rows("timelines", self._timelines())
+        yield from pack_rows("seen", self._roots_seen())
         yield from self.cascades.columns()
         if self._qualities:
             yield from pack_items("qualities", self._qualities)
@@ -388,7 +388,7 @@ class Network:
         posts = columns.values("posts", Post)
         self.counts = columns.items("counts", str, int)
         self.from_outside = columns.value("from_outside", int)
-        timelines, seen = columns.lists("timelines", int, int), columns.lists("seen", int, int)
+        timelines, seen = columns.rows("timelines"), columns.rows("seen")
         self.cascades.restore(columns)
         self.living, self.originals = LivingPosts(), Originals(self.feed.recent)
         for cascade in self.cascades:
@@ -397,9 +397,11 @@ class Network:
             number = self.living.add(post)
             if post.kind is PostKind.ORIGINAL:
                 self.originals.append(number, post.origin)
-        known = {agent: [self.living.number(each) for each in ids] for agent, ids in timelines.items()}
-        self.timelines.fill({agent: [each for each in kept if each >= 0] for agent, kept in known.items()})
-        self.seen.fill({agent: [self.living.cascade(root) for root in roots] for agent, roots in seen.items()})
+        numbers = np.fromiter(map(self.living.number, timelines.values.tolist()), np.int64, len(timelines.values))
+        known = timelines._replace(values=numbers)
+        self.timelines.fill(known.only(numbers >= 0))
+        cascades = np.fromiter(map(self.living.cascade, seen.values.tolist()), np.int64, len(seen.values))
+        self.seen.fill(seen._replace(values=cascades))
         if "qualities" in columns.unread:
             self._qualities = columns.items("qualities", int, float)
         if "shared_qualities" in columns.unread:
@@ -416,19 +418,16 @@ class Network:
         drawn = min(1.0, math.pow(unit, self.relevance.appeal_power) * self._shared.get(post.root, 1.0))
         return max(drawn, self._qualities[post.root]) if post.root in self._qualities else drawn
 
-    def _timelines(self) -> dict[int, list[int]]:
-        """Return `{person: ids of the posts that have come to them and are not forgotten, oldest first}`."""
-        found = {}
-        for person, numbers in self.timelines.lists().items():
-            kept = np.array([each for each in numbers if each >= self.living.first], dtype=np.int64)
-            if len(kept):
-                found[person] = self.living.ids(kept).tolist()
-        return found
+    def _timelines(self) -> Rows:
+        """Return the ids of the posts that have come to each person and are not forgotten, oldest first."""
+        rows = self.timelines.rows()
+        rows = rows.only(rows.values >= self.living.first)
+        return rows._replace(values=self.living.ids(rows.values))
 
-    def _roots_seen(self) -> dict[int, list[int]]:
-        """Return `{person: roots of the cascades that they have been shown}`, with NO_POST for a forgotten one."""
-        roots = {self.living.cascade(cascade.root): cascade.root for cascade in self.cascades}
-        return {person: [roots.get(each, NO_POST) for each in seen] for person, seen in self.seen.lists().items()}
+    def _roots_seen(self) -> Rows:
+        """Return the roots of the cascades that each person has been shown, with NO_POST for a forgotten one."""
+        rows = self.seen.rows()
+        return rows._replace(values=self.living.roots(rows.values))
 
     def _origin(self, author: int, tick: int, *, from_outside: bool) -> int:
         """Return the origin of the author's next original of this tick."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
-
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints
+from prism.columns import Ints, Rows
 
 
 class Rings:
@@ -58,21 +55,25 @@ class Rings:
         found: list[int] = rows[0, : counts[0]][::-1].tolist()
         return found
 
-    def lists(self) -> dict[int, list[int]]:
-        """Return `{person: their numbers, oldest first}` of all who have any."""
-        return {person: self.of(person) for person in np.flatnonzero(self.counts).tolist()}
+    def rows(self) -> Rows:
+        """Return the numbers of all who have any, oldest first."""
+        people = np.flatnonzero(self.counts)
+        lengths = self.counts[people].astype(np.int64)
+        before = _places(lengths)
+        width = self._rows.shape[1]
+        first = np.repeat(self._ends[people] - lengths, lengths)
+        places = (first + before) % width
+        values = self._flat[np.repeat(people * width, lengths) + places]
+        return Rows(people, lengths, values.astype(np.int64))
 
-    def fill(self, lists: Mapping[int, Sequence[int]]) -> None:
+    def fill(self, rows: Rows) -> None:
         """Set the numbers of everybody, who have none yet."""
-        people, lengths = np.fromiter(lists, np.int64, len(lists)), np.fromiter(map(len, lists.values()), np.int64)
-        width = int(lengths.max(initial=1))
+        width = int(rows.lengths.max(initial=1))
         if width > self._rows.shape[1]:
             self._widen(width)
-        places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        values = np.fromiter(chain.from_iterable(lists.values()), np.int32, len(places))
-        self._rows[np.repeat(people, lengths), places] = values
-        self.counts[people] = lengths
-        self._ends[people] = lengths % self._rows.shape[1]
+        self._rows[np.repeat(rows.keys, rows.lengths), _places(rows.lengths)] = rows.values
+        self.counts[rows.keys] = rows.lengths
+        self._ends[rows.keys] = rows.lengths % self._rows.shape[1]
 
     def _widen(self, width: int) -> None:
         """Give every row room for this many numbers, or for the depth if that is more."""
@@ -83,3 +84,8 @@ class Rings:
         held = places >= 0
         wider[np.repeat(people, held.sum(axis=1)), places[held]] = rows[held]
         self._rows, self._flat, self._ends = wider, wider.reshape(-1), counts % wider.shape[1]
+
+
+def _places(lengths: Ints) -> Ints:
+    """Return the place of each value in its list, of lists one after the other."""
+    return np.asarray(np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths))

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, pack, pack_lists
+from prism.columns import Column, Columns, Ints, Rows, pack, pack_rows
 from prism.social.living import NO_POST, LivingPosts
 
 CLOSED: Final = -1
@@ -73,7 +73,7 @@ class Sessions:
     def columns(self, living: LivingPosts) -> Iterator[Column]:
         """Yield the sessions, for `restore`."""
         yield from pack("shown", self.shown.tolist())
-        yield from pack_lists("sessions", self._lists(living))
+        yield from pack_rows("sessions", self._rows(living))
 
     def restore(self, columns: Columns, living: LivingPosts) -> None:
         """Take over the sessions that these columns hold."""
@@ -85,14 +85,16 @@ class Sessions:
             numbers = map(living.number, reversed(posts))
             self._posts[person, shown - len(posts) : shown] = [GONE if each == NO_POST else each for each in numbers]
 
-    def _lists(self, living: LivingPosts) -> dict[int, list[int]]:
-        """Return `{person: ids of the posts that are still to be shown, last first}` of all open sessions."""
-        lists = {}
-        for person in np.flatnonzero(self._left != CLOSED).tolist():
-            shown, left = int(self.shown[person]), int(self._left[person])
-            posts = map(living.get, self._posts[person, shown - left : shown][::-1].tolist())
-            lists[person] = [GONE if post is None else post.id for post in posts]
-        return lists
+    def _rows(self, living: LivingPosts) -> Rows:
+        """Return the ids of the posts that are still to be shown in each open session, last first."""
+        people = np.flatnonzero(self._left != CLOSED)
+        left = self._left[people]
+        owners = np.repeat(people, left)
+        before = np.arange(len(owners)) - np.repeat(np.cumsum(left) - left, left)
+        numbers = self._posts[owners, self.shown[owners] - 1 - before].astype(np.int64)
+        values, alive = np.full(len(numbers), GONE, dtype=np.int64), numbers >= living.first
+        values[alive] = living.ids(numbers[alive])
+        return Rows(people, left, values)
 
     def _widen(self, width: int) -> None:
         if width > self._posts.shape[1]:

@@ -43,6 +43,7 @@ SHIPPED = {
     "cascades.yaml": ["simulation.rounds=1", "population.size=2000"],
     "ollama.yaml": ["simulation.rounds=1", "oracle.backend=choice", "oracle.tape=off"],
     "economy.yaml": ["simulation.ticks=12"],
+    "million.yaml": ["simulation.rounds=1", "population.size=3000"],
 }
 """The shipped configurations, and what makes a short run without a server of each."""
 
