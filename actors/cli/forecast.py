@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.cli.deliberation import hidden_row
 from actors.display.words import duration, usd
 from actors.runs.forecast import FACTOR, Forecast
+from actors.runs.needs import Needs
 from prism.config import Config
 
 
@@ -31,6 +32,25 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
         window = f"prompt and answer may take {forecast.window_tokens:,} tokens"
         found.append(("note", f"{window}, which do not fit into llm.num_ctx {llm.num_ctx:,}: raise it"))
     return found
+
+
+def needed_rows(needs: Needs) -> list[tuple[str, str]]:
+    """Return the time, memory and disk that a run takes of this machine, as names and texts."""
+    sizes = " and ".join(f"{size:,}" for size in needs.rehearsed)
+    return [
+        ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without a model"),
+        ("memory", f"about {amount_of(needs.memory_mib * 2**20)} at most"),
+        ("journal", f"about {amount_of(needs.journal_bytes)} on the disk, and some checkpoints"),
+        ("measured with", f"{sizes} agents, {needs.rounds:,} rounds; usually right within a quarter"),
+    ]
+
+
+def amount_of(size: float) -> str:
+    """Return a number of bytes in a unit in which it is short."""
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size / 1024:.3g} KiB"
 
 
 def _cost(config: Config, amount: float | None) -> str:

@@ -26,13 +26,14 @@ from prism.config import Config
     "--forecast",
     "foretells",
     is_flag=True,
-    help="Rehearse the beginning without a model, and say about how many calls, tokens, dollars and hours it takes.",
+    help="Rehearse the beginning without a model, and say about how much time, memory and disk it takes, and how many "
+    "calls, tokens, dollars and hours of a model.",
 )
 def validate(config: Path | None, overrides: Sequence[str], *, build: bool, foretells: bool) -> None:
     """Check CONFIG and every file it names, and say what would be run.
 
     Takes less than a second, whatever the size: people are not made, and a file of more than a megabyte is only opened.
-    The last lines name what was not checked; --build checks that too. --forecast takes some seconds more.
+    The last lines name what was not checked; --build checks that too. --forecast takes up to half a minute.
 
     Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
     line, and what was expected; the exit code is then 3.
@@ -64,9 +65,12 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
 
 
 def _print_forecast(config: Config) -> None:
-    from actors.cli.forecast import rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
+    from actors.cli.forecast import needed_rows, rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
     from actors.runs.forecast import forecast  # noqa: PLC0415
+    from actors.runs.needs import needs  # noqa: PLC0415
 
+    for name, text in needed_rows(needs(config)):
+        click.echo(f"{name}: {text}")
     if config.oracle.backend == "choice":
         click.echo("oracle.backend is choice, which asks no model; a model would be asked as follows")
     for name, text in rows(config, forecast(config)):

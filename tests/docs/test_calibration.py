@@ -62,6 +62,7 @@ ALLOWED = {
     ("originals.py", 64): "the bits of a hash",
     ("originals.py", 65536): "the hashes that are drawn at once",
     ("choice.py", 100_000): "the distributions that are kept for a while",
+    ("synthetic.py", 20_000): "the personas that are kept",
     ("feeds.py", 32): "the bits of the number of a cascade",
     ("post.py", 8): "the bit of posts from outside in an origin",
     ("post.py", 33): "the bits below the tick in an origin",

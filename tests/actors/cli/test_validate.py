@@ -125,3 +125,15 @@ def test_a_tape_that_cannot_be_used_is_refused(mode: str, path: str, problem: st
     ended = prism("validate", "small.yaml", *tape)
     assert ended.code == 5
     assert problem in ended.err
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_a_forecast_tells_time_memory_and_disk(prism: Prism) -> None:
+    ended = prism("validate", "--forecast", "--set", "population.size=100", "--set", "simulation.rounds=2")
+    assert ended.code == 0
+    told = dict(line.split(": ", 1) for line in ended.out.splitlines() if ": " in line)
+    assert told["this machine"].startswith("about ")
+    assert told["memory"].endswith("iB at most")
+    assert "on the disk" in told["journal"]
+    assert told["measured with"].startswith("100 agents, 2 rounds")

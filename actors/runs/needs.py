@@ -1,0 +1,184 @@
+"""What a run needs of its machine: time, memory and disk, from rehearsals of it with fewer people or rounds.
+
+Two rehearsals of other sizes say what each further agent costs, and a dozen rounds say how a run grows until as much is
+forgotten as is new. Each is a process of its own, so that memory is its own.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from actors.core.errors import ActorError
+from actors.core.ports import Observer
+from actors.factory.checks import check_domain
+from actors.persistence.journal import JOURNAL
+from actors.runs.api import run
+from prism.config import Config, OracleConfig
+
+SIZES: Final = (10_000, 30_000)
+"""The agents of the two rehearsals of a run with more of them."""
+
+ROUNDS: Final = 12
+"""The rounds of a rehearsal: one more than a feed's posts live by default."""
+
+LAST: Final = 3
+"""The last rounds of a rehearsal, which further rounds are taken to be like."""
+
+_KIB_PER_UNIT: Final = 1 if sys.platform != "darwin" else 1 / 1024
+
+
+class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The measures of one rehearsal.
+
+    Args:
+        agents: their number.
+        start_s: until the first tick began.
+        rounds_s: the time of each round, with its checkpoints.
+        rounds_bytes: the bytes of the journal of each round.
+        memory_mib: the most memory of the process.
+    """
+
+    agents: int
+    start_s: float
+    rounds_s: tuple[float, ...]
+    rounds_bytes: tuple[float, ...]
+    memory_mib: float
+
+
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
+    """The needs of a run on this machine.
+
+    Args:
+        start_s: until the first tick begins; `run_s`: from then to the end, without waiting for a model.
+        memory_mib: the most memory; `journal_bytes`: on the disk, beside checkpoints.
+        rehearsed: the agents of each rehearsal, and `rounds`: how long they were.
+    """
+
+    start_s: float
+    run_s: float
+    memory_mib: float
+    journal_bytes: float
+    rehearsed: tuple[int, ...]
+    rounds: int
+
+
+class _Stopwatch(Observer):
+    """An observer that notes when ticks end, and how long the journal is then."""
+
+    def __init__(self, journal: Path) -> None:
+        self.ends: list[float] = []
+        self.first_s = 0.0
+        self.sizes: list[int] = []
+        self._journal = journal
+
+    def tick_ended(self, duration_s: float) -> None:
+        """Note the end of a tick."""
+        if not self.ends:
+            self.first_s = duration_s
+        self.ends.append(perf_counter())
+        self.sizes.append(self._journal.stat().st_size)
+
+
+def needs(config: Config) -> Needs:
+    """Return what a run needs.
+
+    Raises:
+        PrismError: the run cannot be built, or a rehearsal failed.
+    """
+    size, people = check_domain(config).size, config.population
+    is_drawn = config.simulation.domain == "social" and people.profiles is None and people.graph.path is None
+    is_large = is_drawn and size is not None and size > SIZES[-1]
+    sizes: tuple[int | None, ...] = SIZES if is_large else (None,)
+    measured = tuple(_measured_alone(_shortened(config, each)) for each in sizes)
+    return foretold(measured, measured[-1].agents if size is None else size, config.simulation.rounds)
+
+
+def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs:
+    """Return the needs of a run of so many agents and rounds, by rehearsals of one size or two."""
+
+    def scaled(values: tuple[float, ...]) -> float:
+        """Return the value for all agents on the line through those of the rehearsals."""
+        if len(values) == 1:
+            return values[0]
+        (small, large), (low, high) = (measured[0].agents, measured[1].agents), values
+        return max(high, low + (high - low) * (agents - small) / (large - small))
+
+    def grown(each: tuple[float, ...]) -> float:
+        """Return the sum over all rounds: those rehearsed, and further ones like the last."""
+        last = each[-LAST:]
+        return sum(each[:rounds]) + max(0, rounds - len(each)) * sum(last) / len(last)
+
+    return Needs(
+        start_s=scaled(tuple(each.start_s for each in measured)),
+        run_s=scaled(tuple(grown(each.rounds_s) for each in measured)),
+        memory_mib=scaled(tuple(each.memory_mib for each in measured)),
+        journal_bytes=scaled(tuple(grown(each.rounds_bytes) for each in measured)),
+        rehearsed=tuple(each.agents for each in measured),
+        rounds=len(measured[0].rounds_s),
+    )
+
+
+def _shortened(config: Config, size: int | None) -> Config:
+    """Return the configuration of a rehearsal, without a model and without what is only for looking at a run."""
+    simulation, population = config.simulation, config.population
+    ticks = min(simulation.length, ROUNDS * simulation.ticks_per_round)
+    oracle = OracleConfig(choice=config.oracle.choice, shadow=config.oracle.shadow)
+    return replace(
+        config,
+        simulation=replace(simulation, ticks=ticks),
+        population=population if size is None else replace(population, size=size),
+        interventions=() if size is not None else config.interventions,
+        oracle=oracle,
+        metrics=replace(config.metrics, enabled=False),
+        run=replace(config.run, tick_s=0.0),
+    )
+
+
+def _measured_alone(config: Config) -> Rehearsed:
+    """Return the measures of a rehearsal in a process of its own.
+
+    Raises:
+        ActorError: it failed.
+    """
+    command = [sys.executable, "-m", "actors.runs.needs"]
+    # the command is this module's own
+    ended = subprocess.run(command, input=msgspec.json.encode(config), capture_output=True, check=False)  # noqa: S603
+    if ended.returncode:
+        said = ended.stderr.decode(errors="replace").strip().splitlines()
+        raise ActorError(f"the rehearsal failed: {said[-1] if said else f'exit code {ended.returncode}'}")
+    return msgspec.json.decode(ended.stdout, type=Rehearsed)
+
+
+def measure(config: Config) -> Rehearsed:
+    """Run a rehearsal in this process, in a directory that is removed afterwards, and return its measures."""
+    begun = perf_counter()
+    with TemporaryDirectory(prefix="prism-rehearsal-") as directory:
+        watch = _Stopwatch(Path(directory) / "run" / JOURNAL)
+        result = run(config, out=Path(directory) / "run", observer=watch)
+        last = perf_counter()
+    length, ends = config.simulation.ticks_per_round, [watch.ends[0] - watch.first_s, *watch.ends]
+    marks = [*range(0, len(ends) - 1, length), len(ends) - 1]
+    times, sizes = [ends[mark] for mark in marks], [0, *(watch.sizes[mark - 1] for mark in marks[1:])]
+    times[-1] = last  # what is written at the end, too
+    return Rehearsed(
+        agents=result.summary.agents,
+        start_s=ends[0] - begun,
+        rounds_s=tuple(after - before for before, after in pairwise(times)),
+        rounds_bytes=tuple(float(after - before) for before, after in pairwise(sizes)),
+        memory_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB_PER_UNIT / 1024,
+    )
+
+
+if __name__ == "__main__":
+    given = msgspec.json.decode(sys.stdin.buffer.read(), type=Config)
+    sys.stdout.buffer.write(msgspec.json.encode(measure(given)))

@@ -1,0 +1,70 @@
+"""What a run needs of its machine is measured on smaller runs of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actors import run
+from actors.core.errors import ActorError
+from actors.persistence.journal import JOURNAL
+from actors.runs.needs import LAST, ROUNDS, Rehearsed, foretold, measure, needs
+from prism.config import Config, PopulationConfig, SimulationConfig
+
+SMALL = Config(simulation=SimulationConfig(rounds=15, ticks_per_round=8, seed=3), population=PopulationConfig(size=200))
+
+
+def rehearsed(agents: int, per_agent_s: float = 0.001) -> Rehearsed:
+    return Rehearsed(
+        agents=agents,
+        start_s=0.5 + agents * 1e-5,
+        rounds_s=tuple(agents * per_agent_s * each for each in (1, 2, 3, 4, 4, 4)),
+        rounds_bytes=(agents * 100.0,) * 6,
+        memory_mib=80 + agents / 1000,
+    )
+
+
+def test_a_larger_run_is_on_the_line_through_two_rehearsals_and_goes_on_as_they_ended() -> None:
+    found = foretold((rehearsed(10_000), rehearsed(30_000)), 1_000_000, 50)
+    assert found.start_s == pytest.approx(10.5)
+    assert found.run_s == pytest.approx(1000 * (1 + 2 + 3 + 4 * 47))
+    assert found.memory_mib == pytest.approx(1080)
+    assert found.journal_bytes == pytest.approx(1e8 * 50)
+    assert (found.rehearsed, found.rounds) == ((10_000, 30_000), 6)
+
+
+def test_a_run_that_was_rehearsed_as_it_is_needs_what_was_measured() -> None:
+    found = foretold((rehearsed(500),), 500, 6)
+    assert found.run_s == pytest.approx(9.0)
+    assert found.memory_mib == pytest.approx(80.5)
+    assert foretold((rehearsed(500),), 500, 2).run_s == pytest.approx(1.5)
+
+
+@pytest.mark.long
+def test_a_rehearsal_measures_each_round_and_its_journal(tmp_path: Path) -> None:
+    found = measure(SMALL)
+    run(SMALL, out=tmp_path / "run")
+    assert len(found.rounds_s) == len(found.rounds_bytes) == SMALL.simulation.rounds
+    assert min(found.rounds_s) > 0
+    size = (tmp_path / "run" / JOURNAL).stat().st_size
+    assert 0.5 * size < sum(found.rounds_bytes) <= size, "the journal is written some ticks later"
+    assert found.agents == 200
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_needs_are_those_of_a_process_of_its_own() -> None:
+    found = needs(SMALL)
+    assert found.rehearsed == (200,)
+    assert found.rounds == min(ROUNDS, SMALL.simulation.rounds)
+    assert 20 < found.memory_mib < 400
+    assert found.run_s > 0
+    assert LAST < ROUNDS
+
+
+@pytest.mark.process
+def test_a_rehearsal_that_fails_says_so_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    with pytest.raises(ActorError, match="the rehearsal failed: exit code 1"):
+        needs(SMALL)
