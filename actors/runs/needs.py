@@ -29,7 +29,7 @@ SIZES: Final = (10_000, 30_000)
 """The agents of the two rehearsals of a run with more of them."""
 
 ROUNDS: Final = 12
-"""The rounds of a rehearsal: one more than a feed's posts live by default."""
+"""The rounds of a rehearsal: by default, what is made in one is forgotten before they are over."""
 
 LAST: Final = 3
 """The last rounds of a rehearsal, which further rounds are taken to be like."""
@@ -96,7 +96,7 @@ def needs(config: Config) -> Needs:
         PrismError: the run cannot be built, or a rehearsal failed.
     """
     size, people = check_domain(config).size, config.population
-    is_drawn = config.simulation.domain == "social" and people.profiles is None and people.graph.path is None
+    is_drawn = people.profiles is None and people.graph.path is None
     is_large = is_drawn and size is not None and size > SIZES[-1]
     sizes: tuple[int | None, ...] = SIZES if is_large else (None,)
     measured = tuple(_measured_alone(_shortened(config, each)) for each in sizes)
