@@ -1,4 +1,4 @@
-"""What a run needs of its machine: time, memory and disk, from rehearsals of it with fewer people or rounds.
+"""The needs of a run: time, memory and disk of its machine, from rehearsals of it with fewer agents or rounds.
 
 Two rehearsals of other sizes say what each further agent costs, and a dozen rounds say how a run grows until as much is
 forgotten as is new. Each is a process of its own, so that memory is its own.
