@@ -122,6 +122,16 @@ class Columns:
         """
         return list(self._each(name, of))
 
+    def array(self, name: str) -> Ints:
+        """Return the values of a column of whole numbers. Only one piece at a time takes more memory than the array.
+
+        Raises:
+            KeyError: there is no such column.
+            msgspec.DecodeError: it holds something else.
+        """
+        decode = msgspec.msgpack.Decoder(list[int]).decode
+        return np.concatenate([np.array(decode(piece), dtype=np.int64) for piece in self._pieces.pop(name)])
+
     def value(self, name: str, of: type[T]) -> T:
         """Return the only value of a column."""
         (only,) = self.values(name, of)
@@ -149,10 +159,7 @@ class Columns:
         Raises:
             ValueError: the columns have different lengths.
         """
-        each = (
-            np.array(self.values(column, int), dtype=np.int64) for column in (f"{name}.key", f"{name}.length", name)
-        )
-        rows = Rows(*each)
+        rows = Rows(self.array(f"{name}.key"), self.array(f"{name}.length"), self.array(name))
         if len(rows.keys) != len(rows.lengths) or int(rows.lengths.sum()) != len(rows.values):
             raise ValueError(f"{name}: expected {int(rows.lengths.sum())} values, got {len(rows.values)}")
         return rows

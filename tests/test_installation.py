@@ -84,7 +84,8 @@ def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(install
     )
     for name in shipped():
         prism("init", f"all/{name}", "--example", name)
-        prism("validate", f"all/{name}/prism.yaml")
+        if name != "higgs":  # whose graph one has to fetch
+            prism("validate", f"all/{name}/prism.yaml")
 
 
 @pytest.mark.slow

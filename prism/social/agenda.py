@@ -87,7 +87,7 @@ class Agenda:
 
     def restore(self, columns: Columns) -> None:
         """Take over the agenda that these columns hold."""
-        self.ticks = np.array(columns.values("agenda_tick", int), dtype=np.int64)
+        self.ticks = columns.array("agenda_tick")
         names = columns.values("agenda_name", str)
         self.codes = np.fromiter(map(self.number, names), np.int16, len(names))
         self._buckets = {}

@@ -77,7 +77,7 @@ class Sessions:
 
     def restore(self, columns: Columns, living: LivingPosts) -> None:
         """Take over the sessions that these columns hold."""
-        self.shown = np.array(columns.values("shown", int), dtype=np.int64)
+        self.shown = columns.array("shown")
         self._widen(int(self.shown.max(initial=0)))
         for person, posts in columns.lists("sessions", int, int).items():
             shown = int(self.shown[person])

@@ -396,8 +396,8 @@ class SocialWorld(World):
             ConfigError: people are in states that this world's chart does not have: a fork may have another chart.
         """
         self._state = self._states_of(columns.values("state_names", str), columns.values("state", int))
-        self.entered = np.array(columns.values("entered", int), dtype=np.int64)
-        self.session_round = np.array(columns.values("session_round", int), dtype=np.int64)
+        self.entered = columns.array("entered")
+        self.session_round = columns.array("session_round")
         current, came = columns.items("current", int, int), columns.items("came", int, int)
         for agent, action in columns.items("pending", int, str).items():
             self.pending.put(agent, action)

@@ -91,6 +91,12 @@ def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism:
     assert ended.code == 0
     assert ended.out.startswith(f"wrote {name}/prism.yaml\n")
     assert ended.out.endswith(f"next: prism run {name}/prism.yaml\n")
+    if name == "higgs":
+        told = prism("validate", "higgs/prism.yaml")
+        assert told.err.startswith(
+            "prism: higgs/prism.yaml:11: population.graph.path: higgs-social_network.txt.gz: no such file"
+        )
+        Path("higgs/higgs-social_network.txt.gz").write_bytes(gzip.compress(b"0 1\n1 2\n"))  # which one fetches
     assert prism("validate", f"{name}/prism.yaml").code == 0
 
 

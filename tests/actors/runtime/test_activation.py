@@ -24,11 +24,14 @@ from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, digest_of, with_deliberation, with_oracle, with_simulation
 from tests.actors.traffic_lights import CrossingRun, config, with_faulty_action
 from tests.domains import Crossing, TrafficDomain, TrafficLight, traffic_chart
-from tests.paths import ROOT
+from tests.paths import ROOT, real_path
 from tests.schedules import in_schedules, run_scheduled
 from tests.tiers import Size
 
 pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+
+HIGGS = "snap-higgs-follow-sample.txt.gz"
+"""A part of the graph of higgs.yaml."""
 
 SHIPPED = {
     "default.yaml": ["simulation.rounds=2", "population.size=300"],
@@ -43,6 +46,7 @@ SHIPPED = {
     "cascades.yaml": ["simulation.rounds=1", "population.size=2000"],
     "ollama.yaml": ["simulation.rounds=1", "oracle.backend=choice", "oracle.tape=off"],
     "economy.yaml": ["simulation.ticks=12"],
+    "higgs.yaml": ["simulation.ticks=6", "population.activity.mean=0.05"],
     "million.yaml": ["simulation.rounds=1", "population.size=3000"],
 }
 """The shipped configurations, and what makes a short run without a server of each."""
@@ -66,7 +70,8 @@ def slow(seed: int, oracle: Oracle[Any]) -> Oracle[Any]:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_configuration_has_one_digest_in_every_way(name: str) -> None:
-    chosen = read_config(ROOT / "configs" / name, SHIPPED[name])
+    given = [f"population.graph.path={real_path(HIGGS)}"] if name == "higgs.yaml" else []
+    chosen = read_config(ROOT / "configs" / name, [*SHIPPED[name], *given])
     first = run(chosen)
     assert first.summary.activations > 100
     for way in OTHERS:
