@@ -110,10 +110,10 @@ class _Watched:
                     name = (event.tick, event.agent, event.kind, event.post)
                     if name in self._wanted:
                         self._causes[name] = cause_of(event, list(latest), _resting_states(simulation))
-        posts = getattr(getattr(simulation.domain.world, "network", None), "posts", {})
-        for post, made in self._made.items():
-            if made == tick and post in posts:
-                self._texts[post] = posts[post].text
+        network: Any = getattr(simulation.domain.world, "network", None)
+        for post, made in self._made.items() if network is not None else ():
+            if made == tick and (found := network.post(post)) is not None:
+                self._texts[post] = network.text(found)
 
     def cascade(self, post: int, simulation: Simulation) -> ExplainedCascade:
         """Return the tree."""

@@ -224,6 +224,13 @@ class Network:
         if self.feed.exposure != "once":
             self._exposures.engaged(agent, root)
 
+    def text(self, post: Post) -> str:
+        """Return the text of a post: what its author wrote, or a sentence from a template."""
+        if post.text:
+            return post.text
+        topic = post.topics[0] if post.topics else "this"
+        return write_post(post.kind, topic, self.seed, post.author, post.created)
+
     def post(self, post: int) -> Post | None:
         """Return a post by its id; None if it is forgotten."""
         return self.living.get(self.living.number(post))
@@ -296,7 +303,7 @@ class Network:
             id=post.id,
             author=post.author,
             author_name=population.name(post.author),
-            text=post.text,
+            text=self.text(post),
             topics=post.topics,
             age_ticks=tick - post.created,
             likes=post.likes,
@@ -346,7 +353,7 @@ class Network:
         return lines + [f"{count:,} engagements: {self._said(post)}" for count, _, post in top]
 
     def _said(self, post: Post) -> str:
-        return f'{self.population.name(post.author)}, "{post.text}"'
+        return f'{self.population.name(post.author)}, "{self.text(post)}"'
 
     def edges(self) -> Iterator[CascadeEdge]:
         """Return the steps of every cascade still remembered, oldest first."""
@@ -440,7 +447,6 @@ class Network:
     def _new(self, author: int, tick: int, topics: tuple[str, ...], origin: int, text: str) -> Post:
         """Return a new original."""
         new = self._next_id(author)
-        text = text or self._written(PostKind.ORIGINAL, topics, author, tick)
         return Post(id=new, author=author, text=text, topics=topics, created=tick, root=new, origin=origin)
 
     def _child(self, author: int, tick: int, kind: PostKind, parent: Post, text: str) -> Post:
@@ -449,7 +455,7 @@ class Network:
         return Post(
             id=new,
             author=author,
-            text=text or self._written(kind, parent.topics, author, tick),
+            text=text,
             topics=parent.topics,
             created=tick,
             root=parent.root,
@@ -464,9 +470,6 @@ class Network:
         new = post_id(author, number)
         self._made[author] = number + 1
         return new
-
-    def _written(self, kind: PostKind, topics: tuple[str, ...], author: int, tick: int) -> str:
-        return write_post(kind, topics[0] if topics else "this", self.seed, author, tick)
 
     def _push(self, post: Post, number: int) -> None:
         self._deliver(post.author, self.ties.followers(post.author), number)

@@ -37,6 +37,7 @@ class Post(msgspec.Struct, kw_only=True):
     Args:
         id: the author's number and the author's count of posts before it, as `post_id` says.
         author: the author's number.
+        text: what the author wrote; empty for a sentence from a template, which `Network.text` gives.
         topics: the topics of the post.
         created: the tick of the post.
         parent: the post that it answers or reshares; None for an original.

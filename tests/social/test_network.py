@@ -31,7 +31,8 @@ def test_an_original_is_about_an_interest_and_starts_a_cascade() -> None:
     post = net.publish(ADA, 3)
     assert (post.author, post.created, post.kind, post.topics) == (ADA, 3, PostKind.ORIGINAL, ("tea",))
     assert (post.root, post.parent, post.depth) == (post.id, None, 0)
-    assert post.text
+    assert not post.text
+    assert net.text(post)
     assert net.cascades[post.id] == Cascade(root=post.id, touched=3)
     assert net.counts == {"posts": 1, "likes": 0, "replies": 0, "reshares": 0}
 
@@ -164,7 +165,7 @@ def test_a_view_shows_a_post_as_this_person_sees_it() -> None:
     net.reply(BO, post.id, 5)
     seen = net.view(BO, post.id, 13, 0.4)
     assert seen is not None
-    assert (seen.id, seen.author, seen.author_name, seen.text) == (post.id, ADA, "Ada", post.text)
+    assert (seen.id, seen.author, seen.author_name, seen.text) == (post.id, ADA, "Ada", net.text(post))
     assert (seen.age_ticks, seen.likes, seen.replies, seen.reshares) == (10, 1, 1, 0)
     assert (seen.velocity, seen.popularity, seen.topic_match) == pytest.approx((2.0, 2 / 12, 1.0))
     assert (seen.followed, seen.fatigue) == (True, 0.4)

@@ -60,7 +60,7 @@ async def posts_of(sections: dict[str, dict[str, Any]], directory: Path) -> dict
             usual = write_post(
                 post.kind, post.topics[0] if post.topics else "this", network.seed, post.author, post.created
             )
-            found[post.id] = (post.kind, post.text, usual)
+            found[post.id] = (post.kind, network.text(post), usual)
 
     with ModelServer() as server:
         await run(config(server.url, **sections), directory, on_tick=look)
