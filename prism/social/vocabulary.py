@@ -8,7 +8,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
-from prism.agents.social_agent import SocialAgent
+from prism.agents.social_agent import SocialAgent, relevance_of
 from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig
 from prism.expressions import Field
 from prism.social.post import PostView
@@ -106,7 +106,7 @@ DRAFTED: Final[Mapping[Any, str]] = MappingProxyType(
 
 
 def _relevance(agent: SocialAgent, view: PostView) -> float:
-    return agent.relevance(view)
+    return relevance_of(view, agent.weights)
 
 
 def _pending(agent: SocialAgent, _: Any) -> str:

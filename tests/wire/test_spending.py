@@ -135,6 +135,7 @@ def test_many_people_are_foretold_from_few(tmp_path: Path) -> None:
     assert many.calls == pytest.approx(10_000 * few.calls, rel=0.001)
 
 
+@pytest.mark.process
 def test_validate_and_doctor_foretell_what_a_run_asks(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         name = write(tmp_path, server.url, PEOPLE, max_usd=0.001)
