@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -46,7 +46,7 @@ SHIPPED = {
     "cascades.yaml": ["simulation.rounds=1", "population.size=2000"],
     "ollama.yaml": ["simulation.rounds=1", "oracle.backend=choice", "oracle.tape=off"],
     "economy.yaml": ["simulation.ticks=12"],
-    "higgs.yaml": ["simulation.ticks=6", "population.activity.mean=0.05"],
+    "higgs.yaml": ["simulation.ticks=4", "population.activity.mean=0.05"],
     "million.yaml": ["simulation.rounds=1", "population.size=3000"],
 }
 """The shipped configurations, and what makes a short run without a server of each."""
@@ -166,6 +166,28 @@ def test_a_run_is_resumed_in_another_way(first: str, other: str, tmp_path: Path)
     config_file.write_text(config_file.read_text().replace(f"activation: {first}", f"activation: {other}"))
     resume(tmp_path / "run", ticks=SMALL.simulation.length)
     assert (tmp_path / "run" / JOURNAL).read_bytes() == (tmp_path / "whole" / JOURNAL).read_bytes()
+
+
+GRAPHS = {
+    "snap-ego-facebook.txt.gz": ["simulation.ticks=30"],
+    HIGGS: [*SHIPPED["higgs.yaml"], "population.graph.directed=true"],
+}
+"""The real graphs, and what makes a short run on each."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("asks", ["true", "false"])
+def test_a_real_graph_has_one_digest_in_every_way_and_resumed_in_another(graph: str, asks: str, tmp_path: Path) -> None:
+    given = [f"population.graph.path={real_path(graph)}", f"statechart.oracle_enabled={asks}"]
+    chosen, found = read_config(ROOT / "configs" / "default.yaml", [*GRAPHS[graph], *given]), set[str]()
+    for way, other in pairwise(("resident", *OTHERS, "resident")):
+        found.add(run(taken(way, chosen)).digest)
+        run(taken(way, chosen), out=tmp_path / way, ticks=chosen.simulation.length // 2)
+        config_file = tmp_path / way / "config.yaml"
+        config_file.write_text(config_file.read_text().replace(f"activation: {way}", f"activation: {other}"))
+        found.add(resume(tmp_path / way, ticks=chosen.simulation.length).digest)
+    assert len(found) == 1
 
 
 def test_an_agent_is_made_at_its_first_trigger_and_needs_no_task_and_no_mailbox() -> None:
