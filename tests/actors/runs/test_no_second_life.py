@@ -68,7 +68,7 @@ LIBRARY: Final[dict[str, str]] = {
     **dict.fromkeys(("Transition.name", "agents_in_state", "state_distribution", "StateTransition.to_json"), CHARTS),
     **dict.fromkeys((f"StatefulAgent.{name}" for name in ("state_history", "max_history_depth", "to_json")), CHARTS),
     **dict.fromkeys(
-        (f"SocialAgent.{name}" for name in ("engagement_threshold", "should_engage", "attributes")), CHARTS
+        (f"SocialAgent.{name}" for name in ("engagement_threshold", "relevance", "should_engage", "attributes")), CHARTS
     ),
     **dict.fromkeys((f"SocialAgent.{name}" for name in PERSONAL), CHARTS),
     **dict.fromkeys(("Oracle.decide", "StatechartOracle.ask"), CHARTS),
