@@ -22,7 +22,8 @@ Exit codes:
   1    the run failed
   2    wrong usage, or a directory, a file or an address that cannot be used
   3    a configuration or input file that cannot be run
-  4    stopped at the spend cap, or because too many choices are fallbacks
+  4    stopped at the spend cap, or because too many choices are fallbacks;
+       an experiment misses a threshold, or a calibration reports no fit
   5    the oracle's backend cannot be used, or stayed away
   130  stopped by SIGINT, 143 by SIGTERM, 129 by SIGHUP, after a whole tick
 """

@@ -117,6 +117,10 @@ def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
             yield Text(line)
 
 
+SEEDS_TRIED = 200
+"""The seeds up to which a plan looks for the least number that can reach significance."""
+
+
 def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: int, tests: int) -> str:
     """Return a line on a test that finds nothing with so many seeds, and whether one with a direction would."""
     what = "seeds" if hypothesis.test in (*UNPAIRED, *OF_SEVERAL) else "pairs"
@@ -126,10 +130,13 @@ def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups: i
     one_sided = min(1.0, tests * smallest_p(replace(hypothesis, alternative="less"), seeds, groups))
     directed = is_two_sided and one_sided <= experiment.alpha
     other = f", or name the direction now: with an alternative it is {one_sided:.3g}" if directed else ""
+    counts = (n for n in range(seeds + 1, SEEDS_TRIED) if tests * smallest_p(hypothesis, n, groups) <= experiment.alpha)
+    found = next(counts, None)
+    enough = "more seeds" if found is None else f"at least {found:,} seeds"
     return (
         f"! {printable(str(hypothesis))}: {seeds:,} {what} can never reach p <= {experiment.alpha:g} with the "
         f"test {hypothesis.test}{', two-sided' if is_two_sided else ''}, among {among}: its smallest p is {least:.3g}. "
-        f"Take more seeds{other}."
+        f"Take {enough}{other}."
     )
 
 

@@ -81,6 +81,9 @@ def make_plan(path: Path) -> Plan:
             if ":" in place
         }
         base = found_beside(path, experiment.base)
+        if not base.exists():
+            problem = f"no such file: {experiment.base}, beside this file or in {Path.cwd()}"
+            raise SettingError("Experiment", problem, keys=("base",))
         cells = tuple(cell for condition in experiment.conditions for cell in _cells(experiment, path, base, condition))
         check_measures(
             {f"measures.{name}": place for name, place in experiment.measures.items()}, (cell.config for cell in cells)

@@ -72,7 +72,7 @@ def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: P
             "feed.sise: 3",
             "e.yaml:6: design.conditions.random.feed.sise: unknown key; did you mean feed.size?",
         ),
-        ("base.yaml", "none.yaml", "no such file"),
+        ("base.yaml", "none.yaml", ":2: base: no such file: none.yaml, beside this file or in "),
         ("design:", "set: {feed.size: 0}\ndesign:", "e.yaml:3: set.feed.size: expected int"),
         (
             "rounds.posts",
@@ -418,7 +418,7 @@ def test_an_experiment_is_rehearsed_once_for_each_condition(tmp_path: Path, monk
     [
         (
             "two-sided",
-            "among 1 hypothesis: its smallest p is 0.0625. Take more seeds, or name the direction now: with an alt",
+            "among 1 hypothesis: its smallest p is 0.0625. Take at least 6 seeds, or name the direction now: with an",
         ),
         ("less", "wilcoxon with 5 seeds finds an effect of 1.4"),
     ],
