@@ -32,8 +32,8 @@ class Rings:
             numbers: one for all, or one for each.
         """
         counts = np.minimum(self.counts[people] + 1, self.depth)
-        if self._rows.shape[1] < self.depth and len(counts) and (most := int(counts.max())) > self._rows.shape[1]:
-            self._widen(most)
+        if self._rows.shape[1] < self.depth:  # an intervention has raised it
+            self._widen(self.depth)
         width, ends = self._rows.shape[1], self._ends[people]
         self._flat[np.multiply(people, width, dtype=np.int64) + ends] = numbers
         ends += 1
@@ -76,10 +76,10 @@ class Rings:
         self._ends[rows.keys] = rows.lengths % self._rows.shape[1]
 
     def _widen(self, width: int) -> None:
-        """Give every row room for this many numbers, or for the depth if that is more."""
+        """Give every row room for this many numbers."""
         people = np.arange(len(self._rows))
         rows, counts = self.latest(people)
-        wider = np.zeros((len(people), max(width, self.depth)), dtype=np.int32)
+        wider = np.zeros((len(people), width), dtype=np.int32)
         places = counts[:, None] - 1 - np.arange(rows.shape[1], dtype=np.int32)
         held = places >= 0
         wider[np.repeat(people, held.sum(axis=1)), places[held]] = rows[held]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.agents.social_agent import relevance_of
 from prism.columns import Ints
 from prism.config.model import RelevanceConfig
 from prism.rng import Draw, uniforms
@@ -50,16 +51,7 @@ class Views:
     @cached_property
     def relevance(self) -> Floats:
         """The worth of the post to the person, as `SocialAgent.relevance` says."""
-        weights = self._weights
-        total = (
-            weights.topic_match * self.topic_match
-            + weights.followed * self.followed
-            + weights.popularity * self.popularity
-            + weights.appeal * self.appeal
-        )
-        if weights.exposure:
-            total = total + weights.exposure * (self.exposures - 1)
-        return np.minimum(total, 1.0)
+        return np.asarray(relevance_of(self, self._weights, np.minimum))
 
     @cached_property
     def topic_match(self) -> Floats:

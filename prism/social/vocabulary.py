@@ -106,7 +106,8 @@ DRAFTED: Final[Mapping[Any, str]] = MappingProxyType(
 
 
 def _relevance(agent: SocialAgent, view: PostView) -> float:
-    return relevance_of(view, agent.weights)
+    relevance: float = relevance_of(view, agent.weights)
+    return relevance
 
 
 def _pending(agent: SocialAgent, _: Any) -> str:
