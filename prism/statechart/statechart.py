@@ -100,17 +100,6 @@ class Rows(msgspec.Struct, Generic[S], frozen=True):
     reads: frozenset[str]
 
 
-class _ByState(dict[S, dict[str, T]]):
-    """Values by state and trigger.
-
-    A state that is not in the chart is an error; the check costs nothing for other states.
-    """
-
-    def __missing__(self, state: S) -> dict[str, T]:
-        known = ", ".join(sorted(self))
-        raise StatechartError(f"the agent is in state {state!r}, which is not among the chart's states: {known}")
-
-
 class Statechart(Generic[S]):
     """An immutable chart.
 
@@ -136,7 +125,7 @@ class Statechart(Generic[S]):
 
     def valid_triggers(self, state: S) -> list[str]:
         """Return the triggers that have a row in `state`, in order of their first row."""
-        return list(self._index.get(state, {}))
+        return [trigger for trigger, rows in self._index.get(state, {}).items() if rows is not None]
 
     def valid_targets(self, state: S, trigger: str) -> list[S]:
         """Return the states that `trigger` can lead to from `state`, whatever the guards say: each once, in order."""
@@ -160,7 +149,7 @@ class Statechart(Generic[S]):
 
     def candidates(self, agent: Stateful[S], trigger: str, context: Any = None) -> tuple[Transition[S], ...]:
         """Return every enabled row, in order."""
-        rows = self._index[agent.state].get(trigger)
+        rows = self.rows(agent.state, trigger)
         return () if rows is None else self._enabled(rows, agent, context)[0]
 
     def fire(self, agent: Stateful[S], trigger: str, context: Any = None, tick: int | None = None) -> S | None:
@@ -175,7 +164,10 @@ class Statechart(Generic[S]):
             Exception: any error of the action; the agent stays where it was.
         """
         state = agent.state
-        rows = self._index[state].get(trigger)
+        try:
+            rows = self._index[state][trigger]
+        except KeyError:
+            rows = self.rows(state, trigger)
         if rows is not None and (target := rows.at_once) is not None:
             agent.enter(target, trigger, tick, context)
             return target
@@ -183,10 +175,8 @@ class Statechart(Generic[S]):
             raise StatechartError(
                 f"{agent.running.name}: its guard or action must not fire {shown(trigger)} on its agent"
             )
-        if rows is None:
-            return None
         # The same as `commit`, without its checks: the row is of this chart, and of the state that the agent is in.
-        row = rows.certain or self._first(rows, agent, context)
+        row = None if rows is None else self._first(rows, agent, context)
         if row is None or (target := row.target) is None:
             return None
         if row.action is not None:
@@ -196,26 +186,24 @@ class Statechart(Generic[S]):
 
     def select(self, agent: Stateful[S], trigger: str, context: Any = None) -> Transition[S] | Choice[S] | None:
         """Return the row that would be taken, or a choice for the oracle, or None if no row is enabled."""
-        rows = self._index[agent.state].get(trigger)
+        rows = self.rows(agent.state, trigger)
         if rows is None:
             return None
         if rows.certain is not None:
             return rows.certain
         enabled, marked = self._enabled(rows, agent, context)
-        if not enabled:
-            return None
-        return self._choice(rows, enabled) if marked or _is_ambiguous(enabled) else enabled[0]
+        return self._settled(rows, enabled, marked)
 
     def outcomes(self, agent: Stateful[S], trigger: str, context: Any = None) -> tuple[RowOutcome[S], ...]:
         """Return the outcome of each row, in order, as `select` finds it. It counts no error of a guard."""
-        rows = self._index[agent.state].get(trigger)
+        rows = self.rows(agent.state, trigger)
         found: list[RowOutcome[S]] = []
         level: int | None = None
-        for group, ask in () if rows is None else rows.guarded:
+        for group, guard in () if rows is None else rows.guarded:
             if level is not None and group[0].level > level:
                 found.extend(RowOutcome(row, "not_asked") for row in group)
                 continue
-            outcome, error = _outcome(ask, agent, context)
+            outcome, error = _outcome(group[0], guard, agent, context)
             if level is None and outcome in ENABLED:
                 level = group[0].level
             found.extend(RowOutcome(row, outcome, error) for row in group)
@@ -247,12 +235,24 @@ class Statechart(Generic[S]):
         Raises:
             StatechartError: the state is not in the chart.
         """
-        rows = self._index[state].get(trigger)
+        try:
+            rows = self._index[state][trigger]
+        except KeyError:
+            rows = self.rows(state, trigger)
         return None if rows is None else rows.at_once
 
     def rows(self, state: S, trigger: str) -> Rows[S] | None:
-        """Return the rows of a state and trigger; None if there are none."""
-        return self._index[state].get(trigger)
+        """Return the rows of a state and trigger; None if there are none.
+
+        Raises:
+            StatechartError: the state is not in the chart.
+        """
+        try:
+            return self._index[state][trigger]
+        except KeyError:
+            if state in self._index:
+                return None
+        raise StatechartError(f"the agent is in state {state!r}, which is not among the chart's states: {self._known}")
 
     def selected(self, rows: Rows[S], holds: Sequence[bool]) -> Transition[S] | Choice[S] | None:
         """Return what `select` returns where it is known which guards hold, in the order of the rows."""
@@ -264,9 +264,7 @@ class Statechart(Generic[S]):
                 enabled.extend(group)
         if not enabled and rows.otherwise is not None:
             enabled.append(rows.otherwise)
-        if not enabled:
-            return None
-        return self._choice(rows, tuple(enabled)) if _is_ambiguous(tuple(enabled)) else enabled[0]
+        return self._settled(rows, tuple(enabled), marked=False)
 
     def _enabled(self, rows: Rows[S], agent: Stateful[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
         """Return the enabled rows in order, and whether a guard asked for the oracle.
@@ -274,17 +272,21 @@ class Statechart(Generic[S]):
         No row is enabled if the agent has left the state while the guards ran.
         """
         enabled: list[Transition[S]] = []
-        marked = False
-        for group, ask in rows.guarded:
-            if enabled and group[0].level > enabled[0].level:
-                break
-            try:
-                result = ask(agent, context)
-                if result is True or (result is not False and (result := _judged(result))):
-                    enabled.extend(group)
-                    marked = marked or (result == NEEDS_ORACLE and any(row.oracle is not False for row in group))
-            except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
-                self._count_guard_error(group, error)
+        marked, before = False, agent.running
+        try:
+            for group, guard in rows.guarded:
+                if enabled and group[0].level > enabled[0].level:
+                    break
+                agent.running = group[0]
+                try:
+                    result = guard(agent, context)
+                    if result is True or (result is not False and (result := _judged(result))):
+                        enabled.extend(group)
+                        marked = marked or (result == NEEDS_ORACLE and any(row.oracle is not False for row in group))
+                except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
+                    self._count_guard_error(group, error)
+        finally:
+            agent.running = before
         if agent.state != rows.source:
             return (), False
         if not enabled and rows.otherwise is not None:
@@ -293,15 +295,27 @@ class Statechart(Generic[S]):
 
     def _first(self, rows: Rows[S], agent: Stateful[S], context: Any) -> Transition[S] | None:
         found = rows.otherwise
-        for group, ask in rows.guarded:
-            try:
-                result = ask(agent, context)
-                if result is True or (result is not False and _judged(result)):
-                    found = group[0]
-                    break
-            except Exception as error:  # noqa: BLE001  # as in `_enabled`
-                self._count_guard_error(group, error)
+        try:
+            for group, guard in rows.guarded:
+                row = agent.running = group[0]
+                try:
+                    result = guard(agent, context)
+                    if result is True or (result is not False and _judged(result)):
+                        found = row
+                        break
+                except Exception as error:  # noqa: BLE001  # as in `_enabled`
+                    self._count_guard_error(group, error)
+        finally:
+            agent.running = None
         return found if rows.only_read or agent.state == rows.source else None
+
+    def _settled(
+        self, rows: Rows[S], enabled: tuple[Transition[S], ...], marked: bool
+    ) -> Transition[S] | Choice[S] | None:
+        """Return the row that is taken, or a choice if a guard asked for one or it is ambiguous; None without a row."""
+        if not enabled:
+            return None
+        return self._choice(rows, enabled) if marked or _is_ambiguous(enabled) else enabled[0]
 
     def _count_guard_error(self, group: tuple[Transition[S], ...], error: Exception) -> None:
         """Count an error for each row: one agent's bad guard must not stop a population."""
@@ -334,14 +348,20 @@ class Statechart(Generic[S]):
                 if end is not None and (end not in self.states or type(end) is not type(self.initial)):
                     raise StatechartError(f"{row.name}: {end!r} is not among the chart's states: {self._known}")
 
-    def _indexed(self) -> _ByState[S, Rows[S]]:
+    def _indexed(self) -> dict[S, dict[str, Rows[S] | None]]:
+        """Return `{state: {trigger: rows}}`, in the order of rows; None for triggers that only other states have.
+
+        Nearly every look-up finds its key in a plain dict, which takes half the time of `get` or of `__missing__`.
+        """
         groups: dict[S, dict[str, list[Transition[S]]]] = {state: {} for state in self.states}
         for row in self.transitions:
             groups[row.source].setdefault(row.trigger, []).append(row)
-        return _ByState(
-            (state, {trigger: _rows(rows) for trigger, rows in by_trigger.items()})
-            for state, by_trigger in groups.items()
-        )
+        index: dict[S, dict[str, Rows[S] | None]] = {}
+        for state, by_trigger in groups.items():
+            index[state] = {trigger: _rows(rows) for trigger, rows in by_trigger.items()}
+            for row in self.transitions:
+                index[state].setdefault(row.trigger, None)
+        return index
 
 
 def _rows(rows: list[Transition[S]]) -> Rows[S]:
@@ -355,7 +375,7 @@ def _rows(rows: list[Transition[S]]) -> Rows[S]:
         if row.target is None and not targets:
             raise StatechartError(f"{row.name}: the oracle has nothing to choose from; add rows with a target")
     groups = [tuple(group) for _, group in groupby((row for row in rows if row.guard is not None), _guard_id)]
-    guarded = tuple((group, _asking(group[0])) for group in groups)
+    guarded = tuple((group, cast("Guard", group[0].guard)) for group in groups)
     otherwise = rows[-1] if rows[-1].guard is None else None
     certain = None if guarded or otherwise is None or _is_ambiguous((otherwise,)) else otherwise
     at_once = None if certain is None or certain.action is not None else certain.target
@@ -373,25 +393,6 @@ def _rows(rows: list[Transition[S]]) -> Rows[S]:
         expressions=expressions,
         reads=reads,
     )
-
-
-def _asking(row: Transition[S]) -> Guard:
-    """Return the call of a row's guard: with `running` set, so that nothing moves the agent meanwhile.
-
-    An expression is called as it is. It only reads, and the setting would double its time.
-    """
-    guard = cast("Guard", row.guard)
-    if expression_of(guard) is not None:
-        return guard
-
-    def ask(agent: Stateful[S], context: Any) -> object:
-        before, agent.running = agent.running, row
-        try:
-            return guard(agent, context)
-        finally:
-            agent.running = before
-
-    return ask
 
 
 def _guard_id(row: Transition[S]) -> tuple[int, int]:
@@ -428,12 +429,15 @@ def _judged(result: object) -> object:
     return result if isinstance(result, str) else bool(result)
 
 
-def _outcome(ask: Guard, agent: Stateful[Any], context: Any) -> tuple[Outcome, str]:
-    """Return what a guard says in a word, and the error that it raises."""
+def _outcome(row: Transition[S], guard: Guard, agent: Stateful[S], context: Any) -> tuple[Outcome, str]:
+    """Return what a row's guard says in a word, and the error that it raises."""
+    before, agent.running = agent.running, row
     try:
-        result = _judged(ask(agent, context))
+        result = _judged(guard(agent, context))
     except Exception as error:  # noqa: BLE001  # as in `_enabled`
         return "raised", _told(error)
+    finally:
+        agent.running = before
     if not result:
         return "false", ""
     return ("needs_oracle" if result == NEEDS_ORACLE else "true"), ""
