@@ -72,6 +72,10 @@ COMMANDS = {
         "actors.cli.repair:repair",
         "Run the run in the directory RUN again from the first answer that it has lost, and ask only what failed.",
     ),
+    "migrate": Named(
+        "actors.cli.migrate:migrate_command",
+        "Write the journal of the run in the directory RUN again, in compressed segments.",
+    ),
     "export": Named(
         "actors.cli.export:export_command",
         "Write what happened in the runs in the directories RUN as tables: CSV, Parquet or SQLite.",

@@ -38,6 +38,7 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
       config.yaml       the configuration with every default filled in
       manifest.json     versions, seed and the SHA-256 of every input file
       journal.prism     every answer of every agent, a frame for each tick
+      journal-*.seg     its older ticks, compressed, once there are 8 MB of them
       oracle.log        the oracle's answers as they arrived
       checkpoint-*.bin  the state that a resume starts from; the latest two
       metrics.json      while it runs, the address of its metrics, with metrics.enabled

@@ -24,7 +24,7 @@ from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL
+from actors.persistence.journal import journal_size
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, execute
 from actors.runs.lock import locked
@@ -121,7 +121,7 @@ def branch_and_report(
 
 def has_new_ticks(run: Run) -> bool:
     """Return whether the journal has grown since the run was opened."""
-    return RealDisk(run.directory.path).size(JOURNAL) > run.recorded.end
+    return journal_size(RealDisk(run.directory.path)) > run.recorded.end
 
 
 def _print_fallbacks(summary: Summary, path: Path) -> None:

@@ -15,7 +15,7 @@ from anyio import to_thread
 from actors.persistence.checkpoint import Retention
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
-from actors.persistence.journal import JOURNAL
+from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import ANSWERS
 
 COMMITS_KEPT = 1000
@@ -69,14 +69,18 @@ class RunWriter:
         statistics: the counts of the run so far, which the writer keeps up to date.
         keeps_answers: False for an oracle whose answers are not recorded.
         keep: the checkpoints that are kept.
+        segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
     """
 
-    def __init__(self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: Retention) -> None:
+    def __init__(
+        self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: Retention, segment_bytes: int = 0
+    ) -> None:
         self._disk = disk
+        self._journal = JournalWriter(disk, segment_bytes)
         self._statistics = statistics
         self._keeps_answers = keeps_answers
         self._keep = keep
-        self._answers_unsynced = self._journal_unsynced = True
+        self._answers_unsynced = True
         """True if a file may hold data that is not on the medium. What an earlier process wrote may not be there."""
         self._unsynced_lines: dict[str, None] = {}
         self._named: set[str] = set()
@@ -96,7 +100,7 @@ class RunWriter:
     def sync_all(self) -> None:
         """Wait until everything written is on the medium, also the last writes of an earlier process."""
         self._sync_answers()
-        self._sync_journal()
+        self._journal.sync()
         lines, self._unsynced_lines = self._unsynced_lines, {}
         for file in lines:
             self._disk.sync(file)
@@ -114,12 +118,10 @@ class RunWriter:
         self._statistics.checkpoint_tick = draft.position.tick
 
     def _write_frames(self, frames: list[bytes]) -> None:
-        begun, data = perf_counter(), b"".join(frames)
+        begun = perf_counter()
         self._sync_answers()
-        self._journal_unsynced = True
-        self._disk.append(JOURNAL, data)
-        self._sync_journal()
-        self._statistics.journal_bytes += len(data)
+        self._journal.append(frames)
+        self._statistics.journal_bytes += sum(map(len, frames))
         self._statistics.ticks += len(frames)
         self._statistics.commit_s.append(perf_counter() - begun)
 
@@ -127,8 +129,3 @@ class RunWriter:
         if self._keeps_answers and self._answers_unsynced:
             self._disk.sync(ANSWERS)
             self._answers_unsynced = False
-
-    def _sync_journal(self) -> None:
-        if self._journal_unsynced:
-            self._disk.sync(JOURNAL)
-            self._journal_unsynced = False

@@ -7,16 +7,16 @@ and some from further back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, link_of
+from actors.core.frames import DECODE_ERRORS
 from actors.core.state import RunState
 from actors.persistence.disk import Disk
-from actors.persistence.framed_files import check_magic, read_frames
+from actors.persistence.framed_files import chained_payloads
 from prism.columns import Column, Columns
 
 MAGIC = b"PRISMC\r\n"
@@ -146,9 +146,8 @@ def read_position(disk: Disk, name: str) -> Position:
 
 def _read(disk: Disk, name: str, take: Callable[[list[Column]], object]) -> Head:
     """Return the head of a checkpoint, and pass its columns to `take`, some at a time."""
-    check_magic(disk, name, MAGIC)
     head, taken, count = None, 0, None
-    for start, payload in _payloads(disk, name):
+    for start, payload in chained_payloads(disk, name, MAGIC):
         if count is not None:
             raise DamagedError(name, start, "it has content after its end")
         if head is None:
@@ -176,18 +175,6 @@ def _head(name: str, start: int, payload: bytes) -> Head:
     if head.format != FORMAT:
         raise JournalError(f"{name}: has format {head.format}, and this version of PRISM reads {FORMAT}")
     return head
-
-
-def _payloads(disk: Disk, name: str) -> Iterator[tuple[int, bytes]]:
-    """Yield `(offset, payload)` of each frame, and raise if one does not follow from the one before it."""
-    link = ORIGIN
-    for start, frame in read_frames(disk, name, len(MAGIC)):
-        if isinstance(frame, Damage):
-            raise DamagedError(name, frame.offset, frame.problem)
-        if frame.link != link_of(link, frame.payload):
-            raise DamagedError(name, start, "a frame does not follow from the one before it")
-        link = frame.link
-        yield start, frame.payload
 
 
 def _columns_or_count(name: str, start: int, payload: bytes) -> list[Column] | int:

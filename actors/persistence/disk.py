@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from actors.core.files import opened
 
 _APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
 """Without O_NONBLOCK a named pipe in place of a file would wait for a reader; a file does not mind."""
+
+
+class OpenFile(NamedTuple):
+    """A file that is open for reading.
+
+    Args:
+        read: returns at most so many bytes from an offset, fewer at the end: `read(offset, size)`.
+        size: returns its length in bytes.
+    """
+
+    read: Callable[[int, int], bytes]
+    size: Callable[[], int]
 
 
 class Disk(Protocol):
@@ -29,6 +42,11 @@ class Disk(Protocol):
 
     def read(self, name: str, offset: int, size: int) -> bytes:
         """Return at most `size` bytes from `offset`; fewer at the end."""
+
+    @contextmanager
+    def open_file(self, name: str) -> Iterator[OpenFile]:
+        """Open a file for reading: what is read stays the same file, also when another takes its name."""
+        yield OpenFile(partial(self.read, name), partial(self.size, name))
 
     def append(self, name: str, data: bytes) -> None:
         """Append to a file, which is created if there is none."""
@@ -75,6 +93,14 @@ class RealDisk(Disk):
         """Return at most `size` bytes from `offset`; fewer at the end."""
         with self._named(name), opened(self.path / name) as descriptor:
             return os.pread(descriptor, size, offset)
+
+    @contextmanager
+    def open_file(self, name: str) -> Iterator[OpenFile]:
+        """Open a file for reading."""
+        with self._named(name), opened(self.path / name) as descriptor:
+            yield OpenFile(
+                lambda offset, size: os.pread(descriptor, size, offset), lambda: os.fstat(descriptor).st_size
+            )
 
     def append(self, name: str, data: bytes) -> None:
         """Append to a file, which is created if there is none."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from actors.core.errors import RESUME, DamagedError, JournalError
-from actors.core.frames import Damage, Frame, read_frame
-from actors.persistence.disk import Disk
+from actors.core.frames import ORIGIN, Damage, Frame, link_of, read_frame
+from actors.persistence.disk import Disk, OpenFile
 
 _BLOCK = 1 << 20
 
@@ -28,8 +28,13 @@ def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame
     Raises:
         JournalError: it cannot be read.
     """
-    with reading(name):
-        size = disk.size(name)
+    with reading(name), disk.open_file(name) as file:
+        yield from frames_in(file, offset)
+
+
+def frames_in(file: OpenFile, offset: int) -> Iterator[tuple[int, Frame | Damage]]:
+    """Yield `(offset, frame)` of an open file of frames; the last item is the damage, if any."""
+    size = file.size()
     data, base, start = b"", offset, 0
     while base + start < size:
         frame = read_frame(data, start, base + start)
@@ -38,11 +43,28 @@ def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame
             start = frame.end - base
         elif frame.is_end and base + len(data) < size:  # the block ends here, and the file does not
             data, base, start = data[start:], base + start, 0
-            with reading(name):
-                data += disk.read(name, base + len(data), max(_BLOCK, len(data)))
+            data += file.read(base + len(data), max(_BLOCK, len(data)))
         else:
             yield base + start, frame
             return
+
+
+def chained_payloads(disk: Disk, name: str, magic: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield `(offset, payload)` of each frame of a file whose frames are one chain.
+
+    Raises:
+        DamagedError: a frame is damaged, or does not follow from the one before it.
+        JournalError: the file cannot be read.
+    """
+    check_magic(disk, name, magic)
+    link = ORIGIN
+    for start, frame in read_frames(disk, name, len(magic)):
+        if isinstance(frame, Damage):
+            raise DamagedError(name, frame.offset, frame.problem)
+        if frame.link != link_of(link, frame.payload):
+            raise DamagedError(name, start, "a frame does not follow from the one before it")
+        link = frame.link
+        yield start, frame.payload
 
 
 @contextmanager

@@ -1,27 +1,32 @@
-"""The journal of a run, `journal.prism`: a header, then a frame for each tick. The other files are caches of it.
+"""The journal of a run: a header, then a frame for each tick. The other files are caches of it.
 
-`docs/journal.md` describes the format for readers in any language.
+`journal.prism` has the header and the latest ticks; older ones are in sealed segments (`segments.py`). Places in the
+journal are counted as if nothing was sealed, so they stay the same. `docs/journal.md` describes the format for readers
+in any language.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, encode_frame, link_of, read_frame
-from actors.persistence.disk import Disk, write_whole
-from actors.persistence.framed_files import check_magic, read_frames
+from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, Frame, encode_frame, link_of, read_frame
+from actors.persistence.disk import Disk, OpenFile, write_whole
+from actors.persistence.framed_files import frames_in, reading
+from actors.persistence.segments import Segment, check_segment, read_segment, segment_name, segment_names, start_of
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 
 JOURNAL = "journal.prism"
 MAGIC = b"PRISMJ\r\n"
-FORMAT = 1
+FORMAT: Final = 2
 """The version of the layout and of the messages in it. Raise it when either changes its meaning."""
+UNSEALED: Final = 1
+"""The version before segments, which is read and continued as it is; `prism migrate` seals its ticks."""
 
 LENGTH_SETTINGS = ("rounds", "ticks")
 """Settings of `simulation` that are not in the header: a run that is made longer is the same run."""
@@ -29,7 +34,7 @@ LENGTH_SETTINGS = ("rounds", "ticks")
 METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
-FREE_SETTINGS = ("activation", "checkpoints_back", "log_max_mb", "logs_kept", "question", "stop_within_s")
+FREE_SETTINGS = ("activation", "checkpoints_back", "log_max_mb", "logs_kept", "question", "segment_mb", "stop_within_s")
 """Settings of `run` that are not in the header either: how turns are taken, how much log is kept, what it is for."""
 
 NO_HEADER = "without its header a journal cannot be used"
@@ -57,6 +62,44 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
     config_sha256: str
     inputs: dict[str, str]
+
+
+class Sealed(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a journal that is in segments.
+
+    Args:
+        first: the place of tick 0 in the journal; `start`: the place after the last sealed tick.
+        tick: the ticks that are sealed; `link`: the link of the last of them.
+    """
+
+    first: int
+    start: int
+    tick: int
+    link: bytes
+
+
+class _Stored(Header, frozen=True, kw_only=True):
+    """A header as it is stored: with what is sealed, once something is."""
+
+    sealed: Sealed | msgspec.UnsetType = msgspec.UNSET
+
+
+class Tail(NamedTuple):
+    """The beginning of `journal.prism`.
+
+    Args:
+        sealed: what is in segments; nothing of a journal without any.
+        at: the offset in the file of the first tick that is not sealed.
+    """
+
+    header: Header
+    sealed: Sealed
+    at: int
+
+    @property
+    def shift(self) -> int:
+        """What is to be added to an offset in the file for the place in the journal."""
+        return self.sealed.start - self.at
 
 
 class TickFrame(NamedTuple):
@@ -92,28 +135,84 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
 
 def create_journal(disk: Disk, header: Header) -> None:
     """Create a journal: with its whole header, or not at all."""
-    payload = msgspec.msgpack.encode(header, order="deterministic")
-    write_whole(disk, JOURNAL, [MAGIC + encode_frame(link_of(ORIGIN, payload), payload)])
+    write_whole(disk, JOURNAL, [head_bytes(header)])
+
+
+def head_bytes(header: Header, sealed: Sealed | msgspec.UnsetType = msgspec.UNSET) -> bytes:
+    """Return the beginning of `journal.prism`, up to its first tick."""
+    stored = _Stored(**{name: getattr(header, name) for name in Header.__struct_fields__}, sealed=sealed)
+    payload = msgspec.msgpack.encode(stored, order="deterministic")
+    return MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
 
 
 def read_header(disk: Disk) -> tuple[Header, int]:
-    """Return the header, and the offset of the first tick's frame.
+    """Return the header, and the place of the first tick's frame in the journal.
+
+    Raises:
+        JournalError: there is no journal, or it has a newer format.
+        DamagedError: the header cannot be read.
+    """
+    tail = read_tail(disk)
+    return tail.header, tail.sealed.first
+
+
+def read_tail(disk: Disk) -> Tail:
+    """Return the beginning of `journal.prism`.
 
     Raises:
         JournalError: there is no journal, or it has a newer format.
         DamagedError: the header cannot be read.
     """
     try:
-        check_magic(disk, JOURNAL, MAGIC)
+        with disk.open_file(JOURNAL) as file:
+            return _tail_of(file)
     except FileNotFoundError:
         raise JournalError(f"{JOURNAL}: there is none, so nothing was run here; use `prism run`") from None
-    data = disk.read(JOURNAL, 0, len(MAGIC) + HEAD.size)
-    length = HEAD.unpack_from(data, len(MAGIC))[0] if len(data) == len(MAGIC) + HEAD.size else 0
-    data += disk.read(JOURNAL, len(data), min(length, _HEADER_MAX))
-    frame = read_frame(data, len(MAGIC), len(MAGIC))
-    if isinstance(frame, Damage):
-        raise DamagedError(JOURNAL, frame.offset, frame.problem, NO_HEADER)
-    return _decode_header(frame.payload), frame.end
+
+
+def journal_size(disk: Disk) -> int:
+    """Return the length of the journal in bytes, as if nothing was sealed; it may end in a torn frame."""
+    with reading(JOURNAL), disk.open_file(JOURNAL) as file:
+        return file.size() + _tail_of(file).shift
+
+
+def cut_journal(disk: Disk, scan: JournalScan) -> None:
+    """Cut the journal after the whole ticks that a scan has found."""
+    tail = read_tail(disk)
+    if not scan.in_segment:
+        disk.truncate(JOURNAL, scan.end - tail.shift)
+        return
+    sealed = Sealed(first=tail.sealed.first, start=scan.end, tick=scan.ticks, link=scan.link)
+    write_whole(disk, JOURNAL, [head_bytes(tail.header, sealed)])
+    remove_unused_segments(disk)
+
+
+def remove_unused_segments(disk: Disk) -> None:
+    """Remove segments of ticks that are not sealed, or no longer: a crash leaves them."""
+    sealed = read_tail(disk).sealed
+    for name in disk.names():
+        if start_of(name) >= sealed.start:
+            disk.remove(name)
+
+
+def journal_frames(disk: Disk, place: int) -> Iterator[tuple[int, Frame | Damage]]:
+    """Yield `(place, frame)` from a place of the journal on, sealed or not; the last item is the damage, if any.
+
+    Raises:
+        JournalError: it cannot be read.
+    """
+    with reading(JOURNAL), disk.open_file(JOURNAL) as file:
+        tail = _tail_of(file)  # the file stays this one, also if another segment is sealed meanwhile
+        for start, frame in _sealed_frames(disk, place, tail.sealed):
+            yield start, frame
+            if isinstance(frame, Damage):
+                return
+        shift = tail.shift
+        for start, frame in frames_in(file, max(place - shift, tail.at)):
+            if isinstance(frame, Damage):
+                yield start + shift, frame._replace(offset=frame.offset + shift)
+            else:
+                yield start + shift, frame._replace(end=frame.end + shift)
 
 
 def read_ticks(disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN) -> Iterator[TickFrame | Damage]:
@@ -123,7 +222,7 @@ def read_ticks(disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN) 
         tick: the tick of the first frame.
         link: the link of the frame before it.
     """
-    for start, frame in read_frames(disk, JOURNAL, offset):
+    for start, frame in journal_frames(disk, offset):
         if isinstance(frame, Damage):
             yield frame
             return
@@ -138,6 +237,14 @@ def read_ticks(disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN) 
         tick, link = tick + 1, frame.link
 
 
+def whole_ticks(disk: Disk) -> Iterator[TickFrame]:
+    """Yield the ticks of a journal from the first on, up to any damage."""
+    for frame in read_ticks(disk, read_header(disk)[1]):
+        if isinstance(frame, Damage):
+            return
+        yield frame
+
+
 class JournalScan(NamedTuple):
     """The result of reading a journal from an offset on.
 
@@ -145,6 +252,7 @@ class JournalScan(NamedTuple):
         ticks: whole ticks in the journal; `end`: the offset after the last of them; `link`: its link.
         links: `{offset after a frame: its link}`, for the offsets that were asked for.
         damage: the reason why the frames end before the file does; None if they do not.
+        in_segment: whether the damage is in what is sealed, where no crash leaves any.
     """
 
     ticks: int
@@ -152,6 +260,7 @@ class JournalScan(NamedTuple):
     link: bytes
     links: dict[int, bytes]
     damage: Damage | None
+    in_segment: bool = False
 
 
 def scan_journal(
@@ -177,6 +286,43 @@ def scan_journal(
     return JournalScan(tick, end, link, links, damage)
 
 
+def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
+    """Read every frame that is not sealed; of segments check that all are there, as they were written, and in order.
+
+    Args:
+        offsets: the ends of frames whose links are wanted.
+    """
+    sealed = read_tail(disk).sealed
+    end, damage = Sealed(first=sealed.first, start=sealed.first, tick=0, link=ORIGIN), None
+    for name, segment in _segments(disk, sealed.first, sealed):
+        if isinstance(segment, Damage):
+            damage = segment
+            break
+        if (segment.start, segment.tick, segment.before) != (end.start, end.tick, end.link):
+            damage = Damage(end.start, f"{name}: does not follow from the segment before it")
+            break
+        end = Sealed(first=sealed.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
+    if damage is None and end.start < sealed.start:
+        damage = Damage(end.start, f"{segment_name(end.start)}: is missing")
+    elif damage is None and end != sealed:
+        damage = Damage(end.start, "its header names another end of what is sealed than the last segment")
+    if damage is not None:
+        return JournalScan(end.tick, end.start, end.link, {}, damage, in_segment=True)
+    return scan_journal(disk, sealed.start, tick=sealed.tick, link=sealed.link, offsets=offsets)
+
+
+def link_at(disk: Disk, place: int) -> bytes | None:
+    """Return the link of the tick that ends at a place of the journal which is sealed; None if no tick ends there.
+
+    Raises:
+        DamagedError: its segment is damaged.
+    """
+    for name in segment_names(disk, place)[-1:]:
+        frames = read_segment(disk, name)[1]
+        return next((frame.link for frame in frames if frame.end == place), None)
+    return ORIGIN if place == read_tail(disk).sealed.first else None
+
+
 def answers_of(payload: bytes) -> bytes:
     """Return the msgpack array of a tick's answers.
 
@@ -186,18 +332,73 @@ def answers_of(payload: bytes) -> bytes:
     return bytes(_ticks.decode(payload)[1])
 
 
-def _decode_header(payload: bytes) -> Header:
+def _tail_of(file: OpenFile) -> Tail:
+    if file.read(0, len(MAGIC)) != MAGIC:
+        raise DamagedError(JOURNAL, 0, f"it does not begin with {MAGIC!r}")
+    data = file.read(0, len(MAGIC) + HEAD.size)
+    length = HEAD.unpack_from(data, len(MAGIC))[0] if len(data) == len(MAGIC) + HEAD.size else 0
+    data += file.read(len(data), min(length, _HEADER_MAX))
+    frame = read_frame(data, len(MAGIC), len(MAGIC))
+    if isinstance(frame, Damage):
+        raise DamagedError(JOURNAL, frame.offset, frame.problem, NO_HEADER)
+    stored = _decode_header(frame.payload)
+    header = Header(**{name: getattr(stored, name) for name in Header.__struct_fields__})
+    sealed = stored.sealed or Sealed(first=frame.end, start=frame.end, tick=0, link=ORIGIN)
+    return Tail(header, sealed, frame.end)
+
+
+def _segments(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[str, Segment | Damage]]:
+    """Yield the segments from the one with a place of the journal on, each after its bytes were checked."""
+    for name in _names(disk, place, sealed):
+        try:
+            yield name, check_segment(disk, name)
+        except DamagedError as error:
+            yield name, Damage(start_of(name), str(error))
+            return
+
+
+def _sealed_frames(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[int, Frame | Damage]]:
+    """Yield `(place, frame)` of the sealed ticks from a place on; the last item is the damage, if any."""
+    expected = place
+    for name in _names(disk, place, sealed):
+        try:
+            segment, frames = read_segment(disk, name)
+        except DamagedError as error:
+            yield start_of(name), Damage(start_of(name), str(error))
+            return
+        if segment.start > expected or segment.start < expected != place:
+            break
+        at = segment.start
+        for frame in frames:
+            if at >= place:
+                yield at, frame
+            at = frame.end
+        expected = at
+    if expected < sealed.start:
+        yield expected, Damage(expected, f"{segment_name(expected)}: is missing")
+
+
+def _names(disk: Disk, place: int, sealed: Sealed) -> list[str]:
+    """Return the names of the segments from the one with a place of the journal on."""
+    names = segment_names(disk, sealed.start) if place < sealed.start else []
+    before = [name for name in names if start_of(name) <= place]
+    return names[max(0, len(before) - 1) :]
+
+
+def _decode_header(payload: bytes) -> _Stored:
     try:
-        header = msgspec.msgpack.decode(payload, type=Header)
+        header = msgspec.msgpack.decode(payload, type=_Stored)
     except DECODE_ERRORS as error:
         number = _format_of(payload)
-        if number is None or number == FORMAT:
+        if number is None or number in (UNSEALED, FORMAT):
             raise DamagedError(JOURNAL, len(MAGIC), f"its header cannot be read: {error}", NO_HEADER) from None
         raise JournalError(
-            f"{JOURNAL}: has format {number}, and this version of PRISM reads {FORMAT}: {error}"
+            f"{JOURNAL}: has format {number}, and this version of PRISM reads {UNSEALED} and {FORMAT}: {error}"
         ) from None
-    if header.format != FORMAT:
-        raise JournalError(f"{JOURNAL}: has format {header.format}, and this version of PRISM reads {FORMAT}")
+    if header.format not in (UNSEALED, FORMAT):
+        raise JournalError(
+            f"{JOURNAL}: has format {header.format}, and this version of PRISM reads {UNSEALED} and {FORMAT}"
+        )
     return header
 
 

@@ -7,12 +7,12 @@ only with `cut_damage`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import Damage, digest_of
+from actors.core.frames import digest_of
 from actors.persistence.checkpoint import (
     Checkpoint,
     Position,
@@ -23,7 +23,17 @@ from actors.persistence.checkpoint import (
 )
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import reading
-from actors.persistence.journal import JOURNAL, Header, JournalScan, read_header, scan_journal
+from actors.persistence.journal import (
+    JOURNAL,
+    Header,
+    JournalScan,
+    cut_journal,
+    journal_size,
+    link_at,
+    read_tail,
+    remove_unused_segments,
+    scan_tail,
+)
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, AnswersScan, create_answers, scan_answers
 from actors.persistence.recorded_ticks import RecordedTicks
 
@@ -77,30 +87,37 @@ def recover(
 
 
 def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_damage: bool) -> Recovered:
-    header, first = read_header(disk)
+    header, sealed, _ = read_tail(disk)
     notes: list[str] = []
+    if repair:
+        remove_unused_segments(disk)
     candidates = _checkpoints(disk, notes, repair=repair)
-    # Every frame is read, though checkpoints would allow fewer: a part that is not read could be damaged.
-    scan = scan_journal(disk, first, offsets={position.journal_bytes for position in candidates})
+    # Every byte is read, though checkpoints would allow fewer: a part that is not read could be damaged.
+    scan = scan_tail(disk, {position.journal_bytes for position in candidates})
     if (damage := scan.damage) is not None:
         newest = max((position.journal_bytes for position in candidates), default=0)
-        if not cut_damage and _was_durable(disk, JOURNAL, damage, newest):
+        was_durable = scan.in_segment or damage.offset < newest <= journal_size(disk)
+        if not cut_damage and was_durable:
             raise DamagedError(JOURNAL, damage.offset, f"tick {scan.ticks}: {damage.problem}", REMEDY)
         notes.append(f"{JOURNAL}: cut at byte {damage.offset}, after {scan.ticks} whole ticks ({damage.problem})")
         if repair:
-            disk.truncate(JOURNAL, damage.offset)
-    chosen, skipped = _chosen(disk, candidates, scan.links, accepts, notes, repair=repair)
+            cut_journal(disk, scan)
+
+    def link_of(place: int) -> bytes | None:
+        return link_at(disk, place) if place < min(sealed.start, scan.end + 1) else scan.links.get(place)
+
+    chosen, skipped = _chosen(disk, candidates, link_of, accepts, notes, repair=repair)
     durable = max((position.answers_end for position in candidates), default=0)
     counted_from = FIRST_ANSWER if chosen is None else chosen.position.answers_end
     answers = _repair_answers(disk, notes, durable, counted_from, repair=repair, cut_damage=cut_damage)
-    recorded = _recorded_ticks(disk, first, scan, answers, chosen)
+    recorded = _recorded_ticks(disk, sealed.first, scan, answers, chosen)
     return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
 
 
 def _chosen(  # each thing that decides it
     disk: Disk,
     candidates: Sequence[Position],
-    links: Mapping[int, bytes],
+    link_of: Callable[[int], bytes | None],
     accepts: Callable[[Position], bool],
     notes: list[str],
     *,
@@ -110,7 +127,7 @@ def _chosen(  # each thing that decides it
     skipped = False
     for position in candidates:
         name = checkpoint_name(position.tick)
-        if links.get(position.journal_bytes) != position.link:
+        if link_of(position.journal_bytes) != position.link:
             notes.append(f"{name}: refused, the journal does not have what it follows")
             if repair:
                 disk.remove(name)
@@ -120,11 +137,6 @@ def _chosen(  # each thing that decides it
             with suppress(FileNotFoundError):  # a process that runs it has just removed the checkpoint
                 return read_checkpoint(disk, name), skipped
     return None, skipped
-
-
-def _was_durable(disk: Disk, name: str, damage: Damage, durable: int) -> bool:
-    """Return whether damage is in bytes that were on the medium. A file that is shorter than those was only cut."""
-    return damage.offset < durable <= disk.size(name)
 
 
 def _checkpoints(disk: Disk, notes: list[str], *, repair: bool) -> list[Position]:
@@ -154,7 +166,7 @@ def _repair_answers(
     scan = scan_answers(disk, counted_from)
     _, end, damage, _ = scan
     if damage is not None:
-        if not cut_damage and _was_durable(disk, ANSWERS, damage, durable):
+        if not cut_damage and damage.offset < durable <= disk.size(ANSWERS):  # a shorter file was only cut
             raise DamagedError(ANSWERS, damage.offset, damage.problem, REMEDY_OF_ANSWERS)
         notes.append(f"{ANSWERS}: cut at byte {damage.offset} ({damage.problem})")
         if repair:

@@ -52,6 +52,7 @@ class RunStore(Record):
         keeps_answers: False for an oracle that computes its answers, and would compute the same ones again.
         answered_after: ticks after which a question's answer must be in the log; None if it need not be.
         keep: the number of checkpoints that are kept.
+        segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
         execute: runs a blocking function.
         observer: is told of what is on disk.
     """
@@ -64,6 +65,7 @@ class RunStore(Record):
         keeps_answers: bool,
         answered_after: int | None = None,
         keep: Retention = LATEST,
+        segment_bytes: int = 0,
         execute: Execute = in_thread,
         observer: Observer | None = None,
     ) -> None:
@@ -73,7 +75,9 @@ class RunStore(Record):
         self._execute = execute
         self._observer = observer or Observer()
         self._observer.resumed(recorded.end, recorded.ticks)
-        self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, keep=keep)
+        self._writer = RunWriter(
+            disk, self.statistics, keeps_answers=keeps_answers, keep=keep, segment_bytes=segment_bytes
+        )
         self._answered_after = answered_after
         self._keeps_answers = keeps_answers
         self._recorded_answers = RecordedAnswers(disk, recorded.answers_from, recorded.answers_end)

@@ -13,8 +13,7 @@ from actors.core.errors import JournalError
 from actors.core.frames import DECODE_ERRORS, Damage
 from actors.core.messages import Message
 from actors.persistence.disk import RealDisk
-from actors.persistence.framed_files import read_frames
-from actors.persistence.journal import JOURNAL, Header, answers_of, read_header
+from actors.persistence.journal import JOURNAL, Header, answers_of, journal_frames, read_header
 from actors.results.chart_activity import ActivityCounter, Step
 from prism.agents import DECIDED, FALLBACKS, MOVED, STALE, Question, Update
 from prism.drawing import Activity
@@ -118,7 +117,7 @@ def read_course(
 
 
 def _ticks(disk: RealDisk, offset: int, reader: _Reader) -> Iterator[list[Message]]:
-    for tick, (_, frame) in enumerate(read_frames(disk, JOURNAL, offset)):
+    for tick, (_, frame) in enumerate(journal_frames(disk, offset)):
         if isinstance(frame, Damage):
             reader.is_damaged = True
             return

@@ -14,8 +14,7 @@ from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, digest_of
 from actors.core.messages import Message
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.framed_files import reading
-from actors.persistence.journal import JOURNAL, read_header, read_ticks
+from actors.persistence.journal import JOURNAL, journal_size, read_header, read_ticks
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.resume import read_resolved
 from prism.agents import MOVED, Question, Update
@@ -70,8 +69,7 @@ class RecordedRun:
         self.config = read_resolved(path / CONFIG)
         self.disk = RealDisk(path)
         self.header, self._start = read_header(self.disk)
-        with reading(JOURNAL):
-            self.bytes = self.disk.size(JOURNAL)
+        self.bytes = journal_size(self.disk)
         self.length = 0
         """Whole ticks read so far."""
         self.digest = digest_of(ORIGIN)

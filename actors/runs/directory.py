@@ -17,7 +17,7 @@ from actors.core.files import read_regular, sha256_of
 from actors.core.ports import Address
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk, write_whole
-from actors.persistence.journal import JOURNAL, read_header
+from actors.persistence.journal import JOURNAL, journal_size, read_header
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
 from actors.runs.lock import LOCK
 from actors.runs.manifest import Manifest, Stop, encode_manifest, is_as_written
@@ -222,7 +222,7 @@ class RunDirectory:
         """Return whether the journal has a tick."""
         disk = RealDisk(self.path)
         try:
-            return disk.size(JOURNAL) > read_header(disk)[1]
+            return journal_size(disk) > read_header(disk)[1]
         except (OSError, JournalError):
             return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ from actors.factory.config_file import with_interventions
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, create_journal, header_of, read_header, read_ticks
+from actors.persistence.journal import create_journal, header_of, journal_size, read_header, whole_ticks
+from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import (
     ANSWERS,
     FIRST_ANSWER,
@@ -39,8 +41,6 @@ from actors.runtime.simulation import Simulation
 from prism.config import Config, InterventionConfig
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import interventions_of, planned
-
-_COPY_BLOCK = 1 << 20
 
 
 class Branch(NamedTuple):
@@ -234,21 +234,14 @@ async def _write_past(branch: Branch, future: Simulation) -> None:
         target.sync(ANSWERS)
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
         create_journal(target, header_of(future.config, built.inputs, built.domain.size, version(OWN_PACKAGE)))
-        header_end = target.size(JOURNAL)
-        _, first = read_header(source)
-        end = first
-        for frame in read_ticks(source, first):
-            if isinstance(frame, Damage) or frame.tick >= tick:
-                break
-            end = frame.end
-        for offset in range(first, end, _COPY_BLOCK):
-            target.append(JOURNAL, source.read(JOURNAL, offset, min(_COPY_BLOCK, end - offset)))
-        target.sync(JOURNAL)
+        journal = JournalWriter(target, round(future.config.run.segment_mb * 1_000_000))
+        journal.copy(islice(whole_ticks(source), tick))
+        end = journal_size(target)
         at = RecordedTicks(
             target,
             tick=tick,
-            start=header_end + end - first,
-            end=header_end + end - first,
+            start=end,
+            end=end,
             ticks=tick,
             answers_from=FIRST_ANSWER,
             answers_end=target.size(ANSWERS),

@@ -13,8 +13,7 @@ from actors.core.errors import JournalError
 from actors.core.frames import DECODE_ERRORS, Damage
 from actors.core.messages import Message
 from actors.persistence.disk import Disk, RealDisk
-from actors.persistence.framed_files import read_frames
-from actors.persistence.journal import JOURNAL, answers_of, read_header
+from actors.persistence.journal import JOURNAL, answers_of, journal_frames, read_header
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.llm.question_id import question_id
@@ -68,7 +67,7 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
 
 def messages_of(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
     """Yield the messages of each tick from `first` on, as they were encoded, up to any damage."""
-    for tick, (_, frame) in enumerate(read_frames(disk, JOURNAL, offset)):
+    for tick, (_, frame) in enumerate(journal_frames(disk, offset)):
         if isinstance(frame, Damage):
             return
         if tick >= first:

@@ -21,7 +21,7 @@ from actors.core.messages import Codec, QuestionName
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.oracle_backends import TAPE, copy_tape_without
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import TickFrame, answers_of, read_header, read_ticks
+from actors.persistence.journal import answers_of, read_header, whole_ticks
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
 from actors.runs.compatibility import changed_settings, is_safe
 from actors.runs.directory import CONFIG, RunDirectory
@@ -90,7 +90,7 @@ def find_losses(parent: RunDirectory) -> Losses:
         else:
             answers += 1
     ticks = 0
-    for frame in _ticks(parent):
+    for frame in whole_ticks(RealDisk(parent.path)):
         ticks = frame.tick + 1
     for name, reason in _committed_losses(parent):
         reasons.setdefault(name, reason)
@@ -247,20 +247,13 @@ def _logged(parent: RunDirectory) -> Iterator[LoggedAnswer]:
             yield record[0]
 
 
-def _ticks(parent: RunDirectory) -> Iterator[TickFrame]:
-    disk = RealDisk(parent.path)
-    for frame in read_ticks(disk, read_header(disk)[1]):
-        if not isinstance(frame, Damage):
-            yield frame
-
-
 def _committed_losses(parent: RunDirectory) -> Iterator[tuple[QuestionName, str]]:
     """Yield the questions that were decided by a fallback in the journal, with the reason: also those that were late.
 
     An agent that deliberates gets no trigger, so the next update of an agent that has asked is its decision.
     """
     open_since: dict[int, int] = {}
-    for frame in _ticks(parent):
+    for frame in whole_ticks(RealDisk(parent.path)):
         for answer in msgspec.msgpack.decode(answers_of(frame.payload)):
             if answer[0] not in (_UPDATE, _QUESTION):
                 continue
@@ -273,7 +266,7 @@ def _committed_losses(parent: RunDirectory) -> Iterator[tuple[QuestionName, str]
 
 def _questions(parent: RunDirectory, tick: int, codec: Codec) -> Iterator[Question[Any]]:
     """Yield the questions of a tick and of those after it."""
-    for frame in _ticks(parent):
+    for frame in whole_ticks(RealDisk(parent.path)):
         if frame.tick >= tick:
             for answer in codec.array(answers_of(frame.payload)):
                 if isinstance(answer, Question):

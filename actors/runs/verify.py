@@ -17,7 +17,7 @@ from actors.core.frames import ORIGIN, digest_of
 from actors.factory.input_files import locate_input
 from actors.persistence.checkpoint import Position, checkpoint_names, read_checkpoint
 from actors.persistence.disk import Disk, RealDisk
-from actors.persistence.journal import JOURNAL, Header, read_header, scan_journal
+from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, scan_journal
 from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.runs.compatibility import unaccepted
 from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, TAPE, RunDirectory
@@ -253,7 +253,7 @@ def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
     scan = scan_journal(disk, offset, offsets=None)
     digest = digest_of(scan.link)
     if (damage := scan.damage) is not None:
-        lost = disk.size(JOURNAL) - damage.offset
+        lost = journal_size(disk) - damage.offset
         detail = (
             f"damaged at byte {damage.offset}, in tick {scan.ticks}: {damage.problem}; {lost:,} bytes cannot be used"
         )

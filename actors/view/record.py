@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, digest_of
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.persistence.journal import JOURNAL, TickFrame, journal_size, read_header, read_ticks
 from actors.view.posts import Posts
 
 States = NDArray[np.uint8]
@@ -156,7 +156,7 @@ class Record:
     @property
     def all_bytes(self) -> int:
         """The bytes of the journal now."""
-        return self._disk.size(JOURNAL)
+        return journal_size(self._disk)
 
     def is_behind(self) -> bool:
         """Return whether there is more to read: not after damage, unless the file ends in it, and has grown."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from actors.core.errors import ActorError
 from actors.factory.domains import chart_of, is_own
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header
+from actors.persistence.journal import journal_size, read_header
 from actors.runs.directory import CONFIG
 from actors.runs.resume import read_resolved
 from actors.view.network import NetworkDrawing
@@ -101,7 +101,7 @@ class ViewedRun:
         if self.opened is None:
             config = read_resolved(self.path / CONFIG)
             self.opened = Opened(config, _chart(config), NetworkDrawing(config))
-        if self.record is None or (self.path / JOURNAL).stat().st_size < self.record.read_bytes:
+        if self.record is None or journal_size(RealDisk(self.path)) < self.record.read_bytes:
             self.record = Record(self.path, _states(self.chart))
             self.problem = self._damage = ""
 

@@ -1014,6 +1014,15 @@ class RunConfig(Section, frozen=True, kw_only=True):
             "and end; then it ends at once, as after a kill, and loses the tick; 0: no limit",
         ),
     ] = 4.0
+    segment_mb: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=1000.0,
+            description="size in MB at which the ticks in journal.prism are sealed in a segment, which takes about a "
+            "twentieth of it; 0: never",
+        ),
+    ] = 8.0
     sync: Annotated[
         bool, Meta(description="wait for the medium after each write; false is safe from a kill, not from a power cut")
     ] = True

@@ -133,6 +133,14 @@ class SimulatedDisk(Disk):
         """Return the names that every process sees. It is not counted as an operation."""
         return sorted(self._files)
 
+    def visible_files(self) -> dict[str, bytes]:
+        """Return every file's content as every process sees it. It is not counted as an operation."""
+        return {name: self.visible(name) for name in self._files}
+
+    def durable_files(self) -> dict[str, bytes]:
+        """Return every file's content as it is on the medium. It is not counted as an operation."""
+        return {name: self.durable(name) for name in self._durable}
+
     def visible(self, name: str) -> bytes:
         """Return a file's content as every process sees it; empty if there is no file.
 

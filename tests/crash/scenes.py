@@ -186,6 +186,10 @@ def with_deliberation(ticks: int) -> Config:
     return msgspec.structs.replace(CONFIG, population=people)
 
 
+SEALED = Scene(
+    is_live=True, config=msgspec.structs.replace(CONFIG, run=msgspec.structs.replace(CONFIG.run, segment_mb=0.002))
+)
+"""The live scene with some ticks in each sealed segment of its journal."""
 EMBEDDED, LIVE = Scene(is_live=False), Scene(is_live=True)
 INTERVENED = Scene(
     is_live=True,

@@ -8,8 +8,9 @@ import pytest
 
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.segments import start_of
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
-from tests.crash.scenes import EMBEDDED, INTERVENED, LIVE, REAL_TIME, Scene, with_deliberation
+from tests.crash.scenes import EMBEDDED, INTERVENED, LIVE, REAL_TIME, SEALED, Scene, with_deliberation
 from tests.crash.trial import CrashTrial, Fault, Trial, names_of, records, trials
 from tests.tiers import Size
 
@@ -42,6 +43,15 @@ def test_the_scenes_are_worth_a_crash() -> None:
 def test_a_run_with_interventions_stands_two_crashes_anywhere(size: Size) -> None:
     assert b"Breaking: a bridge" in INTERVENED.whole.visible(JOURNAL)
     assert crashes_each(INTERVENED, trials(INTERVENED, size(120, everyday=40), faults=2)) >= 1.7
+
+
+def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> None:
+    names = [name for name in SEALED.whole.visible_names() if start_of(name) >= 0]
+    assert len(names) >= 3
+    assert len(records(SEALED.whole.visible(JOURNAL))) < 1 + SEALED.config.simulation.length
+    assert crashes_each(SEALED, trials(SEALED, size(150, everyday=60), faults=1)) >= 0.85
+    assert crashes_each(SEALED, trials(SEALED, size(150, everyday=40), faults=2, first_seed=1000)) >= 1.7
+    assert crashes_each(SEALED, trials(SEALED, size(50, everyday=10), faults=5, first_seed=2000)) >= 3.5
 
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:

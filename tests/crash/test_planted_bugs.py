@@ -17,7 +17,7 @@ from actors.persistence import framed_files, recovery
 from actors.persistence.batch_writer import RunWriter
 from actors.persistence.checkpoint import Position
 from actors.persistence.checkpoint_writer import write_checkpoint
-from actors.persistence.journal import JOURNAL, JournalScan, scan_journal
+from actors.persistence.journal import JOURNAL, JournalScan, scan_tail
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import Checkpointer, checkpoint_of
@@ -103,7 +103,7 @@ def no_crc(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
 
 
 def a_checkpoint_ahead(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
-    scan = scan_journal
+    scan = scan_tail
 
     async def write_at_once(self: Checkpointer) -> None:
         checkpoint = await checkpoint_of(self._simulation, self._store)
@@ -112,11 +112,11 @@ def a_checkpoint_ahead(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         except OSError as error:
             raise JournalError("the disk is full") from error
 
-    def accept_all(disk: SimulatedDisk, first: int, offsets: set[int]) -> JournalScan:
-        return scan(disk, first, offsets=offsets)._replace(links=dict.fromkeys(offsets, ANY))
+    def accept_all(disk: SimulatedDisk, offsets: set[int]) -> JournalScan:
+        return scan(disk, offsets)._replace(links=dict.fromkeys(offsets, ANY))
 
     patch.setattr(Checkpointer, "take", write_at_once)
-    patch.setattr(recovery, "scan_journal", accept_all)
+    patch.setattr(recovery, "scan_tail", accept_all)
     return SimulatedDisk
 
 

@@ -10,13 +10,16 @@ from zlib import crc32
 import msgspec
 
 from actors.core.errors import DamagedError, JournalError, RunDirectoryError
-from actors.persistence.journal import JOURNAL
+from actors.core.frames import encode_frame
+from actors.persistence.journal import JOURNAL, Header, create_journal
 from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.segments import read_segment, start_of
 from actors.runs.replay import AbsentOracle
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.verify import verify_files
 from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
 from tests.crash.scenes import FickleOracle, Name, Scene
+from tests.durability.memory import MemoryDisk
 
 MAGIC_BYTES = 8
 GOLDEN = (5**0.5 - 1) / 2
@@ -68,6 +71,21 @@ def records(content: bytes) -> list[bytes]:
         found.append(frame)
         at += len(frame)
     return found
+
+
+def journal_records(files: dict[str, bytes]) -> list[bytes]:
+    """Return the whole frames of a journal, sealed or not; that of the header without what it says of segments."""
+    found = records(files.get(JOURNAL, b""))
+    if not found:
+        return []
+    header = msgspec.msgpack.decode(found[0][40:])
+    sealed = header.pop("sealed", {"start": 0})
+    of_segments = []
+    for name in sorted(files):
+        if 0 <= start_of(name) < sealed["start"]:
+            frames = read_segment(MemoryDisk(files), name)[1]
+            of_segments += [encode_frame(frame.link, frame.payload) for frame in frames]
+    return [msgspec.msgpack.encode(header, order="deterministic"), *of_segments, *found[1:]]
 
 
 def names_of(log: list[bytes]) -> set[Name]:
@@ -149,13 +167,15 @@ class CrashTrial:
         """
         self._given.update(records(self.disk.visible(ANSWERS)))
         for name in (JOURNAL, ANSWERS):
-            visible, durable = records(self.disk.visible(name)), records(self.disk.durable(name))
+            visible, durable = (
+                _records(files, name) for files in (self.disk.visible_files(), self.disk.durable_files())
+            )
             self._expect_begins(visible, self._kept[name], f"no frame of {name} changes")
             self._expect_begins(durable, self._on_medium[name], f"no frame of {name} on the medium changes")
             self._kept[name], self._on_medium[name] = durable if is_cut else visible, durable
 
     def _expect_durable(self) -> None:
-        for name in (JOURNAL, ANSWERS, ROUNDS):
+        for name in (*self._journal_files(self.disk), ANSWERS, ROUNDS):
             on_medium = self.disk.durable(name)
             self._expect(on_medium == self.disk.visible(name), f"{name} is on the medium when a run has ended")
 
@@ -172,16 +192,25 @@ class CrashTrial:
             self.scene.replay(self.disk)  # who was late is known from the journal alone, so that it is not made anew
             return
         again = self._again(journal, log) if self.scene.is_live else self.scene.whole
-        self._expect(journal == again.visible(JOURNAL), "the journal is that of an undisturbed run")
+        names = self._journal_files(self.disk)
+        self._expect(names == self._journal_files(again), "the segments are those of an undisturbed run")
+        is_same = all(self.disk.visible(name) == again.visible(name) for name in names)
+        self._expect(is_same, "the journal is that of an undisturbed run")
         self._expect(rounds == again.visible(ROUNDS), f"{ROUNDS} is that of an undisturbed run")
 
     def _again(self, journal: bytes, log: bytes) -> SimulatedDisk:
         """Return the disk of the run done again from its header and the oracle's log alone."""
         disk = SimulatedDisk()
-        disk.append(JOURNAL, journal[:MAGIC_BYTES] + records(journal)[0])
+        header = msgspec.msgpack.decode(records(journal)[0][40:], type=Header)
+        create_journal(disk, header)
         disk.append(ANSWERS, log)
         self.scene.run(disk, oracle=AbsentOracle(may_be_late=False))
         return disk
+
+    @staticmethod
+    def _journal_files(disk: SimulatedDisk) -> list[str]:
+        """Return the names of the journal's file and of its segments."""
+        return [name for name in disk.visible_names() if name == JOURNAL or start_of(name) >= 0]
 
     def _expect_begins(self, frames: list[bytes], with_these: list[bytes], promise: str) -> None:
         self._expect(frames[: len(with_these)] == with_these, promise)
@@ -189,6 +218,10 @@ class CrashTrial:
     def _expect(self, is_so: bool, promise: str) -> None:
         if not is_so:
             raise LostError(self.trial, f"broken: {promise}")
+
+
+def _records(files: dict[str, bytes], name: str) -> list[bytes]:
+    return journal_records(files) if name == JOURNAL else records(files.get(name, b""))
 
 
 def trials(

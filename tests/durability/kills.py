@@ -32,9 +32,9 @@ from tests.durability.process_runs import ends as ended
 SMALL = """
 simulation: {rounds: 20, ticks_per_round: 24, seed: 5}
 population: {size: 200, activity: {mean: 0.9, sigma: 0.1}}
-run: {checkpoint_every_ticks: 8}
+run: {checkpoint_every_ticks: 8, segment_mb: 0.1}
 """
-"""A run of about a second, half of it start-up, with a checkpoint every 15 ms."""
+"""A run of about a second, half of it start-up, with a checkpoint every 15 ms, and its ticks sealed now and then."""
 
 GOES_ON = 0.85
 """The probability that a resumed run is killed again."""

@@ -136,7 +136,7 @@ def outcome(run: Path) -> dict[str, Any]:
     """Return what must be the same after any number of kills: journal and series to the byte, and the summary."""
     summary = json.loads((run / SUMMARY).read_text())
     return {
-        JOURNAL: (run / JOURNAL).read_bytes(),
+        JOURNAL: [(path.name, path.read_bytes()) for path in sorted(run.glob("journal*"))],
         ROUNDS: (run / ROUNDS).read_bytes(),
         SUMMARY: {key: value for key, value in summary.items() if key not in CHANGING},
     }

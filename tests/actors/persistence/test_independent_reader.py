@@ -53,7 +53,7 @@ def test_its_counts_are_those_of_the_summary(embedded: Path) -> None:
 
 def test_its_header_is_the_configuration_without_its_length(embedded: Path) -> None:
     header = read_run(embedded)[0]
-    assert header["format"] == 1
+    assert header["format"] == 2
     assert header["config"]["population"]["size"] == EMBEDDED["population"]["size"]
     assert not {"rounds", "ticks"} & header["config"]["simulation"].keys()
 

@@ -195,4 +195,7 @@ def test_it_rebuilds_a_run_on_a_real_graph_that_was_killed(tmp_path: Path) -> No
         killed.run_and_kill(random, 10.0, 50 * 24)
     ends(killed.start(), 600.0)
     assert differences(killed.run, whole.run) == []
+    assert [path for path in killed.run.iterdir() if path.suffix == ".seg"]
+    ended = prism_alone("migrate", str(killed.run), "--segment-mb", "0")  # this reader does without segments
+    assert ended.code == 0, ended.err
     assert check(killed.run)["largest_cascade"]["size"] > 2

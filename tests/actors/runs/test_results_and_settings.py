@@ -53,6 +53,7 @@ VARIED: Final[dict[str, object]] = {
     "run.logs_kept": 0,
     "run.stop_within_s": 60.0,
     "run.checkpoints_back": False,
+    "run.segment_mb": 0.001,
     "run.question": "Is the harbour closed?",
 }
 """Another value of each setting than its default. None of them may change the digest."""

@@ -1,0 +1,165 @@
+"""Sealed segments: older ticks of a journal, a file for every few megabytes of them, in compressed columns.
+
+A segment is written once, whole, and never changed. It holds the payloads of its ticks and nothing else, so their links
+are worked out when it is read, and lead from the link before it to the link after it: what is hashed are the
+payloads, not how they are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+from zlib import DEFLATED, Z_DEFAULT_STRATEGY, Z_FILTERED, compressobj, decompress
+from zlib import error as ZlibError  # noqa: N812  # it is a class
+
+import msgspec
+
+from actors.core.errors import DamagedError, JournalError
+from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Frame, encode_frame, link_of
+from actors.persistence.blocks import Form, pack, unpack
+from actors.persistence.disk import Disk, write_whole
+from actors.persistence.framed_files import chained_payloads
+
+MAGIC: Final = b"PRISMS\r\n"
+FORMAT: Final = 1
+SEGMENT_PREFIX: Final = "journal-"
+SEGMENT_SUFFIX: Final = ".seg"
+_LEVEL, _WINDOW, _MEMORY = 6, -15, 9
+
+_block: msgspec.msgpack.Decoder[tuple[str, bytes] | int] = msgspec.msgpack.Decoder(tuple[str, bytes] | int)
+
+
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
+    """The head of a segment.
+
+    Args:
+        start: the place of its first tick's frame in the journal, in bytes, as if nothing was sealed; `end`: the place
+            after its last.
+        tick: its first tick; `ticks`: their number.
+        before: the link before its first tick; `after`: that of its last.
+        forms: of its messages.
+    """
+
+    format: int = FORMAT
+    start: int
+    end: int
+    tick: int
+    ticks: int
+    before: bytes
+    after: bytes
+    forms: list[Form]
+
+
+def segment_name(start: int) -> str:
+    """Return the name of the segment that begins at this place of the journal."""
+    return f"{SEGMENT_PREFIX}{start:015d}{SEGMENT_SUFFIX}"
+
+
+def start_of(name: str) -> int:
+    """Return the place of the journal at which a segment begins, by its name; -1 for a name that none has."""
+    digits = name.removeprefix(SEGMENT_PREFIX).removesuffix(SEGMENT_SUFFIX)
+    return int(digits) if digits.isdecimal() and name == segment_name(int(digits)) else -1
+
+
+def segment_names(disk: Disk, end: int) -> list[str]:
+    """Return the names of the segments that begin before a place of the journal, in order."""
+    return sorted(name for name in disk.names() if 0 <= start_of(name) < end)
+
+
+def write_segment(disk: Disk, start: int, tick: int, before: bytes, payloads: Sequence[bytes]) -> Segment:
+    """Write the ticks that begin at a place of the journal into a segment: the whole file, or nothing.
+
+    Args:
+        tick: the first tick; `before`: the link before it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    after = before
+    for payload in payloads:
+        after = link_of(after, payload)
+    forms, blocks = pack(tick, payloads)
+    end = start + sum(HEAD.size + len(payload) for payload in payloads)
+    segment = Segment(start=start, end=end, tick=tick, ticks=len(payloads), before=before, after=after, forms=forms)
+    encode = msgspec.msgpack.encode
+    frames = [encode(segment), *(encode((name, _compressed(name, data))) for name, data in blocks.items())]
+    write_whole(disk, segment_name(start), [MAGIC, *_chained([*frames, encode(len(blocks))])])
+    return segment
+
+
+def check_segment(disk: Disk, name: str) -> Segment:
+    """Return the head of a segment whose bytes are as they were written. It is not decompressed.
+
+    Raises:
+        DamagedError: they are not.
+        JournalError: it has another format, or cannot be read.
+    """
+    return _read(disk, name)[0]
+
+
+def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
+    """Return the head of a segment, and the frames of its ticks as they stood in the journal.
+
+    Raises:
+        DamagedError: its content is not what was written.
+        JournalError: it has another format, or cannot be read.
+    """
+    segment, blocks = _read(disk, name)
+    try:
+        payloads = unpack(segment.tick, segment.forms, {key: decompress(data, _WINDOW) for key, data in blocks.items()})
+    except (*DECODE_ERRORS, KeyError, IndexError, ZlibError) as error:
+        raise DamagedError(name, 0, f"its columns cannot be read: {error}") from None
+    frames, at, link = list[Frame](), segment.start, segment.before
+    for payload in payloads:
+        at, link = at + HEAD.size + len(payload), link_of(link, payload)
+        frames.append(Frame(payload, link, at))
+    if (len(frames), at, link) != (segment.ticks, segment.end, segment.after):
+        raise DamagedError(name, 0, "its ticks do not lead to the link that its head names")
+    return segment, frames
+
+
+def _chained(payloads: Sequence[bytes]) -> Iterator[bytes]:
+    link = ORIGIN
+    for payload in payloads:
+        link = link_of(link, payload)
+        yield encode_frame(link, payload)
+
+
+def _read(disk: Disk, name: str) -> tuple[Segment, dict[str, bytes]]:
+    """Return the head and the compressed blocks of a whole segment."""
+    head: Segment | None = None
+    blocks, count = dict[str, bytes](), -1
+    for start, payload in chained_payloads(disk, name, MAGIC):
+        if head is None:
+            head = _head(name, start, payload)
+            continue
+        try:
+            block = _block.decode(payload)
+        except DECODE_ERRORS as error:
+            raise DamagedError(name, start, f"a block cannot be read: {error}") from None
+        if isinstance(block, int):
+            count = block
+        else:
+            blocks[block[0]] = block[1]
+    if head is None or count != len(blocks):
+        raise DamagedError(name, disk.size(name), "it ends before its last block")
+    return head, blocks
+
+
+def _head(name: str, start: int, payload: bytes) -> Segment:
+    try:
+        segment = msgspec.msgpack.decode(payload, type=Segment)
+    except DECODE_ERRORS as error:
+        raise DamagedError(name, start, f"its head cannot be read: {error}") from None
+    if segment.format != FORMAT:
+        raise JournalError(f"{name}: has format {segment.format}, and this version of PRISM reads {FORMAT}")
+    if segment_name(segment.start) != name:
+        raise DamagedError(name, start, f"it begins at {segment.start} of the journal, and its name says otherwise")
+    return segment
+
+
+def _compressed(name: str, data: bytes) -> bytes:
+    """Return a block as raw deflate. Numbers have few repeats, and compress best without a search for them."""
+    strategy = Z_DEFAULT_STRATEGY if name.endswith("s") else Z_FILTERED
+    deflate = compressobj(_LEVEL, DEFLATED, _WINDOW, _MEMORY, strategy)
+    return deflate.compress(data) + deflate.flush()

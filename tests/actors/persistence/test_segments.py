@@ -1,0 +1,222 @@
+"""Ticks that are sealed are the journal's ticks still: in every reader, from any place, after damage and cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import msgspec
+import pytest
+
+from actors.core.errors import DamagedError, JournalError
+from actors.core.frames import HEAD, ORIGIN, Damage, encode_frame, link_of
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import (
+    JOURNAL,
+    UNSEALED,
+    TickFrame,
+    create_journal,
+    head_bytes,
+    journal_size,
+    link_at,
+    read_header,
+    read_tail,
+    read_ticks,
+    scan_journal,
+    scan_tail,
+    whole_ticks,
+)
+from actors.persistence.journal_writer import JournalWriter
+from actors.persistence.recovery import recover
+from actors.persistence.segments import MAGIC, check_segment, read_segment, segment_name, start_of
+from tests.actors.persistence.files import Tick, empty_run, frames
+from tests.crash.disk import SimulatedDisk
+from tests.durability.memory import MemoryDisk
+
+COUNT, SEGMENT = 42, 1_000
+"""Ticks of the run, and bytes of a segment: five or six ticks."""
+
+
+def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SEGMENT) -> MemoryDisk:
+    """A run whose ticks were written so many at a time."""
+    disk = disk or empty_run()
+    ticks = frames(COUNT)
+    writer = JournalWriter(disk, size)
+    for start in range(0, COUNT, batch):
+        writer.append([tick.frame for tick in ticks[start : start + batch]])
+    return MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
+
+
+def plain() -> list[TickFrame]:
+    """The ticks as they are in a journal without segments."""
+    disk = empty_run()
+    for tick in frames(COUNT):
+        disk.append(JOURNAL, tick.frame)
+    return list(whole_ticks(disk))
+
+
+def segments(disk: MemoryDisk) -> list[str]:
+    return [name for name in disk.names() if start_of(name) >= 0]
+
+
+def test_sealed_ticks_are_read_as_if_they_were_not_from_any_place() -> None:
+    disk, ticks = sealed_run(), plain()
+    assert len(segments(disk)) >= 5
+    assert 0 < read_tail(disk).sealed.tick < COUNT
+    assert list(whole_ticks(disk)) == ticks
+    assert journal_size(disk) == ticks[-1].end
+    for at, tick in enumerate(ticks):
+        before = ticks[at - 1].link if at else ORIGIN
+        assert list(read_ticks(disk, tick.start, tick=at, link=before)) == ticks[at:]
+    whole = scan_journal(disk, ticks[0].start, offsets=None)
+    assert (whole.ticks, whole.end, whole.damage) == (COUNT, ticks[-1].end, None)
+    assert whole.links == {ticks[0].start: ORIGIN, **{tick.end: tick.link for tick in ticks}}
+    assert scan_tail(disk, ())[:3] == whole[:3]
+
+
+def test_the_link_of_every_sealed_tick_is_known_by_its_place() -> None:
+    disk, ticks = sealed_run(), plain()
+    sealed = read_tail(disk).sealed
+    for tick in ticks[: sealed.tick]:
+        assert link_at(disk, tick.end) == tick.link
+        assert link_at(disk, tick.end - 1) is None
+    assert link_at(disk, sealed.first) == ORIGIN
+
+
+@pytest.mark.parametrize("batch", [2, 3, 7, COUNT])
+def test_where_a_segment_ends_does_not_depend_on_how_many_ticks_are_written_at_a_time(batch: int) -> None:
+    assert sealed_run(batch=batch).files == sealed_run().files
+
+
+def test_a_writer_that_comes_later_goes_on_as_if_it_had_always_been_there() -> None:
+    disk, ticks = empty_run(), frames(COUNT)
+    for tick in ticks:
+        JournalWriter(disk, SEGMENT).append([tick.frame])
+    assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
+
+
+def test_ticks_that_an_earlier_process_left_are_sealed_with_the_next() -> None:
+    disk, ticks = empty_run(), frames(COUNT)
+    JournalWriter(disk).append([tick.frame for tick in ticks[:-1]])
+    assert not read_tail(disk).sealed.tick
+    JournalWriter(disk, SEGMENT).append([ticks[-1].frame])
+    assert read_tail(disk).sealed.tick == COUNT - 1
+    assert list(whole_ticks(disk)) == plain()
+
+
+def test_a_journal_of_the_format_before_goes_on_as_it_began() -> None:
+    disk = empty_run()
+    header, _ = read_header(disk)
+    disk.remove(JOURNAL)
+    create_journal(disk, msgspec.structs.replace(header, format=UNSEALED))
+    made = sealed_run(disk)
+    assert segments(made) == []
+    assert list(whole_ticks(made)) == plain()
+
+
+@pytest.fixture
+def places() -> Iterator[int]:
+    """A byte in three, from another one on each time."""
+    return iter(range(Random(4).randrange(3), 10**6, 3))
+
+
+def test_every_changed_byte_of_a_segment_is_noticed_by_its_name(places: Iterator[int]) -> None:
+    whole = sealed_run()
+    name = segments(whole)[2]
+    content = whole.files[name]
+    for place in places:
+        if place >= len(content):
+            break
+        disk = MemoryDisk({**whole.files, name: content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]})
+        with pytest.raises(JournalError, match=name):
+            check_segment(disk, name)
+        assert name in refusal(disk)
+    for place in range(0, len(content), 7):
+        assert name in refusal(MemoryDisk({**whole.files, name: content[:place]}))
+
+
+def refusal(disk: MemoryDisk) -> str:
+    """What a resume says to the damage, which all readers stop at."""
+    damage = list(read_ticks(disk, read_header(disk)[1]))[-1]
+    assert isinstance(damage, Damage)
+    before = dict(disk.files)
+    with pytest.raises(DamagedError, match=r"journal\.prism: damaged at byte") as refused:
+        recover(disk)
+    assert disk.files == before
+    return f"{damage.problem} {refused.value}" if "seg" in damage.problem else ""
+
+
+@pytest.mark.parametrize("which", [0, 2, -1])
+def test_a_segment_that_is_missing_or_is_another_one_is_damage(which: int) -> None:
+    whole = sealed_run()
+    name = segments(whole)[which]
+    assert f"{name}: is missing" in refusal(MemoryDisk({k: v for k, v in whole.files.items() if k != name}))
+    other = segments(whole)[which - 1]
+    assert name in refusal(MemoryDisk({**whole.files, name: whole.files[other]}))
+
+
+def test_what_is_damaged_is_cut_off_with_all_that_follows_when_asked_and_can_be_written_again() -> None:
+    whole = sealed_run()
+    name = segments(whole)[2]
+    start = start_of(name)
+    disk = MemoryDisk({**whole.files, name: b"nothing"})
+    notes = recover(disk, cut_damage=True).notes
+    assert any(f"cut at byte {start}" in note for note in notes)
+    kept = list(whole_ticks(disk))
+    assert kept == plain()[: len(kept)]
+    assert kept[-1].end == start
+    assert segments(disk) == segments(whole)[:2]
+    JournalWriter(disk, SEGMENT).append([tick.frame for tick in frames(COUNT)[len(kept) :]])
+    assert disk.files == whole.files
+
+
+def test_segments_of_ticks_that_are_not_sealed_are_ignored_and_removed_by_a_resume() -> None:
+    whole = sealed_run()
+    stale = {segment_name(journal_size(whole)): b"of a crash", segment_name(10**9): b""}
+    disk = MemoryDisk({**whole.files, **stale})
+    assert list(whole_ticks(disk)) == plain()
+    recover(disk, repair=False)
+    assert stale.keys() <= disk.files.keys()
+    recover(disk)
+    assert not stale.keys() & disk.files.keys()
+
+
+def test_a_reader_that_has_begun_reads_on_while_ticks_are_sealed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    disk = RealDisk(tmp_path_factory.mktemp("run"))
+    create_journal(disk, read_header(empty_run())[0])
+    ticks = frames(COUNT)
+    JournalWriter(disk).append([tick.frame for tick in ticks[:20]])
+    reader = whole_ticks(disk)
+    read = [next(reader), next(reader)]
+    JournalWriter(disk, SEGMENT).append([tick.frame for tick in ticks[20:]])
+    assert read_tail(disk).sealed.tick >= 20
+    assert [*read, *reader] == plain()[:20]
+    assert list(whole_ticks(disk)) == plain()
+
+
+def test_a_journal_that_names_another_end_than_its_segments_is_refused() -> None:
+    whole = sealed_run()
+    tail = read_tail(whole)
+    wrong = msgspec.structs.replace(tail.sealed, link=bytes(32))
+    rest = whole.files[JOURNAL][tail.at :]
+    disk = MemoryDisk({**whole.files, JOURNAL: head_bytes(tail.header, wrong) + rest})
+    with pytest.raises(DamagedError, match="another end of what is sealed"):
+        recover(disk)
+
+
+def test_a_segment_of_a_format_to_come_is_refused_by_its_number() -> None:
+    whole = sealed_run()
+    name = segments(whole)[0]
+    head = msgspec.structs.asdict(check_segment(whole, name)) | {"format": 9}
+    payload = msgspec.msgpack.encode(head)
+    data = MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
+    with pytest.raises(JournalError, match=f"{name}: has format 9, and this version of PRISM reads 1"):
+        read_segment(MemoryDisk({**whole.files, name: data}), name)
+
+
+def test_a_segment_is_a_part_of_what_its_ticks_were() -> None:
+    disk = empty_run()
+    ticks: list[Tick] = frames(2_000)
+    JournalWriter(disk, 300_000).append([tick.frame for tick in ticks])
+    stored = sum(len(disk.visible(name)) for name in disk.visible_names() if start_of(name) >= 0)
+    assert stored < 0.05 * (read_tail(disk).sealed.start - HEAD.size * read_tail(disk).sealed.tick)
