@@ -98,7 +98,7 @@ class Tail(NamedTuple):
 
     @property
     def shift(self) -> int:
-        """What is to be added to an offset in the file for the place in the journal."""
+        """The bytes to be added to an offset in the file for the place in the journal."""
         return self.sealed.start - self.at
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,9 @@ _AGENT = 2
 """The index of the agent in every message but an intervention, after the tag and the tick."""
 _INTERVENED, _POSTED, _FEED = 6, 7, 8
 """The tags of an intervention, of an effect that took place, and of a feed that was shown."""
+
+_READ_BYTES = 1 << 20
+"""Bytes of ticks that are read at a time."""
 
 
 class RecordedTicks:
@@ -62,13 +66,15 @@ class RecordedTicks:
         self._frames: Iterator[TickFrame | Damage] = iter(())
         if start < end:
             self._frames = read_ticks(disk, start, tick=tick, link=link)
-        self._next: TickFrame | None = self._read()
+        self._read: deque[TickFrame] = deque()
+        self._has_more = True
+        self.read_on()
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
         """Return the agents whose decisions came too late in this tick; None if the tick is not recorded."""
-        if self._next is None or self._next.tick != tick:
+        if not self._read or self._read[0].tick != tick:
             return None
-        answers = msgspec.msgpack.decode(answers_of(self._next.payload))
+        answers = msgspec.msgpack.decode(answers_of(self._read[0].payload))
         return frozenset(answer[_AGENT] for answer in answers if _is_late(answer))
 
     def compare(self, tick: int, frame: bytes) -> bool:
@@ -77,18 +83,29 @@ class RecordedTicks:
         Raises:
             DivergedError: it has one, which differs.
         """
-        recorded = self._next
-        if recorded is None:
+        if not self._read:
             return False
         payload = frame[HEAD.size :]
-        if recorded.payload != payload:
-            raise DivergedError(tick, difference(recorded.payload, payload))
-        self._next = self._read()
+        if self._read[0].payload != payload:
+            raise DivergedError(tick, difference(self._read[0].payload, payload))
+        self._read.popleft()
         return True
 
-    def _read(self) -> TickFrame | None:
-        frame = next(self._frames, None)
-        return frame if isinstance(frame, TickFrame) and frame.end <= self.end else None
+    @property
+    def must_read_on(self) -> bool:
+        """True if the next ticks must be read before anything is compared with them."""
+        return self._has_more and not self._read
+
+    def read_on(self) -> None:
+        """Read some ticks more. Blocks."""
+        size = 0
+        while self._has_more and size < _READ_BYTES:
+            frame = next(self._frames, None)
+            if isinstance(frame, TickFrame) and frame.end <= self.end:
+                self._read.append(frame)
+                size += len(frame.payload)
+            else:
+                self._has_more = False
 
 
 def difference(recorded: bytes, new: bytes) -> str:

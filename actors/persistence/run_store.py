@@ -226,6 +226,8 @@ class RunStore(Record):
             self._batch.frames.append(frame)
             self._changed.set()
             await self._wait_until(lambda: len(self._batch.frames) + len(self._writing.frames) <= PENDING_MAX)
+        elif self._recorded.must_read_on:
+            await self._execute(self._recorded.read_on)
         self._log_lengths.add(tick + 1, self._answers_bytes)
 
     def continue_lines(self, file: str, content: bytes) -> None:

@@ -35,7 +35,7 @@ DRAFT = ".migrating"
 
 
 class Migrated(NamedTuple):
-    """What a migration has done.
+    """The outcome of a migration.
 
     Args:
         ticks: of the run; `digest`: after them, before and now.

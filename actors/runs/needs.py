@@ -21,7 +21,10 @@ from msgspec.structs import replace
 from actors.core.errors import ActorError
 from actors.core.ports import Observer
 from actors.factory.checks import check_domain
-from actors.persistence.journal import JOURNAL
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import create_journal, journal_size, read_header, read_tail, whole_ticks
+from actors.persistence.journal_writer import JournalWriter
+from actors.persistence.segments import segment_names
 from actors.runs.api import run
 from prism.config import Config, OracleConfig
 
@@ -34,6 +37,10 @@ ROUNDS: Final = 12
 LAST: Final = 3
 """The last rounds of a rehearsal, which further rounds are taken to be like."""
 
+SEALING: Final = 5
+"""The memory that it takes to seal a segment, in its own sizes. Rehearsals seal none while they run: it does not grow
+with the agents."""
+
 _KIB_PER_UNIT: Final = 1 if sys.platform != "darwin" else 1 / 1024
 
 
@@ -44,8 +51,10 @@ class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
         agents: their number.
         start_s: until the first tick began.
         rounds_s: the time of each round, with its checkpoints.
-        rounds_bytes: the bytes of the journal of each round.
+        rounds_bytes: the bytes of the journal of each round, before they are sealed.
         memory_mib: the most memory of the process.
+        segment_bytes: the bytes that are sealed together; 0 for none.
+        sealed_share: what is left of bytes that are sealed.
     """
 
     agents: int
@@ -53,6 +62,8 @@ class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
     rounds_s: tuple[float, ...]
     rounds_bytes: tuple[float, ...]
     memory_mib: float
+    segment_bytes: int = 0
+    sealed_share: float = 1.0
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,18 +86,18 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 class _Stopwatch(Observer):
     """An observer that notes when ticks end, and how long the journal is then."""
 
-    def __init__(self, journal: Path) -> None:
+    def __init__(self, run: Path) -> None:
         self.ends: list[float] = []
         self.first_s = 0.0
         self.sizes: list[int] = []
-        self._journal = journal
+        self._disk = RealDisk(run)
 
     def tick_ended(self, duration_s: float) -> None:
         """Note the end of a tick."""
         if not self.ends:
             self.first_s = duration_s
         self.ends.append(perf_counter())
-        self.sizes.append(self._journal.stat().st_size)
+        self.sizes.append(journal_size(self._disk))
 
 
 def needs(config: Config) -> Needs:
@@ -99,7 +110,8 @@ def needs(config: Config) -> Needs:
     is_drawn = people.profiles is None and people.graph.path is None
     is_large = is_drawn and size is not None and size > SIZES[-1]
     sizes: tuple[int | None, ...] = SIZES if is_large else (None,)
-    measured = tuple(_measured_alone(_shortened(config, each)) for each in sizes)
+    segment_bytes = round(config.run.segment_mb * 1_000_000)
+    measured = tuple(_measured_alone(_shortened(config, each), segment_bytes) for each in sizes)
     return foretold(measured, measured[-1].agents if size is None else size, config.simulation.rounds)
 
 
@@ -118,11 +130,17 @@ def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs
         last = each[-LAST:]
         return sum(each[:rounds]) + max(0, rounds - len(each)) * sum(last) / len(last)
 
+    journal = scaled(tuple(grown(each.rounds_bytes) for each in measured))
+    largest = measured[-1]
+    memory_mib = scaled(tuple(each.memory_mib for each in measured))
+    if journal > largest.segment_bytes > 0:  # of the last segment half is there, in the mean
+        journal = journal * largest.sealed_share + largest.segment_bytes / 2
+        memory_mib += SEALING * largest.segment_bytes / 2**20
     return Needs(
         start_s=scaled(tuple(each.start_s for each in measured)),
         run_s=scaled(tuple(grown(each.rounds_s) for each in measured)),
-        memory_mib=scaled(tuple(each.memory_mib for each in measured)),
-        journal_bytes=scaled(tuple(grown(each.rounds_bytes) for each in measured)),
+        memory_mib=memory_mib,
+        journal_bytes=journal,
         rehearsed=tuple(each.agents for each in measured),
         rounds=len(measured[0].rounds_s),
     )
@@ -140,17 +158,17 @@ def _shortened(config: Config, size: int | None) -> Config:
         interventions=() if size is not None else config.interventions,
         oracle=oracle,
         metrics=replace(config.metrics, enabled=False),
-        run=replace(config.run, tick_s=0.0),
+        run=replace(config.run, tick_s=0.0, segment_mb=0.0),
     )
 
 
-def _measured_alone(config: Config) -> Rehearsed:
+def _measured_alone(config: Config, segment_bytes: int) -> Rehearsed:
     """Return the measures of a rehearsal in a process of its own.
 
     Raises:
         ActorError: it failed.
     """
-    command = [sys.executable, "-m", "actors.runs.needs"]
+    command = [sys.executable, "-m", "actors.runs.needs", str(segment_bytes)]
     # the command is this module's own
     ended = subprocess.run(command, input=msgspec.json.encode(config), capture_output=True, check=False)  # noqa: S603
     if ended.returncode:
@@ -159,13 +177,14 @@ def _measured_alone(config: Config) -> Rehearsed:
     return msgspec.json.decode(ended.stdout, type=Rehearsed)
 
 
-def measure(config: Config) -> Rehearsed:
+def measure(config: Config, segment_bytes: int) -> Rehearsed:
     """Run a rehearsal in this process, in a directory that is removed afterwards, and return its measures."""
     begun = perf_counter()
     with TemporaryDirectory(prefix="prism-rehearsal-") as directory:
-        watch = _Stopwatch(Path(directory) / "run" / JOURNAL)
+        watch = _Stopwatch(Path(directory) / "run")
         result = run(config, out=Path(directory) / "run", observer=watch)
-        last = perf_counter()
+        last, memory_mib = perf_counter(), _peak_kib() / 1024
+        share = _sealed_share(Path(directory), segment_bytes)
     length, ends = config.simulation.ticks_per_round, [watch.ends[0] - watch.first_s, *watch.ends]
     marks = [*range(0, len(ends) - 1, length), len(ends) - 1]
     times, sizes = [ends[mark] for mark in marks], [0, *(watch.sizes[mark - 1] for mark in marks[1:])]
@@ -175,8 +194,24 @@ def measure(config: Config) -> Rehearsed:
         start_s=ends[0] - begun,
         rounds_s=tuple(after - before for before, after in pairwise(times)),
         rounds_bytes=tuple(float(after - before) for before, after in pairwise(sizes)),
-        memory_mib=_peak_kib() / 1024,
+        memory_mib=memory_mib,
+        segment_bytes=segment_bytes,
+        sealed_share=share,
     )
+
+
+def _sealed_share(directory: Path, segment_bytes: int) -> float:
+    """Return what is left of the ticks of a rehearsal when they are sealed."""
+    disk, sealed = RealDisk(directory / "run"), RealDisk(directory)
+    header, first = read_header(disk)
+    size = journal_size(disk) - first
+    if not segment_bytes or not size:
+        return 1.0
+    create_journal(sealed, header)
+    JournalWriter(sealed, min(segment_bytes, size)).copy(whole_ticks(disk))
+    end = read_tail(sealed).sealed.start
+    sealed.close()
+    return sum(sealed.size(name) for name in segment_names(sealed, end)) / (end - first)
 
 
 def _peak_kib() -> float:
@@ -190,4 +225,4 @@ def _peak_kib() -> float:
 
 if __name__ == "__main__":
     given = msgspec.json.decode(sys.stdin.buffer.read(), type=Config)
-    sys.stdout.buffer.write(msgspec.json.encode(measure(given)))
+    sys.stdout.buffer.write(msgspec.json.encode(measure(given, int(sys.argv[1]))))

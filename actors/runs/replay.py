@@ -13,6 +13,7 @@ from actors.core.errors import DivergedError, ForeignCheckpointError, JournalErr
 from actors.core.messages import Decided
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
+from actors.persistence.batch_writer import in_thread
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, RecordedAnswers
@@ -101,6 +102,8 @@ class Replay(Record):
         """Compare the tick with its record."""
         if not self._recorded.compare(tick, frame):
             raise JournalError(f"tick {tick} is not in the journal")
+        if self._recorded.must_read_on:
+            await in_thread(self._recorded.read_on)
 
 
 async def replay(

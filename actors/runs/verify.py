@@ -17,8 +17,9 @@ from actors.core.frames import ORIGIN, digest_of
 from actors.factory.input_files import locate_input
 from actors.persistence.checkpoint import Position, checkpoint_names, read_checkpoint
 from actors.persistence.disk import Disk, RealDisk
-from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, scan_journal
+from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_tail, scan_journal
 from actors.persistence.oracle_log import ANSWERS, scan_answers
+from actors.persistence.segments import segment_names
 from actors.runs.compatibility import unaccepted
 from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, TAPE, RunDirectory
 from actors.runs.lock import LOCK
@@ -258,7 +259,9 @@ def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
             f"damaged at byte {damage.offset}, in tick {scan.ticks}: {damage.problem}; {lost:,} bytes cannot be used"
         )
     else:
-        detail = f"{scan.ticks:,} ticks of {header.agents:,} agents, {scan.end:,} bytes, digest {digest}"
+        sealed = segment_names(disk, read_tail(disk).sealed.start)
+        segments = f" ({len(sealed):,} segments)" if sealed else ""
+        detail = f"{scan.ticks:,} ticks of {header.agents:,} agents, {scan.end:,} bytes{segments}, digest {digest}"
     findings.append(Finding(JOURNAL, damage is None, detail))
     return _Journal(header, scan.ticks, digest, scan.links, damage is None)
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from actors.core.state import RunState
-from actors.persistence import checkpoint, journal, oracle_log
+from actors.persistence import blocks, checkpoint, journal, oracle_log, segments
 from actors.persistence.checkpoint import Head, Position
 from actors.persistence.journal import Header
 from actors.persistence.run_store import PENDING_MAX
@@ -39,6 +39,7 @@ def rows(title: str) -> list[list[str]]:
     [
         ("journal.prism", journal.MAGIC),
         ("oracle.log", oracle_log.MAGIC),
+        ("journal-<place>.seg", segments.MAGIC),
         ("checkpoint-<tick>.bin", checkpoint.MAGIC),
     ],
 )
@@ -68,7 +69,21 @@ def test_every_field_of_a_decision_is_documented_at_its_place() -> None:
 
 def test_every_key_of_the_header_is_documented() -> None:
     keys = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \| ", section("journal.prism"), re.MULTILINE)))
-    assert sorted(keys) == sorted(Header.__struct_fields__)
+    of_sealed = {"first", "start", "tick", "link"}
+    assert of_sealed == set(journal.Sealed.__struct_fields__)
+    assert sorted(keys) == sorted([*Header.__struct_fields__, "sealed"])
+    row = next(line for line in section("journal.prism").splitlines() if line.startswith("| `sealed` |"))
+    assert of_sealed <= set(re.findall(r"`(\w+)`", row))
+
+
+def test_every_key_and_block_of_a_segment_is_documented() -> None:
+    text = section("Segments")
+    keys = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", text.split("| block |")[0], re.MULTILINE)))
+    assert sorted(keys) == sorted(segments.Segment.__struct_fields__)
+    assert [row[0] for row in rows("Segments")[-5:]] == [
+        *("`counts`", "`kinds`", "`<form>.<field>`", "`<form>.<field>.values`", "`payloads`")
+    ]
+    assert (blocks.COUNTS, blocks.KINDS, blocks.WHOLE) == ("counts", "kinds", "payloads")
 
 
 def test_every_key_of_a_checkpoint_is_documented() -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.actors.persistence.independent_reader import frames, read_run
-from tests.actors.real_runs import DELIBERATION_TICKS, EMBEDDED
+from tests.actors.real_runs import DELIBERATION_TICKS, EMBEDDED, run_of
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def of_kind(ticks: list[Any], kind: int) -> list[Any]:
 def test_the_page_shows_this_very_reader() -> None:
     source = Path(__file__).with_name("independent_reader.py").read_text(encoding="utf-8")
     assert source in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(source.splitlines()) <= 40
+    assert len(source.splitlines()) <= 75
     assert not re.search(r"^(from|import) (prism|actors)", source, re.MULTILINE)
 
 
@@ -49,6 +49,24 @@ def test_its_counts_are_those_of_the_summary(embedded: Path) -> None:
     assert Counter(states) == +Counter(summary["agents_by_state"])
     assert len(of_kind(ticks, QUESTION)) == summary["oracle_questions"] > 0
     assert decided == []  # the embedded oracle computes its answers again
+
+
+def test_sealed_ticks_are_those_of_the_run_that_sealed_none(embedded: Path, tmp_path: Path) -> None:
+    sealed = run_of(tmp_path, {**EMBEDDED, "run": {"segment_mb": 0.02}})
+    names = sorted(path.name for path in sealed.glob("journal-*"))
+    header, ticks, digest, _ = read_run(sealed)
+    assert len(names) >= 3
+    assert (ticks, digest) == read_run(embedded)[1:3]
+    assert header["sealed"]["tick"] > len(ticks) / 2
+    stale = sealed / f"journal-{header['sealed']['start']:015d}.seg"
+    stale.write_bytes(b"of a crash")
+    assert read_run(sealed)[1] == ticks
+    (sealed / names[1]).rename(sealed / "away")
+    with pytest.raises(ValueError, match="sealed ticks"):
+        read_run(sealed)
+    (sealed / names[1]).write_bytes((sealed / names[0]).read_bytes())
+    with pytest.raises(ValueError, match=r"does not follow|sealed ticks"):
+        read_run(sealed)
 
 
 def test_its_header_is_the_configuration_without_its_length(embedded: Path) -> None:

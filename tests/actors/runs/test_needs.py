@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actors import run
 from actors.core.errors import ActorError
 from actors.persistence.journal import JOURNAL
-from actors.runs.needs import LAST, ROUNDS, Rehearsed, foretold, measure, needs
+from actors.runs.needs import LAST, ROUNDS, SEALING, SIZES, Rehearsed, foretold, measure, needs
 from prism.config import Config, PopulationConfig, SimulationConfig
 
 SMALL = Config(simulation=SimulationConfig(rounds=15, ticks_per_round=8, seed=3), population=PopulationConfig(size=200))
@@ -34,6 +35,15 @@ def test_a_larger_run_is_on_the_line_through_two_rehearsals_and_goes_on_as_they_
     assert (found.rehearsed, found.rounds) == ((10_000, 30_000), 6)
 
 
+def test_of_a_journal_that_is_sealed_only_its_share_and_half_a_segment_are_left() -> None:
+    sealing = {"segment_bytes": 8_000_000, "sealed_share": 0.05}
+    small, large = (msgspec.structs.replace(rehearsed(size), **sealing) for size in SIZES)
+    assert foretold((small, large), 1_000_000, 50).journal_bytes == pytest.approx(1e8 * 50 * 0.05 + 4e6)
+    assert foretold((small,), 10_000, 2).journal_bytes == pytest.approx(2e6)
+    assert foretold((small,), 10_000, 2).memory_mib == pytest.approx(90)
+    assert foretold((small,), 10_000, 9).memory_mib == pytest.approx(90 + SEALING * 8e6 / 2**20)
+
+
 def test_a_run_that_was_rehearsed_as_it_is_needs_what_was_measured() -> None:
     found = foretold((rehearsed(500),), 500, 6)
     assert found.run_s == pytest.approx(9.0)
@@ -43,13 +53,15 @@ def test_a_run_that_was_rehearsed_as_it_is_needs_what_was_measured() -> None:
 
 @pytest.mark.long
 def test_a_rehearsal_measures_each_round_and_its_journal(tmp_path: Path) -> None:
-    found = measure(SMALL)
+    found = measure(SMALL, 8_000_000)
     run(SMALL, out=tmp_path / "run")
     assert len(found.rounds_s) == len(found.rounds_bytes) == SMALL.simulation.rounds
     assert min(found.rounds_s) > 0
     size = (tmp_path / "run" / JOURNAL).stat().st_size
     assert 0.5 * size < sum(found.rounds_bytes) <= size, "the journal is written some ticks later"
     assert found.agents == 200
+    assert found.segment_bytes == 8_000_000
+    assert 0.02 < found.sealed_share < 0.3
 
 
 @pytest.mark.long
