@@ -3,6 +3,7 @@
 W is a bare asyncio wake-up: `set_result` on a future, one step of the task that awaits it, and back to waiting. It is
 measured in the same process, on the same loop, with as many tasks. A step is everything PRISM does for one trigger:
 encode it, mailbox, wake-up, decode, select, commit, encode the update, mailbox, decode, order, apply, count and digest.
+All times are of the processor.
 On demand there is no mailbox and no wake-up, and only a trigger with a post in it is encoded.
 
     python -m benchmarks.step [--agents 1000] [--ticks 200] [--repeats 7]
@@ -18,7 +19,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
-from time import perf_counter
+from time import process_time
 from typing import Any, Literal
 
 import anyio
@@ -127,12 +128,12 @@ def time_wake_ups(tasks: int, rounds: int) -> float:
 
         running = [loop.create_task(park(number)) for number in range(tasks)]
         await asyncio.sleep(0)
-        begun = perf_counter()
+        begun = process_time()
         for _ in range(rounds):
             for future in parked:
                 future.set_result(None)
             await asyncio.sleep(0)
-        elapsed = perf_counter() - begun
+        elapsed = process_time() - begun
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -154,7 +155,7 @@ def time_steps(
     )
     simulation = Simulation(config, BenchmarkDomain(agents, cycle))
     moments: list[float] = []
-    anyio.run(simulation.run, lambda _: moments.append(perf_counter()))
+    anyio.run(simulation.run, lambda _: moments.append(process_time()))
     return (moments[-1] - moments[0]) / ((per_round - 1) * agents)
 
 
@@ -177,15 +178,15 @@ def time_fire(calls: int) -> tuple[float, float]:
 
     plain = Plain()
     halves = range(calls // 2)
-    begun = perf_counter()
+    begun = process_time()
     for _ in halves:
         chart.fire(agent, "feed_ready")
         chart.fire(agent, "round_ends")
-    fired = perf_counter()
+    fired = process_time()
     for _ in halves:
         step(plain, "feed_ready")
         step(plain, "round_ends")
-    ended = perf_counter()
+    ended = process_time()
     return (fired - begun) / calls, (ended - fired) / calls
 
 

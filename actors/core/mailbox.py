@@ -12,6 +12,7 @@ import asyncio
 from asyncio import get_running_loop
 from collections.abc import Callable
 from enum import StrEnum, unique
+from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
@@ -147,8 +148,9 @@ class Mailbox(Generic[T]):
         """
         if self._reader is not None and not self._reader.done():
             raise MailboxReaderError(self.name)
-        if self._new_future is None:  # looking the loop up each time costs as much as the future itself
-            self._new_future = get_running_loop().create_future
+        # To look the loop up each time costs as much as the future itself; its `create_future` costs a third of that.
+        if self._new_future is None:
+            self._new_future = partial(asyncio.Future, loop=get_running_loop())
         reader = self._new_future()
         if self.pending or self.closed:
             reader.set_result(None)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from operator import attrgetter
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -35,14 +34,6 @@ CHUNK = 256
 
 SLICE_S = 0.001
 """The time of turns on demand after which the event loop gets a turn."""
-
-_agent = attrgetter("agent")
-
-
-def _decoded(codec: Codec, batch: list[bytes]) -> list[Answer]:
-    """Return the answers in a batch."""
-    answers = codec.answers(batch)
-    return list(zip(map(_agent, answers), batch, answers, strict=True))
 
 
 class Activation(Protocol):
@@ -92,6 +83,7 @@ class Resident(Activation):
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         """Send the triggers, and wait for an answer to each."""
+        encoded: list[bytes] = []
         answers: list[Answer] = []
         boxes, encode = self.mailboxes, self._codec.encode
         for start in range(0, len(triggers), CHUNK):
@@ -100,24 +92,28 @@ class Resident(Activation):
                 boxes[trigger.agent].put(encode(trigger))
             self.unanswered += len(chunk)
             await asyncio.sleep(0)
-            self._read(self._inbox.take_all(), answers, tick)
+            batch = self._inbox.take_all()
+            encoded += batch
+            answers += self._read(batch, tick)
         while len(answers) < len(triggers):
-            self._read(await self._inbox.receive_all(), answers, tick)
-        return Answers.of(answers)
+            batch = await self._inbox.receive_all()
+            encoded += batch
+            answers += self._read(batch, tick)
+        return Answers.of(encoded, answers)
 
     def end(self) -> None:
         """Close the mailboxes: each task ends once its own is empty."""
         for mailbox in self.mailboxes:
             mailbox.close()
 
-    def _read(self, batch: list[bytes], answers: list[Answer], tick: int) -> None:
-        """Decode a batch of answers, each of which must be for this tick."""
-        read = _decoded(self._codec, batch)
-        for agent, _, answer in read:
+    def _read(self, batch: list[bytes], tick: int) -> list[Answer]:
+        """Return the answers of a batch, each of which must be for this tick."""
+        answers = self._codec.answers(batch)
+        for answer in answers:
             if answer.tick != tick:
-                raise BarrierError(agent, tick, answer.tick)
-        answers += read
+                raise BarrierError(answer.agent, tick, answer.tick)
         self.unanswered -= len(batch)
+        return answers
 
 
 class OnDemand(Activation):
@@ -156,7 +152,7 @@ class OnDemand(Activation):
                 await asyncio.sleep(0)
                 begun = perf_counter()
         self.unanswered = 0
-        return Answers.of(_decoded(self._codec, encoded))
+        return Answers.of(encoded, self._codec.answers(encoded))
 
     def end(self) -> None:
         """End nothing."""

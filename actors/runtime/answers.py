@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from prism.agents import Question, Update
 from prism.agents.waves import Updates
 
-Answer = tuple[int, bytes, Update[Any] | Question[Any]]
-"""The agent, its answer as it encoded it, and the answer."""
+Answer = Update[Any] | Question[Any]
+
+_agent = attrgetter("agent")
 
 
 class Answers(NamedTuple):
@@ -28,14 +32,21 @@ class Answers(NamedTuple):
     number: int
 
     @classmethod
-    def of(cls, answers: list[Answer]) -> Answers:
-        """Return answers that have come one by one, in any order."""
-        answers.sort()  # by agent; each occurs once, so nothing else is compared
-        updates = [answer for _, _, answer in answers if isinstance(answer, Update)]
-        questions = [(answer, encoded) for _, encoded, answer in answers if isinstance(answer, Question)]
-        encoded = [encoded for _, encoded, _ in answers]
-        return cls(Updates.of(updates) if updates else None, questions, encoded, len(answers))
+    def of(cls, encoded: Sequence[bytes], answers: Sequence[Answer]) -> Answers:
+        """Return answers that have come one by one, in any order, each agent's once.
 
-    def each(self) -> Iterator[Update[Any] | Question[Any]]:
+        Args:
+            encoded: each answer as its agent encoded it.
+        """
+        agents = np.fromiter(map(_agent, answers), dtype=np.int64, count=len(answers))
+        if (agents[1:] < agents[:-1]).any():
+            order = agents.argsort(kind="stable").tolist()
+            encoded, answers = [encoded[place] for place in order], [answers[place] for place in order]
+        # Not `isinstance(each, Question)`: it takes four times as long for structs of another class: nearly all.
+        asked = [(each, code) for each, code in zip(answers, encoded, strict=True) if not isinstance(each, Update)]
+        updates = [each for each in answers if isinstance(each, Update)]
+        return cls(Updates.of(updates) if updates else None, asked, encoded, len(encoded))
+
+    def each(self) -> Iterator[Answer]:
         """Yield them one by one, updates first."""
         return chain(self.updates or (), (question for question, _ in self.questions))

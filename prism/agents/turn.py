@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from prism.agents.stateful import StatefulAgent
-from prism.statechart import Choice, Statechart
+from prism.statechart import Choice, Statechart, Transition
 from prism.statechart.states import S
 
 C = TypeVar("C")
@@ -123,7 +123,7 @@ def turn(
         return Update(tick, trigger.agent, name, before, target, _RULE, None)
     agent.tick = tick
     row = chart.select(agent, name, context)
-    if isinstance(row, Choice):
+    if row is not None and not isinstance(row, Transition):  # quicker than to look for a choice, which is rare
         if ask and (len(row.options) > 1 or name in agent.open_triggers):
             return Question(tick, trigger.agent, name, row.source, row.targets, context)
         row = row.options[0]

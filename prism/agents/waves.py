@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -14,6 +17,9 @@ from prism.agents.turn import Trigger, Update
 from prism.columns import Ints
 
 C = TypeVar("C")
+
+_agent = attrgetter("agent")
+_kind = attrgetter("trigger", "from_state", "to_state", "source")
 
 
 class Wave(Sequence[Trigger[C]]):
@@ -98,29 +104,34 @@ class Updates:
         self.codes = codes
         self.effects = effects
         self.reasons = reasons
+        self._each: Sequence[Update[Any]] | None = None
+        """The updates themselves, where they came one by one."""
 
     @classmethod
     def of(cls, updates: Sequence[Update[Any]]) -> Updates:
         """Return the columns of updates that are ascending by agent, all of one tick; there is one at least."""
-        numbers: dict[Kind, int] = {}
-        codes = [
-            numbers.setdefault(Kind(each.trigger, each.from_state, each.to_state, each.source), len(numbers))
-            for each in updates
-        ]
-        return cls(
+        count = len(updates)
+        numbers = defaultdict[tuple[str, ...], int](itertools.count().__next__)
+        codes = np.fromiter(map(numbers.__getitem__, map(_kind, updates)), dtype=np.intp, count=count)
+        found = cls(
             updates[0].tick,
-            np.array([each.agent for each in updates], dtype=np.int64),
-            tuple(numbers),
-            np.array(codes, dtype=np.intp),
+            np.fromiter(map(_agent, updates), dtype=np.int64, count=count),
+            tuple(map(Kind._make, numbers)),
+            codes,
             {each.agent: each.effect for each in updates if each.effect is not None},
             {each.agent: each.reason for each in updates if each.reason},
         )
+        found._each = updates
+        return found
 
     def __len__(self) -> int:
         return len(self.agents)
 
     def __iter__(self) -> Iterator[Update[Any]]:
-        """Yield them one by one."""
+        """Return an iterator over them, one by one."""
+        return self._made() if self._each is None else iter(self._each)
+
+    def _made(self) -> Iterator[Update[Any]]:
         effects, reasons = self.effects, self.reasons
         for agent, code in zip(self.agents.tolist(), self.codes.tolist(), strict=True):
             kind = self.kinds[code]
