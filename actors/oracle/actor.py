@@ -38,6 +38,9 @@ from prism.statechart import ATTEMPT, Oracle
 SHADOW_PART = 4
 """One in so many calls at once may be a shadow call, and always one."""
 
+AT_ONCE = 64
+"""Answers that are computed before the event loop gets a turn: about 5 ms."""
+
 AWAITED_EVERY_S = 0.1
 """The time between two looks at whether the tick can end, while a run is to stop."""
 
@@ -90,6 +93,7 @@ class OracleActor:
         self._config = config
         self._answers = answers or Unrecorded()
         self._has_keys = type(oracle).key is not Oracle.key
+        self._is_unlimited = config.rate_per_s is None and not caps_of(config)
         self._priority = priority
         self._is_awaited = is_awaited
         self._observer = observer or Observer()
@@ -236,10 +240,49 @@ class OracleActor:
         arrived = [WaitingQuestion(self._codec.question(encoded), now) for encoded in batch]
         # They are open before the domain or the oracle sees any of them: a crash over one must not lose the others.
         self._open.update({waiting.name: waiting for waiting in arrived})
+        if self._is_unlimited and not (self.oracle.waits or self.oracle.replays or self._has_keys):
+            arrived = await self._compute_all(arrived, calls)
         self._accept(arrived, calls)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()
+
+    async def _compute_all(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> list[WaitingQuestion]:
+        """Answer the questions to an oracle that computes, with no limit to keep: they need no queue and no call.
+
+        Returns:
+            Those that need more: they have a recorded answer, the oracle failed, or the engine has no room.
+        """
+        left, statistics = list[WaitingQuestion](), self.statistics
+        for count, waiting in enumerate(arrived):
+            question = waiting.question
+            if (recorded := self._answers.recorded_answer(question)) is not None:
+                statistics.count_recorded(recorded)
+                left.append(waiting._replace(decided=recorded))
+                continue
+            begun = anyio.current_time()
+            answer = await call_oracle(self.oracle, self._asker(question), question, math.inf)
+            now = anyio.current_time()
+            if answer.reason:
+                statistics.count_call(waiting.name)
+                self._calling += 1
+                await self._settle(waiting, self.admission.begin(waiting, 1, begun, waited=False), answer, calls)
+                continue
+            decided = waiting.decide(answer, now)
+            encoded = self._codec.encode(decided)
+            await self._answers.keep(encoded)
+            if not self._engine.put(encoded):
+                statistics.count_call(waiting.name)
+                await self._deliver(waiting, answer, calls)
+                continue
+            statistics.count_computed(decided)
+            self._observer.asked(begun - waiting.arrived)
+            self._observer.answered("", now - begun, question.tick)
+            self._observer.decided(question, decided, None)
+            self._open.pop(waiting.name, None)
+            if count % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
+        return left
 
     def _accept(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
         """Send recorded answers again, replay answers from a tape, and queue the questions that must be asked."""
@@ -333,13 +376,15 @@ class OracleActor:
 
     async def _call(self, waiting: WaitingQuestion, call: Call, calls: anyio.abc.TaskGroup) -> None:
         """Ask the oracle, and report the call to the limits and the observer."""
-        question = waiting.question
         self._observer.asked(call.begun - waiting.arrived)
         ATTEMPT.set(waiting.unreadable)  # of this task alone
         if self.oracle.waits:
             self._name_calls(waiting)
-        answer = await self._ask(waiting, call.within_s)
-        now = anyio.current_time()
+        await self._settle(waiting, call, await self._ask(waiting, call.within_s), calls)
+
+    async def _settle(self, waiting: WaitingQuestion, call: Call, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
+        """Deliver the answer of a call that has ended, or ask again."""
+        question, now = waiting.question, anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun, question.tick)
         if (asked := ASKED.get()) is not None:
             self._observer.called(asked, answer.reason, now - call.begun, answer.spent)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Final, overload
 
 import numpy as np
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from prism.columns import Ints
@@ -24,6 +26,8 @@ from prism.social.traits import TRAITS_OF
 Floats = NDArray[np.float64]
 KEPT: Final = 20_000
 """The personas that are kept once they are made: those of a small population are made once."""
+
+_ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
 
 
 class SyntheticPeople(Sequence[Persona]):
@@ -164,16 +168,19 @@ class SyntheticPeople(Sequence[Persona]):
     def _persona(self, person: int) -> Persona:
         personality = PERSONALITIES[int(self._personality[person])]
         threshold = float(self.engagement_threshold[person])
-        return Persona(
-            name=self.name(person),
-            interests=self.interests(person),
-            personality=personality,
-            engagement_threshold=threshold,
-            **band_around(threshold, self._config),
-            activity=float(self.activity[person]),
-            traits=TRAITS_OF[personality],
-            attributes=drawn_attributes(person, self._seed, self._config.attributes),
-        )
+        made = copy(_ANYBODY)  # a copy is not checked, which takes longer than all the rest: what is drawn is in range
+        for field, value in (
+            ("name", self.name(person)),
+            ("interests", self.interests(person)),
+            ("personality", personality),
+            ("engagement_threshold", threshold),
+            *band_around(threshold, self._config).items(),
+            ("activity", float(self.activity[person])),
+            ("traits", TRAITS_OF[personality]),
+            ("attributes", drawn_attributes(person, self._seed, self._config.attributes)),
+        ):
+            force_setattr(made, field, value)
+        return made
 
 
 def _same(one: object, other: object) -> bool:
