@@ -68,6 +68,7 @@ def observer() -> Iterator[ModuleObserver]:
 def config() -> Config:
     """A run in which everything happens that the page tells of: questions, rounds, checkpoints."""
     settings = ["population.size=60", "population.ambiguity=0.6", "run.checkpoint_every_ticks=20"]
+    settings.append("oracle.rate_per_s=100000")  # without a limit, the embedded oracle needs no queue
     return load_config(None, "test", environment={}, overrides=[*settings, f"simulation.ticks={TICKS}"])
 
 
