@@ -101,6 +101,11 @@ def pack_rows(name: str, rows: Rows) -> Iterator[Column]:
             yield Column(column, _encode(values[start : start + PIECE].tolist()))
 
 
+def places_in_lists(lengths: Ints) -> Ints:
+    """Return the place of each value in its list, of lists one after the other: 0, 1, 2, 0, 1 for lengths 3 and 2."""
+    return np.asarray(np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths))
+
+
 class Columns:
     """Columns to be read back, each exactly once.
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.columns import PIECE, Column, Columns, Rows, pack, pack_items, pack_lists, pack_rows
+from prism.columns import PIECE, Column, Columns, Rows, pack, pack_items, pack_lists, pack_rows, places_in_lists
 
 INTEGERS = st.integers(-(2**63), 2**64 - 1)
 SCALARS = st.none() | st.booleans() | INTEGERS | st.floats(allow_nan=False) | st.text(max_size=9)
@@ -118,3 +118,8 @@ def test_lists_in_three_arrays_must_fit_each_other() -> None:
     columns = Columns([*pack("lists.key", [1]), *pack("lists.length", [2]), *pack("lists", [7])])
     with pytest.raises(ValueError, match="lists: expected 2 values, got 1"):
         columns.rows("lists")
+
+
+def test_places_begin_anew_with_each_list() -> None:
+    assert places_in_lists(np.array([3, 0, 2])).tolist() == [0, 1, 2, 0, 1]
+    assert places_in_lists(np.array([], dtype=np.int64)).tolist() == []

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints
+from prism.columns import Ints, places_in_lists
 from prism.rng import Draw, uniforms
 from prism.social.network import Network, Witness
 
@@ -94,7 +94,7 @@ class FeedWave(Witness):
         """Return the feeds, and remember that they were shown."""
         built = self._built()
         lengths = built.in_network + built.out_of_network
-        places = np.arange(len(built.rows)) - (np.cumsum(lengths) - lengths)[built.rows]
+        places = places_in_lists(lengths)
         cascades = self._network.living.cascades(built.numbers).astype(np.int32)
         for place in range(int(lengths.max(initial=0))):
             here = places == place
@@ -209,7 +209,7 @@ class FeedWave(Witness):
             wanted_outside = np.minimum(outside, np.maximum(wanted_outside, total - inside))
             wanted_inside = total - wanted_outside
         wanted = np.stack((wanted_inside, wanted_outside), axis=1).ravel()
-        places = np.arange(len(side)) - (np.cumsum(counts) - counts)[side]
+        places = places_in_lists(counts)
         shown = np.flatnonzero(places < wanted[side])
         rows = found.rows[shown]
         order = np.lexsort((keys.ids[shown], keys.lucks[shown], keys.created[shown], keys.scores[shown]))[::-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, Rows
+from prism.columns import Ints, Rows, places_in_lists
 
 
 class Rings:
@@ -59,7 +59,7 @@ class Rings:
         """Return the numbers of all who have any, oldest first."""
         people = np.flatnonzero(self.counts)
         lengths = self.counts[people].astype(np.int64)
-        before = _places(lengths)
+        before = places_in_lists(lengths)
         width = self._rows.shape[1]
         first = np.repeat(self._ends[people] - lengths, lengths)
         places = (first + before) % width
@@ -71,7 +71,7 @@ class Rings:
         width = int(rows.lengths.max(initial=1))
         if width > self._rows.shape[1]:
             self._widen(width)
-        self._rows[np.repeat(rows.keys, rows.lengths), _places(rows.lengths)] = rows.values
+        self._rows[np.repeat(rows.keys, rows.lengths), places_in_lists(rows.lengths)] = rows.values
         self.counts[rows.keys] = rows.lengths
         self._ends[rows.keys] = rows.lengths % self._rows.shape[1]
 
@@ -84,8 +84,3 @@ class Rings:
         held = places >= 0
         wider[np.repeat(people, held.sum(axis=1)), places[held]] = rows[held]
         self._rows, self._flat, self._ends = wider, wider.reshape(-1), counts % wider.shape[1]
-
-
-def _places(lengths: Ints) -> Ints:
-    """Return the place of each value in its list, of lists one after the other."""
-    return np.asarray(np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths))

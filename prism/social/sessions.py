@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, Rows, pack, pack_rows
+from prism.columns import Column, Columns, Ints, Rows, pack, pack_rows, places_in_lists
 from prism.social.living import NO_POST, LivingPosts
 
 CLOSED: Final = -1
@@ -47,7 +47,7 @@ class Sessions:
         counts = np.bincount(rows, minlength=len(people))
         self._widen(int(counts.max(initial=0)))
         ends = np.cumsum(counts)
-        self._posts[people[rows], np.arange(len(rows)) - (ends - counts)[rows]] = numbers
+        self._posts[people[rows], places_in_lists(counts)] = numbers
         self.shown[people] = self._left[people] = counts
         return list(zip((ends - counts).tolist(), ends.tolist(), strict=True))
 
@@ -90,7 +90,7 @@ class Sessions:
         people = np.flatnonzero(self._left != CLOSED)
         left = self._left[people]
         owners = np.repeat(people, left)
-        before = np.arange(len(owners)) - np.repeat(np.cumsum(left) - left, left)
+        before = places_in_lists(left)
         numbers = self._posts[owners, self.shown[owners] - 1 - before].astype(np.int64)
         values, alive = np.full(len(numbers), GONE, dtype=np.int64), numbers >= living.first
         values[alive] = living.ids(numbers[alive])

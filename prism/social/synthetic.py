@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from prism.columns import Ints
+from prism.columns import Ints, places_in_lists
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, pick, uniforms
 from prism.social.attributes import drawn_attributes
@@ -156,7 +156,7 @@ class SyntheticPeople(Sequence[Persona]):
         order = np.argsort(both, kind="stable")
         counts = np.bincount(both, minlength=len(FIRST_NAMES) * len(LAST_NAMES))
         before = np.empty(self._size, dtype=np.int64)
-        before[order] = np.arange(self._size) - np.repeat(np.cumsum(counts) - counts, counts)
+        before[order] = places_in_lists(counts)
         return np.stack((first, last, before)).astype(np.int32)
 
     def _normal(self, draw: Draw) -> Floats:
