@@ -20,7 +20,8 @@ EPILOG = """\b
 Exit codes:
   0    done
   1    the run failed
-  2    wrong usage, or a directory, a file or an address that cannot be used
+  2    wrong usage, or a directory, a file or an address that cannot be used;
+       cells of an experiment have no result
   3    a configuration or input file that cannot be run
   4    stopped at the spend cap, or because too many choices are fallbacks;
        an experiment misses a threshold, or a calibration reports no fit

@@ -24,6 +24,7 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_calls import asked_together, run_s
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.core.extras import not_installed
+from actors.display.console import unwrapped_console
 from actors.display.words import duration, printable
 from actors.experiments.cells import count_done
 from actors.experiments.driver import Where, opened
@@ -40,7 +41,7 @@ NEEDED = ("scipy", "sklearn", "optuna", "SALib")
 OUT_OPTION = out_option("calibration", OUT)
 
 
-@click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan] FILE [OPTIONS]")
+@click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|run] FILE [OPTIONS]")
 def calibrate() -> None:
     """Fit parameters of a configuration to data, as FILE says, and find out what the fit is worth.
 
@@ -96,7 +97,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         result = run_calibration(made, place, executor, told)
         write_result(made, place, result)
     if not quiet:
-        Console().print(WrappedMarkdown(page_of(made, result)))
+        unwrapped_console().print(WrappedMarkdown(page_of(made, result)))
         named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
         click.echo(printable(f"written to {place}: {', '.join(named)}"))
     if not result.is_reported:
@@ -187,4 +188,4 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     table = Table.grid(padding=(0, 2))
     for name, text in rows:
         table.add_row(Text(name, style="bold"), Text(text, overflow="fold"))
-    Console().print(table)
+    unwrapped_console().print(table)

@@ -47,7 +47,7 @@ METRICS_PORT = click.option(
 )
 
 
-@click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan] FILE [OPTIONS]")
+@click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|run] FILE [OPTIONS]")
 def experiment() -> None:
     """Run the conditions of the experiment in FILE under every seed, and compare them.
 
@@ -59,7 +59,7 @@ def experiment() -> None:
     interrupted experiment does again only what is new. Equal seeds are matched pairs. docs/experiments.md has the keys
     of FILE.
 
-    Exit code 4 says that a threshold was missed, 2 that some cells have no result.
+    Exit code 4 says that a threshold was missed, 2 that some cells have no result, or wrong usage.
     """
 
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from time import perf_counter
 
 from msgspec.structs import replace
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from actors.cli.experiment_calls import asked_together, run_s, to
 from actors.cli.experiment_tables import twins
+from actors.display.console import unwrapped_console
 from actors.display.words import duration, printable
 from actors.experiments.batches import first_seeds
 from actors.experiments.cells import count_done
 from actors.experiments.driver import cells_to_do
-from actors.experiments.plan import Plan
+from actors.experiments.plan import Cell, Plan
 from actors.experiments.plan_record import promised_so_far
 from actors.experiments.shared_oracle import asking_of, asks_model
 from actors.runs.forecast import Forecast, forecast
 from prism.experiment import OF_SEVERAL, UNPAIRED, Experiment, Hypothesis, effect_found, groups_of, smallest_p
+
+START_S, CELL_S = 1.5, 0.1
+"""Seconds until a process of the experiment can take its first cell, and those that a cell takes beside its run."""
 
 REHEARSED_MAX = 12
 """The most conditions that are rehearsed: each takes about a second."""
@@ -41,7 +44,7 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
         asking_of(made), out, [[foretold[cell.condition] for cell in left if asks_model(cell.config)] for left in lefts]
     )
     times = [
-        duration(max(least_s, sum(run_s(foretold[cell.condition], cell.config) for cell in left) / jobs))
+        duration(max(least_s, _runs_s(foretold, left, jobs)))
         for left, least_s in zip(lefts, asked.least_s, strict=True)
     ]
     seeds = f"{len(experiment.seeds):,}" if rule is None else f"{rule.least:,} to {rule.most:,}, {rule}"
@@ -58,10 +61,17 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
     table = Table.grid(padding=(0, 2))
     for name, text in rows:
         table.add_row(Text(name, style="bold"), Text(text, overflow="fold"))
-    console = Console()
+    console = unwrapped_console()
     console.print(table)
     for line in [*_power(made, _together(made, out)), *twins(made)]:
         console.print(line)
+
+
+def _runs_s(foretold: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) -> float:
+    """Return the seconds that so many cells at once take, from the start of their processes on."""
+    if not left:
+        return 0.0
+    return START_S + sum(CELL_S + run_s(foretold[cell.condition], cell.config) for cell in left) / jobs
 
 
 def _foretold(made: Plan) -> dict[str, Forecast]:
@@ -149,4 +159,5 @@ def _found_by(hypothesis: Hypothesis, seeds: int, experiment: Experiment, groups
     )
     size = none if found.size is None else f"{what} {found.size:.2g} {found.unit}"
     kind = f"{hypothesis.test} with {seeds:,} seeds finds {size} in four of five experiments"
-    return f"{kind} (p <= {experiment.alpha:g}{among})."
+    ties = " Equal pairs lower that." if hypothesis.test in ("wilcoxon", "friedman") else ""
+    return f"{kind} (p <= {experiment.alpha:g}{among}).{ties}"

@@ -38,6 +38,7 @@ class ExperimentDisplay:
         self._standing: Callable[[], Standing] | None = None
         self._begun = time.monotonic()
         self._said = ""
+        self._ended = 0
 
     @contextmanager
     def showing(self, standing: Callable[[], Standing]) -> Iterator[None]:
@@ -60,7 +61,10 @@ class ExperimentDisplay:
         if note != self._said:
             self._said = note
             click.echo(f"prism: {printable(note)}", err=True)
-        said = f"{cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}"
+        self._ended += 1
+        total = "" if self._standing is None else f" of {self._standing().total + self._known:,}"
+        place = f"{self._known + self._ended:,}{total}: "
+        said = f"{place}{cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}"
         click.echo(printable(said), err=True)
 
     def _drawn(self) -> RenderableType:

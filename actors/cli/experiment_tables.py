@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from actors.display.console import unwrapped_console
 from actors.display.words import printable, usd
 from actors.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.experiments.plan import Plan
@@ -22,7 +23,7 @@ ROWS_SHOWN, EFFECTS_SHOWN, GROUPS_SHOWN = 60, 60, 8
 
 def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
     """Print the means, the comparisons, the variance, the effects of factors, and the thresholds."""
-    console = Console()
+    console = unwrapped_console()
     console.print(Text(printable(outcome.question), style="bold"))
     console.print(_means(outcome))
     if len(outcome.conditions) > ROWS_SHOWN:
@@ -40,6 +41,7 @@ def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
     for line in [*twins(made), *_remarks(outcome)]:
         console.print(line)
     console.print(Text(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", style="dim"))
+    console.print(Text(f"as a page: prism report {out}, or prism view {out}", style="dim"))
 
 
 def _means(outcome: Outcome) -> Table:
@@ -144,7 +146,7 @@ def _variance(outcome: Outcome) -> Table:
 
 def interval(low: float | None, high: float | None, form: str = ".4g") -> str:
     """Return an interval in words; `-` if there is none."""
-    return NONE if low is None or high is None else f"{low:{form}} to {high:{form}}"
+    return NONE if low is None or high is None else f"{low:z{form}} to {high:z{form}}"
 
 
 def twins(made: Plan) -> Iterator[Text]:

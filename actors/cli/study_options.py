@@ -24,8 +24,26 @@ class FileGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names, or else the one that runs a file."""
-        return super().resolve_command(ctx, args if args[0] in self.commands else ["run", *args])
+        """Return the command that the first word names, or else the one that runs a file.
+
+        Raises:
+            UsageError: the first word is neither.
+        """
+        first = args[0]
+        if first in self.commands:
+            return super().resolve_command(ctx, args)
+        words = [word for word in args[1:] if not word.startswith("-")]
+        if not first.startswith("-") and not Path(first).exists() and any(Path(word).is_file() for word in words):
+            known = ", ".join(sorted(self.commands))
+            raise click.UsageError(f"{first!r} is no file and no command; expected a file, or one of: {known}", ctx)
+        return super().resolve_command(ctx, ["run", *args])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options that a run takes, too: most often no command is named."""
+        options = [option for option in self.commands["run"].params if isinstance(option, click.Option)]
+        with formatter.section("Options of a run"):
+            formatter.write_dl([record for option in options if (record := option.get_help_record(ctx)) is not None])
+        super().format_options(ctx, formatter)
 
 
 FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from actors.core.files import write_file
 from actors.experiments.cells import cell_path
 from actors.experiments.measures import has_rounds, measured, within_runs
-from actors.experiments.parquet import factors_of, write_parquet
+from actors.experiments.parquet import factors_of, levels_of, write_parquet
 from actors.experiments.plan import Plan
 from actors.experiments.shared_oracle import ModelUse
 from actors.results.table_files import FORMULA_STARTS
@@ -40,6 +40,9 @@ from prism.experiment import (
     effects_on,
     groups_of,
 )
+
+FEW_SEEDS, ENOUGH_SEEDS = 10, 20
+"""Seeds below which the intervals are said to be rough, and those that docs/experiments.md advises."""
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"
 INTERVALS_MAX = 200
@@ -259,6 +262,28 @@ def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | Severa
         problem = tested.get(each.with_test, "fewer than two seeds have a result")
         if problem:
             yield f"not tested, but counted by Holm's correction: {each.with_test}: {problem}"
+    for test in comparisons:
+        if isinstance(test, Comparison) and test.supported and _holds_zero(test):
+            yield (
+                f"{test.hypothesis.with_test}: supported by its test, though the interval of the difference holds "
+                "0: the interval is two-sided and of the mean, the test may have a direction or look at ranks"
+            )
+    counts = [len(found) for each in experiment.conditions if (found := _seeds_done(plan, values, each.name))]
+    if counts and min(counts) < FEW_SEEDS:
+        yield (
+            f"an interval of {min(counts):,} seeds is rough: below {FEW_SEEDS} it covers less often than it says; "
+            f"take {ENOUGH_SEEDS} or more for a result"
+        )
+
+
+def _seeds_done(plan: Plan, values: Values, condition: str) -> list[int]:
+    return [seed for seed in plan.experiment.seeds if (condition, seed) in values]
+
+
+def _holds_zero(comparison: Comparison) -> bool:
+    """Return whether the interval of a difference that is to be found holds 0."""
+    low, high = comparison.difference.low, comparison.difference.high
+    return comparison.hypothesis.test != "equivalence" and low is not None and high is not None and low <= 0.0 <= high
 
 
 def _judged(plan: Plan, values: Values, threshold: Threshold) -> Judged | None:
@@ -309,7 +334,7 @@ def _rows(plan: Plan, values: Values, factors: Sequence[str]) -> Iterator[list[A
         for seed in plan.experiment.seeds:
             found = values.get((condition.name, seed))
             for measure in plan.experiment.measures if found is not None else ():
-                levels = [_cell(condition.factors.get(name, "")) for name in factors]
+                levels = [_cell(levels_of(condition).get(name, "")) for name in factors]
                 yield [_cell(condition.name), *levels, seed, _cell(measure), repr(found[measure]) if found else ""]
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from actors.core.files import write_file
 from actors.experiments.plan import Plan
+from prism.experiment import Condition
 
 PARQUET = "results.parquet"
 COLUMNS: Mapping[str, str] = {
@@ -37,7 +38,7 @@ def write_parquet(out: Path, plan: Plan, values: Mapping[tuple[str, int], Mappin
     from pyarrow import parquet  # noqa: PLC0415
 
     names = factors_of(plan)
-    kinds = {name: factor_type([each.factors.get(name) for each in plan.experiment.conditions]) for name in names}
+    kinds = {name: factor_type([levels_of(each).get(name) for each in plan.experiment.conditions]) for name in names}
     types = {"condition": COLUMNS["condition"], **kinds, **COLUMNS}
     columns: dict[str, list[Any]] = {name: [] for name in types}
     for row in _rows(plan, values, kinds):
@@ -54,8 +55,13 @@ def write_parquet(out: Path, plan: Plan, values: Mapping[tuple[str, int], Mappin
 
 
 def factors_of(plan: Plan) -> list[str]:
-    """Return the factors of the design, in its order."""
-    return list(dict.fromkeys(name for each in plan.experiment.conditions for name in each.factors))
+    """Return the factors of the design, in its order; of a list, the settings that its conditions give."""
+    return list(dict.fromkeys(name for each in plan.experiment.conditions for name in levels_of(each)))
+
+
+def levels_of(condition: Condition) -> dict[str, Any]:
+    """Return the level of each factor of a condition; in a list, each setting that it gives."""
+    return condition.factors or condition.settings
 
 
 def factor_type(levels: Sequence[Any]) -> str:
@@ -74,7 +80,7 @@ def _rows(
 ) -> Iterator[list[Any]]:
     keys = {(cell.condition, cell.seed): cell.key for cell in plan.cells}
     for condition in plan.experiment.conditions:
-        levels = [_level(condition.factors.get(name), kind) for name, kind in kinds.items()]
+        levels = [_level(levels_of(condition).get(name), kind) for name, kind in kinds.items()]
         for seed in plan.experiment.seeds:
             found = values.get((condition.name, seed))
             for measure in plan.experiment.measures if found is not None else ():

@@ -163,7 +163,8 @@ def _blamed(experiment: Experiment, path: Path, condition: Condition, error: Con
         return error
     if condition.line is not None and error.key in condition.settings:
         table = str(found_beside(path, experiment.design.file or ""))
-        return ConfigError(table, error.problem, key=error.key, line=condition.line)
+        line = condition.header if error.problem.startswith("unknown key") else condition.line
+        return ConfigError(table, error.problem, key=error.key, line=line)
     key = key_of_setting(experiment.design, condition, error.key)
     of = f" (condition {condition.name})" if key.startswith("design.factors.") else ""
     return SettingError(experiment.source, f"{error.problem}{of}", keys=[key])

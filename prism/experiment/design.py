@@ -28,13 +28,14 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
         name: as the file has it, or made of the levels of its factors, or the number of a sampled point.
         settings: `{dotted path: value}` on top of the base.
         factors: `{dotted path: level}` of a design with factors; empty for a list.
-        line: its line in the file of a table; None elsewhere.
+        line: its line in the file of a table, and `header`: that of the names of settings; None elsewhere.
     """
 
     name: str
     settings: dict[str, Any]
     factors: dict[str, Any] = {}
     line: int | None = None
+    header: int | None = None
 
 
 class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -203,7 +203,9 @@ def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...
     """Refuse what each key alone cannot tell."""
     names = [condition.name for condition in conditions]
     if len(set(seeds)) < max(SEEDS_MIN, len(seeds)):
-        raise SettingError("seeds", f"expected {SEEDS_MIN} different seeds or more", keys=["seeds"])
+        raise SettingError(
+            "seeds", f"expected {SEEDS_MIN} different seeds or more, got {len(set(seeds)):,}", keys=["seeds"]
+        )
     _check_cells(conditions, seeds)
     if not file.measures:
         raise SettingError("measures", "expected one measure or more", keys=["measures"])

@@ -54,7 +54,7 @@ def effect_found(hypothesis: Hypothesis, seeds: int, alpha: float, groups: int =
     side = "two-sided" if hypothesis.alternative == "two-sided" else "larger"
     if hypothesis.test == "mann_whitney":
         solver, given = power.TTestIndPower(), {"nobs1": seeds * RANK_EFFICIENCY, "alternative": side}
-        unit = "standard deviations of the values"
+        unit = "times the standard deviation of the values"
     elif hypothesis.test in ("kruskal_wallis", "friedman"):
         share = RANK_EFFICIENCY * (groups / (groups + 1) if hypothesis.test == "friedman" else 1.0)
         solver, given = power.FTestAnovaPower(), {"nobs": seeds * groups * share, "k_groups": groups}
@@ -63,7 +63,7 @@ def effect_found(hypothesis: Hypothesis, seeds: int, alpha: float, groups: int =
     else:
         share = RANK_EFFICIENCY if hypothesis.test == "wilcoxon" else 1.0
         solver, given = power.TTestPower(), {"nobs": seeds * share, "alternative": side}
-        unit = "standard deviations of the paired differences"
+        unit = "times the standard deviation of the paired differences"
     wanted = POWER
     if hypothesis.test == "equivalence":
         given["alternative"], wanted = "larger", (1 + POWER) / 2

@@ -6,6 +6,8 @@ import csv
 import io
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from prism.config.document import read_value
 from prism.errors import ConfigError
 from prism.experiment.design import CONDITIONS_MAX, Condition
@@ -37,7 +39,7 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
     width, found = len(str(len(rows) - 1)), list[Condition]()
     lines: dict[str, int] = {}
     for number, (line, row) in enumerate(rows[1:], start=1):
-        each = _condition(header, row, f"c{number:0{width}d}", source, line)
+        each = replace(_condition(header, row, f"c{number:0{width}d}", source, line), header=rows[0][0])
         if each.name in lines:
             problem = f"the name {each.name} stands in line {lines[each.name]}, too"
             raise ConfigError(source, problem, key=NAME, line=line)

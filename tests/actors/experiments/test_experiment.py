@@ -44,7 +44,7 @@ def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(p
     write_experiment(tmp_path)
     first = prism("experiment", "e.yaml", "--jobs", "2")
     assert first.code == 0, first.err
-    assert len(first.err.splitlines()) == 6, "a line for each cell"
+    assert [line.partition(":")[0] for line in first.err.splitlines()] == [f"{count} of 6" for count in range(1, 7)]
     found = [row for row in rows() if row["condition"] == "random" and row["measure"] == "likes"]
     likes = {row["seed"]: float(row["value"]) for row in found}
     expected = {str(run["seed"]): float(run["likes"]) for run in runs_done("size: 3")}
@@ -53,6 +53,10 @@ def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(p
     assert len(rows()) == 2 * 3 * 3
     assert [each["hypothesis"]["measure"] for each in outcome()["comparisons"]] == ["likes"]
     assert outcome()["missing"] == {}
+    assert {(row["condition"], row["feed.size"]) for row in rows()} == {("chronological", ""), ("random", "3")}
+    assert any("an interval of 3 seeds is rough" in note for note in outcome()["notes"])
+    assert "prism report experiments/e, or prism view experiments/e" in first.out
+    assert max(map(len, first.out.splitlines())) > 80, "what is not a terminal wraps nothing"
     before = Path("experiments/e/results.csv").read_bytes()
     again = prism("experiment", "e.yaml")
     assert (again.code, again.err) == (0, "")
@@ -70,7 +74,9 @@ def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(p
     )
     more = prism("experiment", "e.yaml", "--jobs", "1")
     assert more.code == 4, more.err
-    assert [line.partition(":")[0] for line in more.err.splitlines()] == ["chronological, seed 4", "random, seed 4"]
+    assert [line.rpartition(":")[0] for line in more.err.splitlines()] == [
+        *("7 of 8: chronological, seed 4", "8 of 8: random, seed 4")
+    ]
     assert outcome()["exploratory"] == ["engagement: random is greater than chronological (wilcoxon)"]
     assert "exploratory: not planned before the first result" in " ".join(more.out.split())
     assert "threshold likes at most 0" in more.out

@@ -269,7 +269,7 @@ def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column
     assert [(cell.condition, cell.config.feed.size) for cell in make_plan(path).cells[::2]] == [("few", 2), ("many", 9)]
     for old, new, problem in (
         ("9", "0", "design.csv:3: feed.size: expected int"),
-        ("feed.size", "feed.sise", "design.csv:2: feed.sise: unknown key; did you mean feed.size?"),
+        ("feed.size", "feed.sise", "design.csv:1: feed.sise: unknown key; did you mean feed.size?"),
     ):
         wrong = (tmp_path / "design.csv").read_text().replace(old, new)
         (tmp_path / "wrong.csv").write_text(wrong)
@@ -440,11 +440,9 @@ def test_a_plan_says_which_effect_its_seeds_find(tmp_path: Path) -> None:
     ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, text)), "--jobs", "1"])
     said = " ".join(ended.output.split())
     ended_with = "in four of five experiments (p <= 0.05, among 3 hypotheses)."
-    assert (
-        f"wilcoxon with 20 seeds finds an effect of 0.81 standard deviations of the paired differences {ended_with}"
-        in said
-    )
-    assert f"mann_whitney with 20 seeds finds an effect of 1.1 standard deviations of the values {ended_with}" in said
+    times = "times the standard deviation of the"
+    assert f"wilcoxon with 20 seeds finds an effect of 0.81 {times} paired differences {ended_with} Equal pairs" in said
+    assert f"mann_whitney with 20 seeds finds an effect of 1.1 {times} values {ended_with}" in said
     assert said.count("wilcoxon") == 1, "the same is said once"
 
 
@@ -524,3 +522,31 @@ def test_the_plan_of_sequential_seeds_says_the_least_and_the_most(tmp_path: Path
     assert "cells 10 to 120, 10 to 120 of them to do" in said
     assert "5 pairs can never reach p <= 0.05 with the test wilcoxon" in said
     assert "wilcoxon with 60 seeds finds an effect of 0.38" in said
+
+
+def test_the_help_of_a_group_has_the_options_of_a_run_and_a_misspelt_command_is_named(tmp_path: Path) -> None:
+    file = write_experiment(tmp_path)
+    said = CliRunner().invoke(experiment, ["--help"]).output
+    missing = [name for name in ("--out DIR", "--jobs N", "--on PLACE", "--tape TAPE", "--quiet") if name not in said]
+    assert not missing
+    wrong = CliRunner().invoke(experiment, ["plam", str(file)])
+    assert wrong.exit_code == 2
+    assert "'plam' is no file and no command; expected a file, or one of: plan, run" in wrong.output
+    assert "plan, run" not in CliRunner().invoke(experiment, [str(tmp_path / "none.yaml")]).output
+
+
+def test_an_interval_that_holds_0_beside_a_supported_hypothesis_is_explained(tmp_path: Path) -> None:
+    made = make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: 12")))
+    values = {
+        (cell.condition, cell.seed): dict.fromkeys(made.experiment.measures, float(cell.condition == "random"))
+        for cell in made.cells
+    }
+    [plain] = outcome_of(made, values, []).comparisons
+    assert plain.supported
+    values["chronological", 12] = dict.fromkeys(made.experiment.measures, 60.0)
+    skewed = outcome_of(made, values, [])
+    [compared] = skewed.comparisons
+    assert compared.supported
+    assert (compared.difference.low or 0) < 0 < (compared.difference.high or 0)
+    assert any("supported by its test, though the interval of the difference holds 0" in note for note in skewed.notes)
+    assert not any("rough" in note for note in skewed.notes)
