@@ -12,8 +12,9 @@ from prism.calibration import Result, reasons
 UNKNOWN = "-"
 WIDTH = "Width: of the interval, as a share of the one that the range alone has. Goes with: the largest correlation."
 DEVIATIONS = (
-    "Base, fit, holdout and nearest run are deviations, in tolerances. Predicted: values under draws of the "
-    "posterior; of a shape, distances."
+    "Real is in the unit of the measure. Off by: the simulated value minus the real one, in tolerances, so that 1 is "
+    "just within; of a shape the distance, and of a limit what is beyond it, both without a sign; of the nearest run "
+    "the size alone. Predicted: values under draws of the posterior, in the unit of the measure; of a shape, distances."
 )
 _MARKS = re.compile(r"[\\\\|*\[\]~`]|(?<!\w)_|_(?!\w)|^(?:[#>]|[+-](?=\s))")
 """The marks of Markdown; `_` is none within a word."""
@@ -53,7 +54,10 @@ def _fitted(result: Result) -> list[str]:
         WIDTH,
         "## Targets and checks",
         _table(
-            ("name", "fitted", "real", "base", "fit", "holdout", "nearest run", "predicted (90%)", "agrees"),
+            (
+                *("name", "fitted", "real", "base off by", "fit off by", "holdout off by", "nearest run off by"),
+                *("predicted (90%)", "agrees"),
+            ),
             _targets(result),
         ),
         DEVIATIONS,
@@ -73,8 +77,8 @@ def _refused(result: Result) -> list[str]:
     return [
         _table(("setting", "base"), parameters),
         "## Targets and checks",
-        _table(("name", "to be fitted", "real", "base", "nearest run"), targets),
-        "Base and nearest run are deviations, in tolerances. The nearest run may be another one for each target.",
+        _table(("name", "to be fitted", "real", "base off by", "nearest run off by"), targets),
+        "Off by: in tolerances, of the nearest run the size alone; it may be another run for each target.",
     ]
 
 
@@ -83,12 +87,19 @@ def _headline(result: Result) -> str:
         return "**No fit is reported.** What it lacks:"
     return (
         f"The fit is {_number(result.fit)} from the data, the base {_number(result.base)}, in tolerances (root mean "
-        f"square over the targets). On the holdout it is {_number(result.holdout)}, where it is "
+        f"square over the targets). On the holdout it is {_number(result.holdout)}{_held_out(result)}, where it is "
         f"{_number(result.fitted_alike)} on the fitted part in the same targets. Two single runs of the "
         f"fit are {_number(result.floor)} apart"
         + (f", two halves of the data {_number(result.halves)}" if result.halves is not None else "")
         + "; the fit is that of all its runs together."
     )
+
+
+def _held_out(result: Result) -> str:
+    """Return over how many targets the holdout is compared; nothing without one."""
+    count = sum(each.is_fitted and each.holdout is not None for each in result.compared)
+    of = sum(each.is_fitted for each in result.compared)
+    return f" ({count:,} of {of:,} targets)" if count else ""
 
 
 def _parameters(result: Result) -> Iterator[Sequence[str]]:
