@@ -102,6 +102,10 @@ def test_the_product_imports_nothing_that_is_not_shipped(product: str) -> None:
     assert reached <= {"prism", "actors"}
 
 
+def test_no_package_lies_at_the_top() -> None:
+    assert not [path.name for path in ROOT.iterdir() if path.suffix in {".whl", ".gz", ".zip", ".so"}]
+
+
 def test_no_function_is_longer_than_a_page() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name} has {node.end_lineno - node.lineno + 1} lines"

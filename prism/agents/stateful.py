@@ -21,9 +21,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 NO_HISTORY: Final[tuple[()]] = ()
 
 
+_DOCS: dict[str, str | None] = {}
+"""`{property: its docstring}` of those that read a slot in C: a getter in C has none of its own."""
+
+
 def _from_slot(name: str) -> Callable[[F], F]:
     """Return a decorator that makes the function of a property read a slot in C, in two thirds of the time."""
-    return lambda _: cast("Any", attrgetter(name))
+
+    def getter(function: F) -> F:
+        _DOCS[name.lstrip("_")] = function.__doc__
+        return cast("F", attrgetter(name))
+
+    return getter
 
 
 class StatefulAgent(Generic[S]):
@@ -263,3 +272,7 @@ def _copy_of(value: Any, copies: dict[int, Any]) -> Any:
     else:
         copy = set(value) if isinstance(value, set) else value
     return copy
+
+
+for _property, _text in _DOCS.items():
+    getattr(StatefulAgent, _property).__doc__ = _text
