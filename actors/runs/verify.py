@@ -19,6 +19,7 @@ from actors.persistence.checkpoint import Position, checkpoint_names, read_check
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_tail, scan_journal
 from actors.persistence.oracle_log import ANSWERS, scan_answers
+from actors.persistence.parallel_scan import scan_in_parallel
 from actors.persistence.segments import segment_names
 from actors.runs.compatibility import unaccepted
 from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, TAPE, RunDirectory
@@ -251,7 +252,7 @@ def _summary(expected: str, ticks: int | None, journal: _Journal) -> Finding:
 
 def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
     header, offset = read_header(disk)
-    scan = scan_journal(disk, offset, offsets=None)
+    scan = scan_in_parallel(disk) if isinstance(disk, RealDisk) else scan_journal(disk, offset, offsets=None)
     digest = digest_of(scan.link)
     if (damage := scan.damage) is not None:
         lost = journal_size(disk) - damage.offset

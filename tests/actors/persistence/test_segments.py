@@ -27,8 +27,9 @@ from actors.persistence.journal import (
     whole_ticks,
 )
 from actors.persistence.journal_writer import JournalWriter
+from actors.persistence.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.persistence.recovery import recover
-from actors.persistence.segments import MAGIC, check_segment, read_segment, segment_name, start_of
+from actors.persistence.segments import MAGIC, check_segment, read_segment, segment_name, segment_names, start_of
 from tests.actors.persistence.files import Tick, empty_run, frames
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk
@@ -220,3 +221,24 @@ def test_a_segment_is_a_part_of_what_its_ticks_were() -> None:
     JournalWriter(disk, 300_000).append([tick.frame for tick in ticks])
     stored = sum(len(disk.visible(name)) for name in disk.visible_names() if start_of(name) >= 0)
     assert stored < 0.05 * (read_tail(disk).sealed.start - HEAD.size * read_tail(disk).sealed.tick)
+
+
+@pytest.mark.process
+def test_segments_that_are_read_side_by_side_give_the_scan_of_one_after_the_other(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    disk = RealDisk(tmp_path_factory.mktemp("run"))
+    create_journal(disk, read_header(empty_run())[0])
+    JournalWriter(disk, 500).append([tick.frame for tick in frames(COUNT)])
+    names = segment_names(disk, read_tail(disk).sealed.start)
+    assert len(names) >= LEAST_SEGMENTS
+    first = read_tail(disk).sealed.first
+    whole = scan_journal(disk, first, offsets=None)
+    assert scan_in_parallel(disk, 2) == whole
+    assert len(whole.links) == COUNT + 1
+    for damage in (b"", (disk.path / names[0]).read_bytes()):
+        (disk.path / names[5]).write_bytes(damage)
+        found = scan_in_parallel(disk, 2)
+        assert found == scan_journal(disk, first, offsets=None)
+        assert found.damage is not None
+        assert names[5] in found.damage.problem
