@@ -29,7 +29,7 @@ from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import UNOBSERVED
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL
+from actors.persistence.journal import journal_size, stored_size
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import restore
@@ -49,10 +49,11 @@ WARM_UP_TICKS = 4
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """The seconds a tick, and the bytes and updates of a tick on the disk."""
+    """The seconds a tick, the bytes of a tick's frames and of what is on the disk for it, and the updates of a tick."""
 
     tick_s: float
     bytes: float = 0.0
+    stored: float = 0.0
     updates: float = 0.0
 
 
@@ -63,7 +64,7 @@ async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost
         return await _ticks(simulation, simulation.run)
     run = create_run(RunDirectory(directory), config, BuiltDomain(domain, {}))
     disk = RealDisk(directory, syncs=config.run.sync)
-    store = RunStore(disk, run.recorded, keeps_answers=False)
+    store = RunStore(disk, run.recorded, keeps_answers=False, segment_bytes=round(config.run.segment_mb * 1_000_000))
     simulation = Simulation(config, domain, record=store)
 
     async def recorded(on_tick: Callable[[int], None]) -> None:
@@ -74,7 +75,9 @@ async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost
 
     cost = await _ticks(simulation, recorded)
     disk.close()
-    return msgspec.structs.replace(cost, bytes=(store.statistics.journal_bytes - run.recorded.start) / simulation.ticks)
+    written = store.statistics.journal_bytes - run.recorded.start
+    stored = stored_size(disk)
+    return msgspec.structs.replace(cost, bytes=written / simulation.ticks, stored=stored / simulation.ticks)
 
 
 async def _ticks(simulation: Simulation, run: Callable[..., Any]) -> Cost:
@@ -101,7 +104,9 @@ def measure_cost(sizes: Sizes, parent: Path) -> None:
         print(f"\n{title}: {bare[0].updates:,.0f} updates a tick, medians of {sizes.repeats}")
         for name, costs in samples.items():
             ratio = median(cost.tick_s / base.tick_s for cost, base in zip(costs, bare, strict=True))
-            size = f"{costs[0].bytes / costs[0].updates:6.1f} bytes an update" if costs[0].bytes else ""
+            each = costs[0]
+            written, stored = each.bytes / each.updates, each.stored / each.updates
+            size = f"{written:6.1f} bytes an update, {stored:.1f} on the disk" if written else ""
             print(f"{name:20} {median(cost.tick_s for cost in costs) * 1e3:8.1f} ms a tick {ratio:6.3f} x {size}")
 
 
@@ -129,7 +134,7 @@ def measure_resume(sizes: Sizes, parent: Path) -> None:
         anyio.run(execute, run, Host(), UNOBSERVED)
         disk = RealDisk(Path(directory))
         name = checkpoint_names(disk)[0]
-        print(f"\nresume of {sizes.people:,} people: journal {disk.size(JOURNAL):,} B, {name} {disk.size(name):,} B")
+        print(f"\nresume of {sizes.people:,} people: journal {journal_size(disk):,} B, {name} {disk.size(name):,} B")
         command = [sys.executable, "-m", "benchmarks.journal", "--resumes", directory]
         told = [run_process(command, check=True, capture_output=True).stdout for _ in range(sizes.repeats)]
     samples = [msgspec.json.decode(each, type=dict[str, float]) for each in told]

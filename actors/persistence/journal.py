@@ -176,6 +176,11 @@ def journal_size(disk: Disk) -> int:
         return file.size() + _tail_of(file).shift
 
 
+def stored_size(disk: Disk) -> int:
+    """Return the bytes that the journal and its segments have on the disk."""
+    return sum(disk.size(name) for name in [JOURNAL, *segment_names(disk, read_tail(disk).sealed.start)])
+
+
 def cut_journal(disk: Disk, scan: JournalScan) -> None:
     """Cut the journal after the whole ticks that a scan has found."""
     tail = read_tail(disk)

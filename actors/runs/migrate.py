@@ -25,6 +25,7 @@ from actors.persistence.journal import (
     read_tail,
     remove_unused_segments,
     scan_journal,
+    stored_size,
     whole_ticks,
 )
 from actors.persistence.journal_writer import JournalWriter
@@ -71,7 +72,7 @@ def migrate(path: Path, segment_bytes: int, on_read: Callable[[int, int], None] 
         if scan.damage is not None:
             remedy = f"`prism resume {path}` cuts off a torn end; `prism verify {path}` shows all of it"
             raise DamagedError(str(path / JOURNAL), scan.damage.offset, scan.damage.problem, remedy)
-        before, whole = _stored(disk), journal_size(disk)
+        before, whole = stored_size(disk), journal_size(disk)
         if segment_bytes and (segments := len(_segments(disk))):
             # With other ends of segments, some of the new files would have the names of old ones that are still needed.
             remedy = "--segment-mb 0 takes them apart first"
@@ -84,7 +85,7 @@ def migrate(path: Path, segment_bytes: int, on_read: Callable[[int, int], None] 
             raise JournalError(f"{path / JOURNAL}: its copy in segments has another digest; nothing was changed")
         new.close()
         _put_in_place(disk, draft)
-        return Migrated(scan.ticks, digest_of(scan.link or ORIGIN), before, _stored(disk), len(_segments(disk)))
+        return Migrated(scan.ticks, digest_of(scan.link or ORIGIN), before, stored_size(disk), len(_segments(disk)))
     except OSError as error:
         raise run_directory_error(error, f"{error.filename or draft}: cannot be written") from None
     finally:
@@ -111,8 +112,3 @@ def _put_in_place(disk: RealDisk, draft: Path) -> None:
 
 def _segments(disk: RealDisk) -> list[str]:
     return segment_names(disk, read_tail(disk).sealed.start)
-
-
-def _stored(disk: RealDisk) -> int:
-    """Return the bytes of a journal on the disk."""
-    return sum(disk.size(name) for name in [JOURNAL, *_segments(disk)])
