@@ -7,7 +7,7 @@ in any language.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Generator, Iterator
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -220,7 +220,9 @@ def journal_frames(disk: Disk, place: int) -> Iterator[tuple[int, Frame | Damage
                 yield start + shift, frame._replace(end=frame.end + shift)
 
 
-def read_ticks(disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN) -> Iterator[TickFrame | Damage]:
+def read_ticks(
+    disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN
+) -> Generator[TickFrame | Damage, None, None]:
     """Yield the ticks from an offset on; the last item is the damage, if any.
 
     Args:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from actors.core.errors import DivergedError
-from actors.core.frames import HEAD, ORIGIN, Damage
+from actors.core.frames import HEAD, ORIGIN
 from actors.core.messages import LATE
 from actors.core.state import Effort
 from actors.persistence.disk import Disk
@@ -63,11 +62,9 @@ class RecordedTicks:
         self.answers_from = answers_from
         self.answers_end = answers_end
         self.effort = effort
-        self._frames: Iterator[TickFrame | Damage] = iter(())
-        if start < end:
-            self._frames = read_ticks(disk, start, tick=tick, link=link)
+        self._frames = read_ticks(disk, start, tick=tick, link=link)
         self._read: deque[TickFrame] = deque()
-        self._has_more = True
+        self._has_more = start < end
         self.read_on()
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
@@ -106,6 +103,7 @@ class RecordedTicks:
                 size += len(frame.payload)
             else:
                 self._has_more = False
+                self._frames.close()
 
 
 def difference(recorded: bytes, new: bytes) -> str:

@@ -14,6 +14,7 @@ What the server's log says went wrong, and the reason that the fallback is count
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,6 +44,7 @@ class Ended(NamedTuple):
 async def run_against(plan: FaultPlan, **sections: dict[str, Any]) -> Ended:
     """A whole run against a server that fails as planned from the run's first question on."""
     with ModelServer() as server:
+        gc.collect()  # what earlier tests have left may hold files
         before = open_files(), asyncio.all_tasks()
         made = 0
 
