@@ -6,7 +6,7 @@
 
 One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes everything since its last
 write as one batch: the faster the ticks, the fewer the waits for the medium. A run may be at most `PENDING_MAX` frames
-ahead of its disk. A checkpoint is written beside the next batches, while it is still being copied.
+and `PENDING_BYTES` ahead of its disk. A checkpoint is written beside the next batches, while it is still being copied.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 PENDING_MAX = 64
 """Frames that may wait for the disk."""
+
+PENDING_BYTES = 64 << 20
+"""Bytes of frames that may wait for the disk, where there is more than one: a tick of a million people has 7 MB."""
 
 LENGTHS_KEPT = 1002
 """Ticks whose length of the oracle's log is kept. For older ones the length at the first tick serves, which is less."""
@@ -225,10 +228,15 @@ class RunStore(Record):
         if not self._recorded.compare(tick, frame):
             self._batch.frames.append(frame)
             self._changed.set()
-            await self._wait_until(lambda: len(self._batch.frames) + len(self._writing.frames) <= PENDING_MAX)
+            await self._wait_until(self._is_near)
         elif self._recorded.must_read_on:
             await self._execute(self._recorded.read_on)
         self._log_lengths.add(tick + 1, self._answers_bytes)
+
+    def _is_near(self) -> bool:
+        """Return whether the run is not too far ahead of its disk."""
+        waiting = [*self._batch.frames, *self._writing.frames]
+        return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
 
     def continue_lines(self, file: str, content: bytes) -> None:
         """Note what a file of lines has already. Called before the first `append_line`."""

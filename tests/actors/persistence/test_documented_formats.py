@@ -15,7 +15,7 @@ from actors.core.state import RunState
 from actors.persistence import blocks, checkpoint, journal, oracle_log, segments
 from actors.persistence.checkpoint import Head, Position
 from actors.persistence.journal import Header
-from actors.persistence.run_store import PENDING_MAX
+from actors.persistence.run_store import PENDING_BYTES, PENDING_MAX
 from prism.agents import Question, Source, Update
 from prism.events import FeedShown, PostEvent
 from prism.social.post import PostView
@@ -100,7 +100,8 @@ def test_every_source_and_every_field_of_a_post_is_documented() -> None:
 
 
 def test_how_far_a_run_may_be_ahead_of_its_disk_is_documented() -> None:
-    assert f"{PENDING_MAX} ticks ahead of its disk" in PAGE.replace("\n   ", " ")
+    limits = f"{PENDING_MAX} ticks or {PENDING_BYTES >> 20} MiB ahead of its disk"
+    assert limits in PAGE.replace("\n   ", " ")
 
 
 def test_the_hash_of_the_settings_can_be_worked_out_as_documented(embedded: Path) -> None:

@@ -8,6 +8,7 @@ import anyio
 import pytest
 from blockbuster import BlockingError
 
+from actors.persistence import run_store
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header, read_ticks
@@ -46,13 +47,14 @@ async def test_what_gathers_while_the_disk_is_busy_is_one_write() -> None:
     assert harness.store.statistics.ticks == 40
 
 
-async def test_a_run_is_never_more_than_a_limit_ahead_of_its_disk() -> None:
+async def ahead_of_a_busy_disk(count: int) -> int:
+    """How many of so many ticks are committed while the disk is busy; then all of them are."""
     gate = Gate()
     harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
     committed: list[int] = []
 
     async def commit() -> None:
-        for tick in range(PENDING_MAX + 20):
+        for tick in range(count):
             await harness.store.commit(tick, harness.ticks[tick].frame)
             committed.append(tick)
 
@@ -60,12 +62,25 @@ async def test_a_run_is_never_more_than_a_limit_ahead_of_its_disk() -> None:
         tasks.start_soon(harness.store.run)
         tasks.start_soon(commit)
         await anyio.wait_all_tasks_blocked()
-        assert len(committed) == PENDING_MAX
+        ahead = len(committed)
         gate.opened.set()
         await anyio.wait_all_tasks_blocked()
-        assert len(committed) == PENDING_MAX + 20
+        assert len(committed) == count
         await harness.store.close()
-    assert harness.store.statistics.ticks == PENDING_MAX + 20
+    assert harness.store.statistics.ticks == count
+    return ahead
+
+
+async def test_a_run_is_never_more_than_a_limit_ahead_of_its_disk() -> None:
+    assert await ahead_of_a_busy_disk(PENDING_MAX + 20) == PENDING_MAX
+
+
+@pytest.mark.parametrize(("size", "ahead"), [(1, 1), (300, 2), (1_000, 7)])
+async def test_ticks_of_many_bytes_wait_for_the_disk_before_there_are_many(
+    monkeypatch: pytest.MonkeyPatch, size: int, ahead: int
+) -> None:
+    monkeypatch.setattr(run_store, "PENDING_BYTES", size)
+    assert await ahead_of_a_busy_disk(20) == ahead
 
 
 async def test_recorded_ticks_are_compared_and_not_written_again() -> None:
