@@ -13,17 +13,19 @@ from actors.core import frames
 from actors.core.errors import JournalError
 from actors.core.frames import HEAD, Damage, Frame
 from actors.core.state import EngineState
-from actors.persistence import framed_files, recovery
+from actors.persistence import framed_files, journal_writer, recovery
 from actors.persistence.batch_writer import RunWriter
 from actors.persistence.checkpoint import Position
 from actors.persistence.checkpoint_writer import write_checkpoint
-from actors.persistence.journal import JOURNAL, JournalScan, scan_tail
+from actors.persistence.disk import write_whole
+from actors.persistence.journal import JOURNAL, JournalScan, head_bytes, read_tail, scan_tail
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.run_store import RunStore
+from actors.persistence.segments import SEGMENT_PREFIX, Segment, write_segment
 from actors.runs.checkpointing import Checkpointer, checkpoint_of
 from actors.runtime.engine import EngineActor
 from tests.crash.disk import Cut, SimulatedDisk
-from tests.crash.scenes import EMBEDDED, LIVE, Scene
+from tests.crash.scenes import EMBEDDED, LIVE, SEALED, Scene
 from tests.crash.trial import CrashTrial, trials
 
 pytestmark = pytest.mark.long
@@ -151,6 +153,27 @@ def no_sync_of_drafts(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     return careless(".tmp")
 
 
+def no_sync_of_segments(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+    class Careless(SimulatedDisk):
+        def sync(self, name: str) -> None:
+            if not name.startswith(f".{SEGMENT_PREFIX}"):
+                super().sync(name)
+
+    return Careless
+
+
+def a_segment_after_the_ticks_are_gone(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+    put = write_whole
+
+    def empty_first(disk: SimulatedDisk, start: int, tick: int, before: bytes, payloads: list[bytes]) -> Segment:
+        tail = read_tail(disk)
+        put(disk, JOURNAL, [head_bytes(tail.header, tail.sealed)])
+        return write_segment(disk, start, tick, before, payloads)
+
+    patch.setattr(journal_writer, "write_segment", empty_first)
+    return SimulatedDisk
+
+
 def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     class Careless(SimulatedDisk):
         def sync_directory(self) -> None:
@@ -172,6 +195,8 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         (LIVE, no_sync_of_answers, "oracle.log: has no answer to"),
         (EMBEDDED, no_sync_of_frames, "DamagedError: journal.prism: damaged at byte"),
         (EMBEDDED, no_sync_of_drafts, "DamagedError: journal.prism: damaged at byte 8"),
+        (SEALED, no_sync_of_segments, "DamagedError: journal-"),
+        (SEALED, a_segment_after_the_ticks_are_gone, "no frame of journal.prism"),
         (EMBEDDED, no_sync_of_names, "`prism verify` finds no fault, but [Finding(file='rounds.csv'"),
     ],
 )
