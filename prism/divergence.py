@@ -237,7 +237,7 @@ def jensen_shannon(first: Sequence[float], second: Sequence[float]) -> float:
     """
     if len(first) != len(second) or not (sum(first) > 0.0 and sum(second) > 0.0):
         raise ValueError(f"expected weights of the same options with a positive sum, got {first} and {second}")
-    rows = _jensen_shannon(np.array([first], dtype=np.float64), np.array([second], dtype=np.float64))
+    rows = jensen_shannon_rows(np.array([first], dtype=np.float64), np.array([second], dtype=np.float64))
     return float(rows[0])
 
 
@@ -337,7 +337,7 @@ def _interval(counts: ChoiceCounts, field: str, bits: float) -> tuple[float, flo
     drawn = _resamples()
     sampled = np.einsum("rg,go->ro", drawn, chosen), np.einsum("rg,go->ro", drawn, other)
     kept = sampled[0].sum(axis=1) > 0.0
-    values = _jensen_shannon(sampled[0][kept], sampled[1][kept])
+    values = jensen_shannon_rows(sampled[0][kept], sampled[1][kept])
     return moved_interval(values, bits)
 
 
@@ -373,8 +373,8 @@ def _resamples() -> NDArray[np.float64]:
     return table
 
 
-def _jensen_shannon(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the divergence of each pair of rows, in bits."""
+def jensen_shannon_rows(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the divergence of each pair of rows in bits; each row is of weights, with a positive sum."""
     p, q = (side / side.sum(axis=1, keepdims=True) for side in (first, second))
     mean = (p + q) / 2.0
     total = np.zeros(len(p))

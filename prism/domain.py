@@ -6,7 +6,7 @@ questions; the world knows what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from prism.agents.stateful import StatefulAgent
@@ -17,9 +17,11 @@ from prism.config.interventions import InterventionConfig
 from prism.divergence import NO_REFERENCE, Reference
 from prism.errors import ConfigError
 from prism.events import Event
+from prism.expressions import Field
 from prism.llm.port import LanguageModel
 from prism.measure import Measure
 from prism.statechart import Oracle, Statechart
+from prism.statechart.behaviour import Reader
 
 
 class InputFiles(Protocol):
@@ -164,6 +166,17 @@ class HasColumns(Protocol):
 
     def one_by_one(self) -> Sequence[str]:
         """Return the rows of the chart, a line each, for which turns must be taken one after the other after all."""
+
+
+@runtime_checkable
+class HasFields(Protocol):
+    """A domain whose questions have fields, by which they may share judgements."""
+
+    def question_fields(self) -> Mapping[str, tuple[Field, Reader]]:
+        """Return `{field: (the field, its reader)}` of every field of a question."""
+
+    def default_fields(self) -> Sequence[str]:
+        """Return the fields by which questions are alike unless the configuration says others."""
 
 
 def reference_of(domain: Domain) -> Callable[[Question[Any]], Reference]:

@@ -78,6 +78,7 @@ class Draw(IntEnum):
     BOOTSTRAP_GROUP = 1007
     BOOTSTRAP = 1008
     SHADOW = 1009
+    AUDIT = 1010
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

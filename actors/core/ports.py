@@ -17,6 +17,7 @@ from prism.agents import Question
 from prism.llm.question_id import Asked
 from prism.llm.spending import Spending
 from prism.measure import Measure
+from prism.sharing.records import Judged
 
 
 class RunView(Protocol):
@@ -164,8 +165,12 @@ class Answers(Protocol):
         """Return the outcome of this shadow question when it was first asked; None if it must be asked now."""
         return None
 
-    async def keep(self, decided: bytes) -> None:
-        """Record an answer, before anything acts on it."""
+    def judgements(self) -> Sequence[Judged]:
+        """Return the judgements that were recorded before."""
+        return ()
+
+    async def keep(self, *records: bytes) -> None:
+        """Record answers, or a judgement and the answer that follows from it, before anything acts on them."""
 
 
 class Record(Recorder, Answers, Protocol):
@@ -178,5 +183,5 @@ class Unrecorded(Record):
     async def commit(self, tick: int, frame: bytes) -> None:
         """Discard the frame."""
 
-    async def keep(self, decided: bytes) -> None:
-        """Discard the answer."""
+    async def keep(self, *records: bytes) -> None:
+        """Discard the answers."""

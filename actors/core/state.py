@@ -73,6 +73,18 @@ class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
     quarantined: tuple[int, ...] = ()
 
 
+class SharingState(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts of questions that share judgements.
+
+    Args:
+        roles: `{part of a question: questions}`.
+        shared: `((trigger, state, *options), the sum of the shared distributions in units of 2**-40)`.
+    """
+
+    roles: dict[str, int] = {}
+    shared: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = ()
+
+
 class OracleState(msgspec.Struct, frozen=True, kw_only=True):
     """The oracle's counts. The latencies of single calls are not among them: they belong to one process.
 
@@ -90,6 +102,7 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
     methods: dict[str, int] = {}
     tokens: int = 0
     spent: Spending = ()
+    sharing: SharingState = SharingState()
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_doma
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain
+from prism.sharing.settings import archetypes_of
 from prism.social.population import ignore_step
 from prism.statechart import Behaviour, Statechart
 
@@ -88,7 +89,10 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
         ConfigError: the configuration does not fit its inputs, or a domain of its own cannot be used.
         InputError: an input file cannot be used.
     """
-    return DOMAINS.get(config.simulation.domain, _own)(config, on_step)
+    built = DOMAINS.get(config.simulation.domain, _own)(config, on_step)
+    if config.oracle.sharing != "none":
+        archetypes_of(config, built.domain)
+    return built
 
 
 def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
+from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import anyio
 import anyio.abc
 import structlog
+from msgspec.structs import replace
 
 from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
@@ -27,6 +29,7 @@ from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, call_oracle, fallback
 from actors.oracle.events import Used, caps_of
 from actors.oracle.queue import FairQueue, WaitingQuestion
+from actors.oracle.sharing import Sharing
 from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
@@ -63,6 +66,7 @@ class OracleActor:
         is_awaited: returns whether the tick under way cannot end without an answer.
         observer: is told of every call.
         ids: the ids of questions, for the model's server and the log.
+        sharing: the questions that share judgements; None if none do.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -82,8 +86,10 @@ class OracleActor:
         is_awaited: Callable[[], bool] = lambda: True,
         observer: Observer | None = None,
         ids: TraceIds | None = None,
+        sharing: Sharing | None = None,
     ) -> None:
         self.oracle = oracle
+        self.sharing = sharing
         self.statistics = OracleCounters()
         self.admission = Admission(config, oracle, self._used, on_spent, ticks)
         self._prices = prices or PricesConfig()
@@ -93,9 +99,10 @@ class OracleActor:
         self._config = config
         self._answers = answers or Unrecorded()
         self._has_keys = type(oracle).key is not Oracle.key
-        self._is_unlimited = config.rate_per_s is None and not caps_of(config)
+        self._is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
         self._priority = priority
         self._is_awaited = is_awaited
+        self._ticks = ticks
         self._observer = observer or Observer()
         self._ids = ids or TraceIds(seed=0)
         self._process = secrets.token_hex(3)
@@ -185,7 +192,14 @@ class OracleActor:
             is_open: returns whether the engine has no answer to a question yet: after a resume such a question is
                 asked, and counted, again.
         """
-        return self.statistics.state(self.tokens, is_open, has_ended=self._has_ended)
+        state = self.statistics.state(self.tokens, is_open, has_ended=self._has_ended)
+        return state if self.sharing is None else replace(state, sharing=self.sharing.counts.state(is_open))
+
+    def restore(self, state: OracleState) -> None:
+        """Set the counts to those of a checkpoint."""
+        self.statistics.restore(state)
+        if self.sharing is not None:
+            self.sharing.counts.restore(state.sharing)
 
     def stop_waiting(self) -> None:
         """Wait no longer for a server that is away, now or from when it is found to be.
@@ -214,6 +228,9 @@ class OracleActor:
         self._waiting, self._followers, self._calling = FairQueue(), {}, 0
         self._has_ended = False
         self.admission.breaker.abandoned()
+        if self.sharing is not None:
+            self.sharing.load(self._answers.judgements(), self._ticks())
+            self.sharing.begin()
         try:
             async with anyio.create_task_group() as calls:
                 self._calls = calls
@@ -286,18 +303,70 @@ class OracleActor:
 
     def _accept(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
         """Send recorded answers again, replay answers from a tape, and queue the questions that must be asked."""
+        if self.sharing is not None:
+            arrived = self._accept_shared(self.sharing, arrived, calls)
         for waiting in arrived:
-            decided = waiting.decided  # the actor crashed before it was sent; it is in the log, so it stays valid
-            if decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
-                self.statistics.count_recorded(decided)
-            if decided is not None:
-                self._open[waiting.name] = waiting._replace(decided=decided)
+            if (decided := self._recorded(waiting)) is not None:
                 calls.start_soon(self._send, waiting, decided)
             elif self.oracle.replays:
                 calls.start_soon(self._replay, waiting, calls)
             else:
                 self._queue(waiting)
         self._start_calls(calls)
+
+    def _recorded(self, waiting: WaitingQuestion) -> Decided | None:
+        """Return the recorded answer to a question; None if it must be asked now."""
+        decided = waiting.decided  # the actor crashed before it was sent; it is in the log, so it stays valid
+        if decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
+            self.statistics.count_recorded(decided)
+        if decided is not None:
+            self._open[waiting.name] = waiting._replace(decided=decided)
+        return decided
+
+    def _accept_shared(
+        self, sharing: Sharing, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup
+    ) -> list[WaitingQuestion]:
+        """Give each question its place, and answer those whose judgement is known. Return those that must be asked."""
+        left, known, upcoming = list[WaitingQuestion](), list[tuple[WaitingQuestion, Answer]](), deque(arrived)
+        while upcoming:
+            waiting = sharing.placed(upcoming.popleft())
+            self._open[waiting.name] = waiting
+            if (decided := self._recorded(waiting)) is not None:
+                self._count_shared(waiting, decided)
+                calls.start_soon(self._send, waiting, decided)
+                upcoming.extendleft(reversed(sharing.settle(waiting, None, failed=bool(decided.reason))))
+            elif sharing.must_wait(waiting):
+                continue
+            elif (answer := sharing.known(waiting)) is not None:
+                known.append((waiting, answer))
+                upcoming.extendleft(reversed(sharing.settle(waiting, None, failed=False)))
+            else:
+                left.append(waiting)
+        if known:
+            calls.start_soon(self._deliver_all, known)
+        return left
+
+    def _count_shared(self, waiting: WaitingQuestion, decided: Decided) -> None:
+        if self.sharing is not None and not decided.reason:
+            self.sharing.count(waiting)
+
+    async def _deliver_all(self, known: list[tuple[WaitingQuestion, Answer]]) -> None:
+        """Record and send answers that were drawn from known judgements."""
+        now, encoded = anyio.current_time(), list[tuple[WaitingQuestion, bytes]]()
+        for waiting, answer in known:
+            decided = waiting.decide(answer, now)
+            self.statistics.count_answer(decided, now)
+            self._observer.decided(waiting.question, decided, None)
+            self._share.add(answer)
+            self._count_shared(waiting, decided)
+            self._open[waiting.name] = waiting._replace(decided=decided)
+            encoded.append((waiting, self._codec.encode(decided)))
+        await self._answers.keep(*(each for _, each in encoded))
+        for count, (waiting, record) in enumerate(encoded):
+            await self._engine.send(record)
+            self._close(waiting)
+            if count % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
 
     async def _send(self, waiting: WaitingQuestion, decided: Decided) -> None:
         await self._engine.send(self._codec.encode(decided))
@@ -316,7 +385,7 @@ class OracleActor:
     def _queue(self, waiting: WaitingQuestion) -> None:
         """Queue a question, or let it wait for the answer to an identical one, where the oracle lets them share it."""
         question = waiting.question
-        if self._has_keys:
+        if self._has_keys and self.sharing is None:
             key = self.oracle.key(self._asker(question), question.trigger, question.options, question.context)
             waiting = waiting._replace(key=key)
         if waiting.key is not None and waiting.key in self._followers:
@@ -423,7 +492,8 @@ class OracleActor:
     async def _ask(self, waiting: WaitingQuestion, within_s: float) -> Answer:
         """Return the oracle's answer, or a fallback. The calls that it takes are counted in any case."""
         question = waiting.question
-        asked = call_oracle(self.oracle, self._asker(question), question, within_s)
+        samples = 0 if waiting.place is None else self._config.sharing_samples
+        asked = call_oracle(self.oracle, self._asker(question), question, within_s, samples)
         if not self.oracle.waits:  # it computes its answers, and very many of them
             return await asked
         with metered() as ledger:
@@ -471,6 +541,7 @@ class OracleActor:
                 self._queue(follower)
             followers = []
         now = anyio.current_time()
+        judged = None if self.sharing is None else self.sharing.judged(waiting, answer)
         for same in (waiting, *followers):
             if answer.reason:
                 await self.oracle.record_fallback(self._codec.encode(same.question), answer.source, answer.reason)
@@ -479,15 +550,21 @@ class OracleActor:
             self.statistics.count_answer(decided, now, answer.detail, name)
             self._observer.decided(same.question, decided, None if same is waiting else waiting.question)
             self._share.add(answer)
+            self._count_shared(same, decided)
             self._open[same.name] = same._replace(decided=decided)
-            await self._answers.keep(self._codec.encode(decided))
+            record = self._codec.encode(decided)
+            await self._answers.keep(*([record] if judged is None else [self._codec.encode(judged), record]))
             self.statistics.count_written(decided.spent)
             await self._send(same, decided)
+        if self.sharing is not None:
+            self._accept(self.sharing.settle(waiting, judged, failed=bool(answer.reason)), calls)
         self._start_calls(calls)
 
     def _close(self, waiting: WaitingQuestion) -> None:
         """Forget an answered question, unless one of the same name has been asked since its answer was sent."""
         name = waiting.name
         self.statistics.close(name)
+        if self.sharing is not None:
+            self.sharing.counts.close(name)
         if self._open.get(name, waiting).question is waiting.question:
             self._open.pop(name, None)

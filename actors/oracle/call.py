@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from prism.agents import Question, Source, StatefulAgent
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import LLMFailureException
 from prism.llm.spending import Spending
-from prism.statechart import Oracle, first_option
+from prism.statechart import Judgement, Oracle, first_option
 
 
 class Answer(NamedTuple):
@@ -29,6 +30,7 @@ class Answer(NamedTuple):
         is_rate_limited: True if the server said that there were too many calls in a time.
         method: how the oracle found its answer; empty for a fallback.
         spent: the calls to a model that it took.
+        judgement: the probabilities of all options, if they were asked for.
     """
 
     state: str
@@ -40,6 +42,7 @@ class Answer(NamedTuple):
     is_rate_limited: bool = False
     method: str = ""
     spent: Spending = ()
+    judgement: Judgement | None = None
 
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
@@ -48,27 +51,31 @@ def fallback(question: Question[Any], source: Source, reason: str, detail: str =
 
 
 async def call_oracle(
-    oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], within_s: float
+    oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], within_s: float, samples: int = 0
 ) -> Answer:
     """Return the oracle's answer, or a fallback with the reason why there is none.
 
     Args:
         within_s: the time that the call may take.
+        samples: above 0, the oracle is asked for the probabilities of all options; if it has none, they are counted
+            from so many answers.
 
     Raises:
         OracleUnavailableError: there is no oracle to ask, now or later.
     """
     if within_s == math.inf:  # nothing to wait for: to set a limit takes longer than an answer that is computed
-        return await _asked(oracle, agent, question)
+        return await _asked(oracle, agent, question, samples)
     with anyio.move_on_after(max(0.0, within_s)):
-        return await _asked(oracle, agent, question)
+        return await _asked(oracle, agent, question, samples)
     return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
 
 
-async def _asked(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any]) -> Answer:
+async def _asked(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], samples: int) -> Answer:
     """Return the oracle's answer, or a fallback if it raises."""
     options = [type(agent.state)(option) for option in question.options]
     try:
+        if samples:
+            return await _judged(oracle, agent, question, options, samples)
         state, content, method = await oracle.checked_answer(
             agent, agent.state, question.trigger, options, question.context
         )
@@ -79,6 +86,16 @@ async def _asked(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Quest
             raise
         return _failed(question, error)
     return Answer(state, oracle.source, content=content, method=method or oracle.method)
+
+
+async def _judged(
+    oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], options: Sequence[Any], samples: int
+) -> Answer:
+    """Return the choice that the agent draws from the oracle's judgement."""
+    judgement = await oracle.judge(agent, agent.state, question.trigger, options, question.context, samples)
+    number = oracle.drawn(judgement.probabilities, question.agent, question.tick, question.context)
+    method = judgement.method or oracle.method
+    return Answer(question.options[number], oracle.source, method=method, judgement=judgement)
 
 
 def _failed(question: Question[Any], error: BaseException) -> Answer:

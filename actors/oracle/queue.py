@@ -10,6 +10,7 @@ from actors.core.messages import Decided, QuestionName
 from actors.oracle.call import Answer
 from prism.agents import Question
 from prism.llm.spending import Spending
+from prism.sharing import Place
 
 
 class WaitingQuestion(NamedTuple):
@@ -20,6 +21,7 @@ class WaitingQuestion(NamedTuple):
         decided: its answer, while that is being sent.
         tries: the times that it was asked; `attempts`: those of them that count; `unreadable`: those of them with an
             answer that could not be used.
+        place: its place among the questions that share judgements; None if it shares none.
     """
 
     question: Question[Any]
@@ -29,6 +31,7 @@ class WaitingQuestion(NamedTuple):
     tries: int = 0
     attempts: int = 0
     unreadable: int = 0
+    place: Place | None = None
 
     @property
     def name(self) -> QuestionName:

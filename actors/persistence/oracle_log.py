@@ -23,6 +23,7 @@ from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import check_magic, read_frames, reading
 from prism.agents import Question
 from prism.llm.spending import Ledger
+from prism.sharing.records import Judged
 
 ANSWERS = "oracle.log"
 MAGIC = b"PRISMA\r\n"
@@ -41,7 +42,7 @@ class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
     question: bytes = b""
 
 
-LogRecord = LoggedAnswer | Retried | Shadowed
+LogRecord = LoggedAnswer | Retried | Shadowed | Judged
 
 _decode = msgspec.msgpack.Decoder(LogRecord).decode
 _encode = msgspec.msgpack.Encoder().encode
@@ -53,7 +54,7 @@ def question_hash(question: Question[Any]) -> bytes:
 
 
 def encode_answer(record: bytes) -> bytes:
-    """Return the frame of an encoded `Decided`, `Retried` or `Shadowed`."""
+    """Return the frame of an encoded `Decided`, `Retried`, `Shadowed` or `Judged`."""
     return encode_frame(ORIGIN, record)
 
 
@@ -74,6 +75,8 @@ def read_answers(
             return
         record, end = found
         name = (record.agent, record.asked, record.trigger)
+        if isinstance(record, Judged):
+            continue
         if isinstance(record, Shadowed):
             on_shadow(record)
             continue
@@ -100,6 +103,17 @@ def read_records(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LogRe
             return
 
 
+def read_judgements(disk: Disk, end: int) -> list[Judged]:
+    """Return the judgements of a log, in its order, up to an offset."""
+    found = []
+    for each in read_records(disk):
+        if isinstance(each, Damage) or each[1] > end:
+            break
+        if isinstance(each[0], Judged):
+            found.append(each[0])
+    return found
+
+
 class RecordedAnswers:
     """The recorded answers, read as they are needed: questions are asked again in about the same order.
 
@@ -111,6 +125,7 @@ class RecordedAnswers:
 
     def __init__(self, disk: Disk, offset: int, end: int) -> None:
         self._shadows: dict[QuestionName, Shadowed] = {}
+        self._disk = disk
         self._records = read_answers(disk, offset, self._add_shadow)
         self._end = end
         self._at = offset
@@ -121,6 +136,10 @@ class RecordedAnswers:
     def _add_shadow(self, shadowed: Shadowed) -> None:
         self._shadows[shadowed.agent, shadowed.asked, shadowed.trigger] = shadowed
         self._newest = max(self._newest, shadowed.asked)
+
+    def judgements(self) -> list[Judged]:
+        """Return every judgement of the log, those before the first offset included."""
+        return read_judgements(self._disk, self._end)
 
     def take_shadow(self, question: Question[Any]) -> Shadowed | None:
         """Remove and return the outcome of a shadow question; None if none was recorded."""
@@ -208,7 +227,7 @@ def scan_answers(disk: Disk, counted_from: int = FIRST_ANSWER) -> AnswersScan:
             break
         record, end = found
         answers += isinstance(record, LoggedAnswer)
-        if end > counted_from:
+        if end > counted_from and not isinstance(record, Judged):
             spent.add(record.spent)
             retries.update([record.reason] if isinstance(record, Retried) else [])
     return AnswersScan(answers, end, damage, Effort(spent=spent.total, retries=dict(retries)))

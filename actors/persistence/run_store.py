@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import errno
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -32,6 +32,7 @@ from actors.persistence.disk import Disk
 from actors.persistence.oracle_log import ANSWERS, RecordedAnswers, encode_answer
 from actors.persistence.recorded_ticks import RecordedTicks
 from prism.agents import Question
+from prism.sharing.records import Judged
 
 if TYPE_CHECKING:
     from hashlib import _Hash as Hash  # the type has no public name
@@ -210,13 +211,18 @@ class RunStore(Record):
         """Return the outcome of a shadow question that was recorded before the resume; None if there is none."""
         return self._recorded_answers.take_shadow(question)
 
-    async def keep(self, decided: bytes) -> None:
-        """Write an answer to the oracle's log, and wait until it is written."""
+    def judgements(self) -> Sequence[Judged]:
+        """Return the judgements that were recorded before the resume."""
+        return self._recorded_answers.judgements()
+
+    async def keep(self, *records: bytes) -> None:
+        """Write records to the oracle's log, and wait until they are written."""
         if not self._keeps_answers:
             return
-        record = encode_answer(decided)
-        self._answers_bytes += len(record)
-        self._batch.answers.append(record)
+        for record in records:
+            frame = encode_answer(record)
+            self._answers_bytes += len(frame)
+            self._batch.answers.append(frame)
         self._changed.set()
         batch = self._begun + 1
         await self._wait_until(lambda: self._done >= batch)

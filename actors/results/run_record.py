@@ -28,6 +28,7 @@ from prism.drawing import Outline, outline
 from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
 from prism.scorecard import Feed
+from prism.sharing.records import Judged
 from prism.statechart import Behaviour
 
 UNFINISHED = frozenset({RunStatus.RUNNING, RunStatus.STOPPED, RunStatus.CRASHED})
@@ -171,6 +172,8 @@ def _oracle(path: Path) -> OracleTrace | None:
         if isinstance(found, Damage):
             break
         record = found[0]
+        if isinstance(record, Judged):
+            continue
         ledger.add(record.spent)
         if isinstance(record, Retried):
             retried[record.reason] = retried.get(record.reason, 0) + 1

@@ -26,6 +26,7 @@ from actors.persistence.oracle_log import (
     create_answers,
     encode_answer,
     read_answers,
+    read_judgements,
     scan_answers,
 )
 from actors.persistence.recorded_ticks import RecordedTicks
@@ -229,6 +230,10 @@ async def _write_past(branch: Branch, future: Simulation) -> None:
     source, target = RealDisk(branch.parent.path), RealDisk(branch.child.path)
     try:
         create_answers(target)
+        names = {(answer.agent, answer.asked, answer.trigger) for answer in branch.answers}
+        for judged in read_judgements(source, source.size(ANSWERS)) if ANSWERS in source.names() else ():
+            if judged.name in names:
+                target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(judged)))
         for answer in branch.answers:
             target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
         target.sync(ANSWERS)

@@ -30,7 +30,8 @@ from prism.columns import Columns
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import OracleUnavailableError, PrismError
-from prism.statechart import Oracle
+from prism.sharing.records import Judged
+from prism.statechart import Judgement, Oracle
 
 
 class Part(NamedTuple):
@@ -47,6 +48,8 @@ class AbsentOracle(Oracle[Any]):
         may_be_late: whether a question may have no recorded answer because the clock did not wait for one.
     """
 
+    judges = True
+
     def __init__(self, *, may_be_late: bool) -> None:
         self._may_be_late = may_be_late
 
@@ -61,10 +64,29 @@ class AbsentOracle(Oracle[Any]):
         """Raise, or never return, where a question has no recorded answer."""
         if self._may_be_late:
             await anyio.sleep_forever()
-        raise OracleUnavailableError(
-            f"{ANSWERS}: has no answer to agent {agent.agent_id}'s {trigger!r} of tick {agent.tick}; "
-            "a part of it is lost"
-        )
+        raise _lost(agent.agent_id, agent.tick, trigger)
+
+    async def judge(
+        self,
+        agent: Any,
+        current_state: Any,  # noqa: ARG002  # the interface's
+        trigger: str,
+        options: Any,  # noqa: ARG002
+        context: Any = None,  # noqa: ARG002
+        samples: int = 1,  # noqa: ARG002
+    ) -> Judgement:
+        """Raise: every judgement is recorded."""
+        raise _lost(agent.agent_id, agent.tick, trigger)
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:  # noqa: ARG002
+        """Raise: every answer is recorded."""
+        raise _lost(agent, tick, "question")
+
+
+def _lost(agent: int, tick: int, trigger: str) -> OracleUnavailableError:
+    return OracleUnavailableError(
+        f"{ANSWERS}: has no answer to agent {agent}'s {trigger!r} of tick {tick}; a part of it is lost"
+    )
 
 
 class Replay(Record):
@@ -95,7 +117,11 @@ class Replay(Record):
         """Return the recorded answer; None if there is none."""
         return self._answers.take(question)
 
-    async def keep(self, decided: bytes) -> None:
+    def judgements(self) -> Sequence[Judged]:
+        """Return the recorded judgements."""
+        return self._answers.judgements()
+
+    async def keep(self, *records: bytes) -> None:
         """Discard the answer: it is recorded already."""
 
     async def commit(self, tick: int, frame: bytes) -> None:
@@ -230,7 +256,9 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     simulation: Simulation | None = None
     for part in parts:
         # What shadow questions had for an outcome is no part of the journal, so a replay asks none.
-        oracle_config = msgspec.structs.replace(part.config.oracle, shadow=0.0)
+        # Another oracle's answers are no part of what the run has shared.
+        sharing = part.config.oracle.sharing if own_oracle is None else "none"
+        oracle_config = msgspec.structs.replace(part.config.oracle, shadow=0.0, sharing=sharing)
         unshadowed = msgspec.structs.replace(part.config, oracle=oracle_config)
         oracle = own_oracle
         if oracle is None and part.config.oracle.backend != "choice":

@@ -25,6 +25,7 @@ from actors.core.snapshot import SHADOW_OUTCOMES, RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.oracle.shadow import ShadowActor
+from actors.oracle.sharing import Sharing
 from actors.runtime.activation import activation_of
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
@@ -48,6 +49,7 @@ from prism.domain import Domain, HasReference, reference_of
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
+from prism.sharing.settings import sharing_table
 from prism.statechart import Oracle
 
 log = structlog.get_logger(__name__)
@@ -151,6 +153,7 @@ class Simulation:
         )
 
     def _make_oracle(self, oracle: Oracle[Any], ids: TraceIds) -> OracleActor:
+        table = sharing_table(self.config, self.domain, oracle)
         return OracleActor(
             oracle,
             self.domain.asker,
@@ -166,6 +169,7 @@ class Simulation:
             is_awaited=lambda: self.engine.waits_since is not None,
             observer=self._observer,
             ids=ids,
+            sharing=None if table is None else Sharing(table, oracle, self.domain.asker),
         )
 
     def restore(self, state: RunState, columns: Columns) -> None:
@@ -174,7 +178,7 @@ class Simulation:
         self.engine.restore(state.engine)
         self.counters.restore(state.counters)
         self.supervisor.restore(state.supervisor)
-        self.oracle.statistics.restore(state.oracle)
+        self.oracle.restore(state.oracle)
         self.shadows.restore(state.shadow)
         self._guards_before = dict(state.guards)
 

@@ -14,6 +14,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, read_records
 from prism.config import PricesConfig
 from prism.llm.spending import Ledger, cost_usd
+from prism.sharing.records import Judged
 
 BINS = 64
 """Bins of the latencies over time; they get wider as a run grows."""
@@ -111,7 +112,7 @@ class OracleCourse:
             if isinstance(found, Damage):
                 return
             record, self._end = found
-            if isinstance(record, Shadowed):
+            if isinstance(record, Shadowed | Judged):
                 continue
             self._ledger.add(record.spent)
             if isinstance(record, Retried):

@@ -9,7 +9,7 @@ from itertools import chain
 import msgspec
 
 from prism.checked import field_types
-from prism.clock import SimulatedClock
+from prism.clock import SimulatedClock, whole_ticks
 from prism.config.attributes import PLACE, TRAITS, WEIGHTS, AttributeConfig
 from prism.config.domain_settings import places_of
 from prism.config.graph_fit import find_misfit
@@ -76,6 +76,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _exposure_conflicts(population, feed, oracle),
             _hour_conflicts(population, simulation),
             _oracle_conflicts(oracle, population, run),
+            _sharing_conflicts(oracle, llm, whole_ticks(population.deliberation_minutes, simulation.tick_seconds)),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
             _economy_conflicts(economy),
@@ -269,6 +270,33 @@ def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: R
         yield Conflict(
             keys=("oracle.tape", "oracle.tape_path"),
             problem="replay needs the tape's file in oracle.tape_path, got null",
+        )
+
+
+def _sharing_conflicts(oracle: OracleConfig, llm: LLMConfig, deliberation: int) -> Iterator[Conflict]:
+    if oracle.sharing == "none":
+        return
+    if oracle.mode == "realtime":
+        yield Conflict(
+            keys=("oracle.sharing", "oracle.mode"),
+            problem="in realtime a late answer would decide who shares: expected sharing none or mode pace, got "
+            f"{oracle.sharing} and realtime",
+        )
+    if llm.writes:
+        yield Conflict(
+            keys=("oracle.sharing", "llm.writes"),
+            problem=f"a text that a model writes is one person's: expected sharing none, got {oracle.sharing}",
+        )
+    if oracle.sharing_horizon is not None and oracle.sharing_horizon <= deliberation + 1:
+        yield Conflict(
+            keys=("oracle.sharing_horizon", "population.deliberation_minutes", "simulation.tick_seconds"),
+            problem=f"an archetype is not asked again before its first answer counts: expected more than "
+            f"{deliberation + 1} ticks, got {oracle.sharing_horizon}",
+        )
+    if oracle.archetype and oracle.sharing == "exact":
+        yield Conflict(
+            keys=("oracle.archetype", "oracle.sharing"),
+            problem="fields are for sharing by archetype: expected archetype {} or sharing archetype, got exact",
         )
 
 

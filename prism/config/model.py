@@ -596,6 +596,39 @@ class OracleConfig(Section, frozen=True, kw_only=True):
             "docs/oracle.md"
         ),
     ] = 0.0
+    sharing: Annotated[
+        Literal["none", "exact", "archetype"],
+        Meta(
+            description="questions that share one judgement: `exact`, those with one prompt; `archetype`, those alike "
+            "in the fields of `archetype`: docs/sharing.md"
+        ),
+    ] = "none"
+    archetype: Annotated[
+        dict[str, str],
+        Meta(
+            description="`{field: groups}` of an archetype, such as `{topic_match: 4 bins, likes: log2}`; "
+            "by default the fields of the chart's guards and of the embedded choice"
+        ),
+    ] = msgspec.field(default_factory=dict)
+    audit: Annotated[
+        Share, Meta(description="share of the questions with a shared judgement that are asked by themselves as well")
+    ] = 0.02
+    sharing_horizon: Annotated[
+        Annotated[int, Meta(ge=2)] | None,
+        Meta(description="ticks after which an archetype is asked again; none is never"),
+    ] = None
+    sharing_tolerance: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=1.0,
+            description="divergence in bits above which an archetype is split, where its audits are sure",
+        ),
+    ] = 0.01
+    sharing_samples: Annotated[
+        int,
+        Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities"),
+    ] = 8
     choice: ChoiceConfig = ChoiceConfig()
 
 

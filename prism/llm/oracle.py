@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ from prism.statechart.oracle import (
     UNTRUSTED,
     Answer,
     Asker,
+    Judgement,
     Oracle,
     StatechartOracle,
     described,
@@ -126,6 +128,8 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         writers: the states to which a text belongs, if the model writes texts: `llm.writes`.
     """
 
+    judges = True
+
     def __init__(
         self,
         model: LanguageModel,
@@ -174,12 +178,61 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
         writers = [option for option in options if option in self._writers]
-        begun_s = perf_counter()
-        try:
+        with self._counting_failures():
             if writers:
                 prompt = self.prompt(agent, current_state, trigger, options, context, writing_form(writers))
                 return await self._written(agent, prompt, options, writers)
             return await self._chosen(agent, self.prompt(agent, current_state, trigger, options, context), options)
+
+    async def judge(
+        self,
+        agent: Any,
+        current_state: AgentState,
+        trigger: str,
+        options: Sequence[AgentState],
+        context: Any = None,
+        samples: int = 1,
+    ) -> Judgement:
+        """Return the probabilities that the model gives, or the shares of its answers if it gives no sound ones.
+
+        It raises as `answer`.
+        """
+        prompt = self.prompt(agent, current_state, trigger, options, context)
+        with self._counting_failures():
+            found = await self._model.choose(self._choice(agent, prompt, options))
+            if isinstance(found, Distribution):
+                self.counters.count("ok", found.latency_s, found.usage)
+                weights = [found.probabilities[option.value] for option in options]
+                total = math.fsum(weights)
+                return Judgement(tuple(weight / total for weight in weights), found.method)
+            if isinstance(found, Undecided):
+                self.counters.count("invalid_response", found.latency_s, found.usage)
+            return await self._sampled(agent, prompt, options, 1 if self._config.temperature == 0.0 else samples)
+
+    async def _sampled(self, agent: Asker, prompt: str, options: Sequence[AgentState], samples: int) -> Judgement:
+        """Return the shares of the options among so many answers; at temperature 0, of the only one that there is."""
+        counts = dict.fromkeys(options, 0)
+        for number in range(samples):
+            with self._call(agent, number=number) as call:
+                counts[await self.chosen(call, prompt, options)] += 1
+        shares = tuple(count / samples for count in counts.values())
+        return Judgement(shares, self.method, 0 if self._config.temperature == 0.0 else samples)
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:  # noqa: ARG002  # of the agent and the tick alone
+        """Return the number of the option that the agent draws: of equal probabilities, the one that `answer` takes."""
+        return pick(probabilities, uniform(self._seed, agent, tick, Draw.CHOICE))
+
+    def same_question(
+        self, agent: Asker, trigger: str, options: Sequence[AgentState], context: Any = None
+    ) -> str | None:
+        """Return the prompt."""
+        return self.prompt(agent, agent.state, trigger, options, context)
+
+    @contextmanager
+    def _counting_failures(self) -> Iterator[None]:
+        begun_s = perf_counter()
+        try:
+            yield
         except LLMFailureException as error:
             self.counters.count(error.reason, error.latency_s, error.usage)
             raise
@@ -235,15 +288,18 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         """Return an option drawn by its probability, with the agent's own random numbers."""
         self.counters.count("ok", found.latency_s, found.usage)
         weights = [found.probabilities[option.value] for option in options]
-        drawn = pick(weights, uniform(self._seed, agent.agent_id, agent.tick, Draw.CHOICE))
-        return Answer(options[drawn], method=found.method)
+        return Answer(options[self.drawn(weights, agent.agent_id, agent.tick)], method=found.method)
 
     @contextmanager
-    def _call(self, agent: Asker, max_tokens: int | None = None) -> Iterator[_Call]:
-        """Provide the client for one question, and count its answer: as unreadable unless the block reads it."""
+    def _call(self, agent: Asker, max_tokens: int | None = None, number: int = 0) -> Iterator[_Call]:
+        """Provide the client for one question, and count its answer: as unreadable unless the block reads it.
+
+        Args:
+            number: of the answer, among several to one question.
+        """
         request = ChatRequest(
             messages=(),
-            seed=self._request_seed(agent),
+            seed=self._request_seed(agent, number),
             sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
             max_tokens=max_tokens,
             deadline_s=self._deadline_s,
@@ -259,10 +315,10 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             if call.said is not None:
                 self.counters.count(outcome, call.said.latency_s, call.said.usage)
 
-    def _request_seed(self, agent: Asker) -> int:
+    def _request_seed(self, agent: Asker, number: int) -> int:
         if self._config.temperature == 0.0:
             return self._config.seed
-        return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED)
+        return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED, number)
 
 
 class _Call:

@@ -32,7 +32,7 @@ from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.persona import Persona
 from prism.social.post import PostView, drawn_about
 from prism.social.vocabulary import Effect
-from prism.statechart import AgentState, Behaviour, Oracle
+from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
 KNOWN_MAX: Final = 100_000
@@ -62,6 +62,7 @@ class ChoiceOracle(Oracle[AgentState]):
     """
 
     waits = False
+    judges = True
     description = f"embedded multinomial logit, no server{UNCALIBRATED}"
 
     def __init__(self, coefficients: ChoiceConfig, seed: int, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
@@ -92,6 +93,22 @@ class ChoiceOracle(Oracle[AgentState]):
             self._known.clear()
         self._known[agent.agent_id, agent.tick, trigger] = weights
         return options[pick(weights, drawn_about(context, self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+
+    async def judge(
+        self,
+        agent: SocialAgent,
+        current_state: AgentState,
+        trigger: str,
+        options: Sequence[AgentState],
+        context: Any = None,
+        samples: int = 1,  # noqa: ARG002  # it knows its probabilities
+    ) -> Judgement:
+        """Return the probability of each option."""
+        return Judgement(tuple(self.distribution(agent, current_state, trigger, options, context)))
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
+        """Return the number of the option drawn for this agent and the post in view."""
+        return pick(probabilities, drawn_about(context, self._seed, agent, tick, Draw.CHOICE))
 
     def take_known(self, agent: int, tick: int, trigger: str) -> list[float] | None:
         """Return, once, the distribution of a question that this oracle has answered; None if it is not known."""

@@ -13,7 +13,7 @@ from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.config.interventions import check_agents
 from prism.divergence import Reference
-from prism.expressions import expression_of
+from prism.expressions import Field, expression_of
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
@@ -21,10 +21,12 @@ from prism.social.choice import ChoiceOracle
 from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
+from prism.social.sharing import default_fields, question_fields
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
 from prism.social.writers import writing_states
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
+from prism.statechart.behaviour import Reader
 from prism.statechart.flatten import steps_of
 
 CHECKPOINT_TICKS = 500
@@ -114,6 +116,14 @@ class SocialDomain:
             person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
             known = self._embedded.distribution(person, person.state, question.trigger, options, view)
         return Reference(relevance, known)
+
+    def question_fields(self) -> dict[str, tuple[Field, Reader]]:
+        """Return every field of a person's question, with its reader."""
+        return question_fields(self.config)
+
+    def default_fields(self) -> list[str]:
+        """Return the fields by which questions are alike unless the configuration says others."""
+        return default_fields(self.config, self.chart)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         """Return the oracle that asks this model, or without a model the embedded oracle."""

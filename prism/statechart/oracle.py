@@ -97,6 +97,20 @@ class Answer(NamedTuple):
     method: str = ""
 
 
+class Judgement(NamedTuple):
+    """The probability of each option of one question, in its order.
+
+    Args:
+        probabilities: they add up to 1.
+        method: how they were found; empty for the oracle's own `method`.
+        samples: the answers that they were counted from; 0 for probabilities that the oracle has.
+    """
+
+    probabilities: tuple[float, ...]
+    method: str = ""
+    samples: int = 0
+
+
 class Oracle(ABC, Generic[S]):
     """An oracle: it decides which of several possible states an agent enters next.
 
@@ -113,6 +127,8 @@ class Oracle(ABC, Generic[S]):
     """True if an agent may take its first option when there is no answer. If not, a failure ends the run."""
     description: str = "embedded, no server"
     """A text for users of an oracle that asks no model."""
+    judges: bool = False
+    """True if it has `judge` and `drawn`, so that questions may share its judgements."""
 
     @abstractmethod
     async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
@@ -131,6 +147,38 @@ class Oracle(ABC, Generic[S]):
         It raises as `ask`.
         """
         return Answer(await self.ask(agent, current_state, trigger, options, context))
+
+    async def judge(  # the arguments of `ask`, and the samples
+        self,
+        agent: Any,
+        current_state: S,
+        trigger: str,
+        options: Sequence[S],
+        context: Any = None,
+        samples: int = 1,
+    ) -> Judgement:
+        """Return the probability of each option. Oracles whose judgements may be shared override this and `drawn`.
+
+        Args:
+            samples: the answers from which they are counted if the oracle has none itself.
+
+        It raises as `ask`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} gives no probabilities")
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
+        """Return the number of the option that an agent draws, with its own random numbers."""
+        raise NotImplementedError(f"{type(self).__name__} gives no probabilities")
+
+    def same_question(
+        self,
+        agent: Any,  # noqa: ARG002  # a subclass may use it, as all arguments
+        trigger: str,  # noqa: ARG002
+        options: Sequence[S],  # noqa: ARG002
+        context: Any = None,  # noqa: ARG002
+    ) -> str | None:
+        """Return a text that is equal for questions that are the same to the oracle; None if no two are."""
+        return None
 
     async def checked_answer(
         self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None

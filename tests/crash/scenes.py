@@ -26,9 +26,10 @@ from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
 from prism.errors import PrismError
+from prism.rng import Draw, pick, uniform
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
-from prism.statechart import Oracle
+from prism.statechart import Judgement, Oracle
 from tests.crash.disk import CrashedError, SimulatedDisk
 from tests.schedules import run_scheduled
 
@@ -56,6 +57,8 @@ MADE_OF = manifest_of(CONFIG, {})
 class FickleOracle(Oracle[Any]):
     """An oracle that draws its answers from its process's seed, after random times; `asked` holds its questions."""
 
+    judges = True
+
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
         self.asked: list[Name] = []
@@ -66,6 +69,22 @@ class FickleOracle(Oracle[Any]):
         self.asked.append((agent.agent_id, agent.tick, trigger))
         await anyio.sleep(LONGEST_S * self._random.random())
         return self._random.choice(options)
+
+    async def judge(
+        self,
+        agent: Any,
+        current_state: Any,
+        trigger: str,
+        options: Sequence[Any],
+        context: Any = None,
+        samples: int = 1,
+    ) -> Judgement:
+        await self.ask(agent, current_state, trigger, options, context)
+        weights = [self._random.random() for _ in options]
+        return Judgement(tuple(weight / sum(weights) for weight in weights))
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
+        return pick(probabilities, uniform(3, agent, tick, Draw.CHOICE))
 
 
 class Scene:
@@ -206,6 +225,10 @@ INTERVENED = Scene(
     ),
 )
 """The live scene with interventions before, at and between its checkpoints."""
+_SHARING = with_oracle(sharing="archetype", archetype={"followed": "exact"}, audit=0.4, sharing_tolerance=0.0)
+SHARED = Scene(is_live=False, config=msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=40)))
+"""The embedded scene, longer, in which few archetypes share the judgements, and are split."""
+SHARED_LIVE = Scene(is_live=True, config=_SHARING)
 REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 
 

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.segments import start_of
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
-from tests.crash.scenes import EMBEDDED, INTERVENED, LIVE, REAL_TIME, SEALED, Scene, with_deliberation
+from tests.crash.scenes import (
+    EMBEDDED,
+    INTERVENED,
+    LIVE,
+    REAL_TIME,
+    SEALED,
+    SHARED,
+    SHARED_LIVE,
+    Scene,
+    with_deliberation,
+)
 from tests.crash.trial import CrashTrial, Fault, Trial, names_of, records, trials
 from tests.tiers import Size
 
 pytestmark = pytest.mark.long
+
+JUDGED = 10
+"""The tag of a judgement in the oracle's log."""
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
 
@@ -52,6 +66,16 @@ def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> Non
     assert crashes_each(SEALED, trials(SEALED, size(150, everyday=60), faults=1)) >= 0.85
     assert crashes_each(SEALED, trials(SEALED, size(150, everyday=40), faults=2, first_seed=1000)) >= 1.7
     assert crashes_each(SEALED, trials(SEALED, size(50, everyday=10), faults=5, first_seed=2000)) >= 3.5
+
+
+@pytest.mark.parametrize("scene", [SHARED, SHARED_LIVE], ids=["embedded", "live"])
+def test_a_run_whose_questions_share_judgements_stands_crashes_anywhere(scene: Scene, size: Size) -> None:
+    log = [msgspec.msgpack.decode(record[40:]) for record in records(scene.whole.visible(ANSWERS))]
+    judged = [record for record in log if record[0] == JUDGED]
+    assert any(record[6] for record in judged), "no audit"
+    assert len(log) > 2 * len(judged), "nothing is shared"
+    assert crashes_each(scene, trials(scene, size(150, everyday=20), faults=1)) >= 0.8
+    assert crashes_each(scene, trials(scene, size(150, everyday=20), faults=2, first_seed=1000)) >= 1.6
 
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:

@@ -135,8 +135,8 @@ class Kept(Unrecorded):
     def __init__(self) -> None:
         self.answers: list[bytes] = []
 
-    async def keep(self, decided: bytes) -> None:
-        self.answers.append(decided)
+    async def keep(self, *records: bytes) -> None:
+        self.answers.extend(records)
 
 
 @in_schedules(20)

@@ -80,8 +80,8 @@ class Kept(Unrecorded):
     def __init__(self) -> None:
         self.records: list[bytes] = []
 
-    async def keep(self, decided: bytes) -> None:
-        self.records.append(decided)
+    async def keep(self, *records: bytes) -> None:
+        self.records.extend(records)
 
 
 def test_an_answer_names_the_calls_since_the_records_of_its_failed_calls() -> None:

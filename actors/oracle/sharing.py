@@ -1,0 +1,206 @@
+"""Questions that share a judgement: the table of archetypes beside the oracle's queue, and what waits for a judgement.
+
+question -> placed in the table -> asked for all, or audited: into the queue, for a distribution
+-> shared: drawn at once, or as soon as the question asked for all has its answer
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from actors.core.messages import QuestionName
+from actors.core.state import SharingState
+from actors.oracle.call import Answer
+from actors.oracle.queue import WaitingQuestion
+from prism.agents import Question, StatefulAgent
+from prism.sharing import Basis, Judged, Role, SharingTable
+from prism.statechart import Oracle
+
+SHARED = "shared"
+"""The method of an answer that was drawn from a shared judgement."""
+
+UNIT = 1 << 40
+"""Probabilities are counted in whole units of its inverse, so that their sums do not depend on an order."""
+
+
+class _Counted(NamedTuple):
+    """The counts of one answer.
+
+    Args:
+        role: its question's.
+        group: the trigger, state and options of its question.
+        probabilities: the shared distribution in whole units; empty for a question that was asked for all.
+    """
+
+    role: str
+    group: tuple[str, ...]
+    probabilities: tuple[int, ...] = ()
+
+
+class SharingCounts:
+    """Counts of questions by their part, and the sums of what they shared."""
+
+    def __init__(self) -> None:
+        self.roles: Counter[str] = Counter()
+        """`{role: questions with an answer}`."""
+        self.shared: dict[tuple[str, ...], list[int]] = {}
+        """`{(trigger, state, *options): the sum of the shared distributions in units}`, audited questions included."""
+        self._open: dict[QuestionName, _Counted] = {}
+        """The counts of answers that the engine may not have yet: after a resume they are counted again."""
+
+    def add(self, name: QuestionName, counted: _Counted) -> None:
+        """Count an answer, open until `close`."""
+        self._open[name] = counted
+
+    def close(self, name: QuestionName) -> None:
+        """Note that the engine has the answer."""
+        if (counted := self._open.pop(name, None)) is not None:
+            _count(self.roles, self.shared, counted)
+
+    def state(self, is_open: Callable[[QuestionName], bool]) -> SharingState:
+        """Return the counts so far, without those of questions that a resume will ask again."""
+        roles = Counter(self.roles)
+        shared = {group: list(sums) for group, sums in self.shared.items()}
+        for name, counted in self._open.items():
+            if not is_open(name):
+                _count(roles, shared, counted)
+        return SharingState(roles=dict(roles), shared=tuple((group, tuple(sums)) for group, sums in shared.items()))
+
+    def restore(self, state: SharingState) -> None:
+        """Set the counts to those of a checkpoint."""
+        self.roles = Counter(state.roles)
+        self.shared = {group: list(sums) for group, sums in state.shared}
+
+
+def _count(roles: Counter[str], shared: dict[tuple[str, ...], list[int]], counted: _Counted) -> None:
+    roles[counted.role] += 1
+    if counted.probabilities:
+        sums = shared.setdefault(counted.group, [0] * len(counted.probabilities))
+        for option, units in enumerate(counted.probabilities):
+            sums[option] += units
+
+
+class Sharing:
+    """The questions of a run that share judgements.
+
+    Args:
+        table: the archetypes.
+        oracle: draws a person's choice from a judgement.
+        asker: returns the agent that a question is about.
+    """
+
+    def __init__(
+        self, table: SharingTable, oracle: Oracle[Any], asker: Callable[[Question[Any]], StatefulAgent[Any]]
+    ) -> None:
+        self.table = table
+        self.counts = SharingCounts()
+        self.audits: list[Judged] = []
+        """The audits of the whole run."""
+        self._oracle = oracle
+        self._asker = asker
+        self._followers: dict[Basis, list[WaitingQuestion]] = {}
+        """`{what will be shared: the questions that wait for it}`, in the order of questions."""
+        self._is_loaded = False
+
+    def load(self, judgements: Sequence[Judged], begin: int) -> None:
+        """Take the judgements of earlier processes, once; `begin` is the first tick of this one."""
+        if self._is_loaded:
+            return
+        self._is_loaded = True
+        self.table.load(judgements, begin)
+        self.audits = [judged for judged in judgements if judged.is_audit]
+
+    def begin(self) -> None:
+        """Forget what waited: after a crash of the actor it arrives again."""
+        self._followers = {}
+
+    def placed(self, waiting: WaitingQuestion) -> WaitingQuestion:
+        """Return a question with its place in the table; one that arrives again keeps its place."""
+        if waiting.place is not None:
+            return waiting
+        question = waiting.question
+        return waiting._replace(place=self.table.place(self._asker(question), question))
+
+    def must_wait(self, waiting: WaitingQuestion) -> bool:
+        """Return whether a question waits for the one that is asked for all, and if so, let it wait."""
+        place = waiting.place
+        if place is None or place.role is Role.OWNER or place.basis.probabilities:
+            return False
+        self._followers.setdefault(place.basis, []).append(waiting)
+        return True
+
+    def known(self, waiting: WaitingQuestion) -> Answer | None:
+        """Return the answer to a question if its judgement is known; None if it must be asked."""
+        place = waiting.place
+        if place is None:
+            return None
+        if place.role is Role.SHARED:
+            return self._drawn(waiting, place.basis.probabilities, SHARED)
+        recorded = self.table.recorded(waiting.name)
+        return None if recorded is None else self._drawn(waiting, recorded.probabilities, "")
+
+    def _drawn(self, waiting: WaitingQuestion, probabilities: Sequence[float], method: str) -> Answer:
+        question = waiting.question
+        number = self._oracle.drawn(probabilities, question.agent, question.tick, question.context)
+        return Answer(question.options[number], self._oracle.source, method=method or self._oracle.method)
+
+    def judged(self, waiting: WaitingQuestion, answer: Answer) -> Judged | None:
+        """Return the record of a new judgement; None if the answer has none."""
+        place, question = waiting.place, waiting.question
+        if place is None or answer.judgement is None or self.table.recorded(waiting.name) is not None:
+            return None
+        return Judged(
+            question.tick,
+            question.agent,
+            question.trigger,
+            answer.judgement.probabilities,
+            place.key,
+            place.values,
+            place.basis.probabilities if place.role is Role.AUDITED else (),
+            answer.judgement.samples,
+        )
+
+    def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
+        """Note the outcome of a question, and return the questions that waited for it.
+
+        Args:
+            judged: its record, if it is a new one.
+            failed: whether it got no judgement: of those that waited, the first is asked for all in its place.
+        """
+        place = waiting.place
+        if place is None:
+            return []
+        if judged is not None:
+            self.table.judged(judged)
+            if judged.is_audit:
+                self.audits.append(judged)
+        if place.role is not Role.OWNER:
+            return []
+        followers = self._followers.pop(place.basis, [])
+        if not failed:
+            found = judged or self.table.recorded(waiting.name)
+            if found is not None:
+                place.basis.probabilities = found.probabilities
+                return followers
+        self.table.promote(place.basis, followers[0].name if followers else None)
+        return [*_promoted(followers[:1]), *followers[1:]]
+
+    def count(self, waiting: WaitingQuestion) -> None:
+        """Count a question that got an answer of the oracle."""
+        place, question = waiting.place, waiting.question
+        if place is None:
+            return
+        group = question.trigger, question.state, *question.options
+        if place.role is Role.OWNER:
+            self.counts.add(waiting.name, _Counted(place.role, group))
+            return
+        if not place.basis.probabilities:
+            return  # recorded, and the judgement that it was drawn from is lost
+        units = tuple(round(each * UNIT) for each in place.basis.probabilities)
+        self.counts.add(waiting.name, _Counted(place.role, group, units))
+
+
+def _promoted(waiting: Sequence[WaitingQuestion]) -> list[WaitingQuestion]:
+    return [each._replace(place=each.place._replace(role=Role.OWNER)) for each in waiting if each.place is not None]

@@ -1,0 +1,174 @@
+"""Archetypes: the groups of questions that may share a judgement, by fields of the question.
+
+An archetype is a pure function of the question: its state, trigger and options, and the group of each field's value.
+A field's values are grouped as declared: `exact`, `4 bins` of equal width over its range, or `log2` of a count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from prism.errors import ExpressionError
+from prism.expressions import Field
+from prism.expressions.fields import guesses
+from prism.statechart.behaviour import Reader
+
+Value = float | int | bool | str
+"""The value of a field: a number, a truth value or a text."""
+
+EXACT: Final = "exact"
+LOG2: Final = "log2"
+BINS_MAX: Final = 1000
+_BINS: Final = re.compile(r"([1-9][0-9]*) bins?")
+
+NOTHING: Final = ""
+"""The value of a field of the context, for a question without one."""
+
+DEFAULT_BINS: Final = 4
+"""The bins of a number with a range that an archetype has unless it is declared."""
+
+
+class Grouping(NamedTuple):
+    """The groups of one field's values.
+
+    Args:
+        name: the field.
+        text: the groups as declared, such as `4 bins`.
+        read: returns the field's value for an agent and a context.
+        group: returns the group of a value.
+    """
+
+    name: str
+    text: str
+    read: Reader
+    group: Callable[[Any], Value]
+
+
+def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) -> Grouping:
+    """Return the groups of a field.
+
+    Args:
+        name: the field, such as `post.topic_match`, or its last part where only one field ends with it.
+        text: `exact`, `log2`, or a number of bins such as `4 bins`.
+        known: the fields that questions have, and their readers.
+
+    Raises:
+        ExpressionError: there is no such field, or its values cannot be grouped in this way.
+    """
+    full = _full_name(name, known)
+    field, read = known[full]
+    if text == EXACT and field.kind != "texts":
+        return Grouping(full, text, read, _same)
+    if text == LOG2 and field.is_number and field.low >= 0.0:
+        return Grouping(full, text, read, _log2)
+    bins = _BINS.fullmatch(text)
+    if bins is not None and field.is_number and _is_bounded(field) and int(bins[1]) <= BINS_MAX:
+        low, high = field.bounds
+        return Grouping(full, text, read, _binning(low, high, int(bins[1])))
+    raise ExpressionError(text, 1, f"{full} is grouped by {_ways(field)}, got {text!r}")
+
+
+def default_groupings(names: Iterable[str], known: Mapping[str, tuple[Field, Reader]]) -> list[Grouping]:
+    """Return the groups of these fields as their kinds suggest: bins of a range, `log2` of a count, all else exact.
+
+    Texts of several words, such as interests, have no groups and are left out.
+    """
+    chosen = []
+    for name in names:
+        field, _ = known[name]
+        if field.kind == "texts":
+            continue
+        if not field.is_number:
+            text = EXACT
+        else:
+            text = f"{DEFAULT_BINS} bins" if _is_bounded(field) else LOG2 if field.low >= 0.0 else EXACT
+        chosen.append(grouping(name, text, known))
+    return chosen
+
+
+class Archetypes:
+    """The archetypes of questions by declared fields.
+
+    Args:
+        groupings: the fields of the key, and their groups.
+        known: every field that questions have, and its reader: those by which an archetype may be split.
+    """
+
+    def __init__(self, groupings: Sequence[Grouping], known: Mapping[str, tuple[Field, Reader]]) -> None:
+        self.groupings = tuple(groupings)
+        self._known = {name: read for name, (field, read) in sorted(known.items()) if field.kind != "texts"}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The fields by which an archetype may be split."""
+        return tuple(self._known)
+
+    def values(self, agent: Any, context: Any) -> tuple[Value, ...]:
+        """Return the value of each of `names`, for a question of this agent."""
+        return tuple(_read(name, read, agent, context) for name, read in self._known.items())
+
+    def key(self, agent: Any, context: Any) -> tuple[Value, ...]:
+        """Return the group of each field of the key, for a question of this agent."""
+        values = (_read(each.name, each.read, agent, context) for each in self.groupings)
+        return tuple(
+            NOTHING if value == NOTHING else each.group(value)
+            for each, value in zip(self.groupings, values, strict=True)
+        )
+
+    def words(self, key: Sequence[Value]) -> str:
+        """Return a key in words: `post.topic_match 4 bins: 2, post.followed: True`."""
+        parts = []
+        for each, group in zip(self.groupings, key, strict=True):
+            how = "" if each.text == EXACT else f" {each.text}"
+            parts.append(f"{each.name}{how}: {group}")
+        return ", ".join(parts)
+
+
+def _read(name: str, read: Reader, agent: Any, context: Any) -> Value:
+    if context is None and not name.startswith("agent."):
+        return NOTHING
+    value: Value = read(agent, context)
+    return value
+
+
+def _full_name(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
+    if name in known:
+        return name
+    ends = [each for each in known if each.rpartition(".")[2] == name]
+    if len(ends) == 1:
+        return ends[0]
+    problem = f"stands for {' and '.join(ends)}" if ends else f"no such field: {guesses(name, sorted(known))}"
+    raise ExpressionError(name, 1, problem)
+
+
+def _is_bounded(field: Field) -> bool:
+    return math.isfinite(field.low) and math.isfinite(field.high) and field.high - field.low <= BINS_MAX
+
+
+def _ways(field: Field) -> str:
+    if field.kind == "texts":
+        return "nothing: it is several texts"
+    ways = [EXACT]
+    if field.is_number and field.low >= 0.0:
+        ways.append(LOG2)
+    if field.is_number and _is_bounded(field):
+        ways.append(f"1 to {BINS_MAX} bins, such as `{DEFAULT_BINS} bins`")
+    return " or ".join(ways)
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _log2(value: float) -> int:
+    """Return 0 below 1, and then 1 for 1, 2 for 2 to 3, 3 for 4 to 7, and so on."""
+    return int(value).bit_length()
+
+
+def _binning(low: float, high: float, bins: int) -> Callable[[float], int]:
+    width = (high - low) / bins
+    return lambda value: min(bins - 1, max(0, int((value - low) / width))) if width else 0

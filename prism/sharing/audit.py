@@ -1,0 +1,131 @@
+"""The error of sharing, from audits: shared questions that a draw picked, and that were asked by themselves as well.
+
+The draw does not look at a question, so the audits are a random sample of all that shared, and their mean is the mean
+of all. The interval of a mean is that of Student's t after Hall's transformation, which removes most of the effect of
+a skewed distribution: divergences are never negative, and most are near 0. Source: Hall, "On the removal of skewness
+by transformation" (1992).
+
+The shares of options are corrected by the audits. Source: Angelopoulos et al., "Prediction-powered inference" (2023).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.divergence import jensen_shannon_rows
+
+NORMAL: Final = 1.959963984540054
+"""The quantile of the normal distribution that leaves 2.5% above it."""
+
+FEWEST: Final = 8
+"""The fewest values whose mean gets an interval."""
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean with the ends of its 95% interval; the ends are None where there are too few values for one."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Audited(NamedTuple):
+    """A shared question that was asked by itself.
+
+    Args:
+        own: the distribution that it got; `shared`: the one that its archetype shares.
+        samples: the answers that `own` was counted from; 0 for probabilities.
+    """
+
+    own: Sequence[float]
+    shared: Sequence[float]
+    samples: int = 0
+
+
+def divergences(audits: Sequence[Audited]) -> NDArray[np.float64]:
+    """Return the Jensen-Shannon divergence of each audit in bits; all have the same number of options.
+
+    A distribution that was counted from samples is further from any other than the true one is. The expected excess
+    is taken off, so single values can be below 0 and their mean is nearly free of bias. Source: Miller, "Note on the
+    bias of information estimates" (1955).
+    """
+    if not audits:
+        return np.empty(0)
+    rows = jensen_shannon_rows(
+        np.array([audit.own for audit in audits], dtype=np.float64),
+        np.array([audit.shared for audit in audits], dtype=np.float64),
+    )
+    found: NDArray[np.float64] = rows - np.array([_excess(audit) for audit in audits])
+    return found
+
+
+def _excess(audit: Audited) -> float:
+    """Return how much too far apart the two distributions are expected to be: 0 for probabilities."""
+    if not audit.samples:
+        return 0.0
+    # To second order, JS = sum (p - q)^2 / (8 ln2 m) around m = (p + q) / 2; the variance of a share is q (1 - q) / n.
+    total = sum(q * (1.0 - q) / max(q, 1e-12) for q in audit.shared if q > 0.0)
+    return total / (8.0 * math.log(2.0) * audit.samples)
+
+
+def mean_with_interval(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
+    """Return the mean of a random sample with its interval.
+
+    Raises:
+        ValueError: there is no value.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if not len(array):
+        raise ValueError("expected at least one value, got none")
+    mean, count = math.fsum(array) / len(array), len(array)
+    if count < FEWEST:
+        return Estimate(mean=mean)
+    spread = math.sqrt(math.fsum((array - mean) ** 2) / (count - 1))
+    if spread == 0.0:
+        return Estimate(mean=mean, low=mean, high=mean)
+    skewness = math.fsum(((array - mean) / spread) ** 3) / count
+    limit = _student(count - 1) / math.sqrt(count)
+    below, above = (_inverse(side * limit, skewness, count) for side in (1.0, -1.0))
+    return Estimate(mean=mean, low=mean - spread * below, high=mean - spread * above)
+
+
+def _inverse(target: float, skewness: float, count: int) -> float:
+    """Return the x of which Hall's transformation x + g x^2 / 3 + g^2 x^3 / 27 + g / 6n is `target`."""
+    if abs(skewness) < 1e-9:
+        return target
+    inner = 1.0 + skewness * (target - skewness / (6.0 * count))
+    return 3.0 / skewness * (math.copysign(abs(inner) ** (1.0 / 3.0), inner) - 1.0)
+
+
+def _student(freedom: int) -> float:
+    """Return the quantile of Student's t that leaves 2.5% above it. Source: Abramowitz & Stegun (1964), 26.7.5."""
+    z = NORMAL
+    first = (z**3 + z) / 4.0
+    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
+    third = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0
+    return z + first / freedom + second / freedom**2 + third / freedom**3
+
+
+def corrected_shares(shared: Sequence[float], audits: Sequence[Audited]) -> list[Estimate]:
+    """Return the share of each option that all would have had who were asked by themselves.
+
+    Args:
+        shared: the mean of the shared distributions, over all that shared, audited ones included.
+        audits: the audits among them, with as many options.
+
+    Raises:
+        ValueError: there is no audit.
+    """
+    estimates = []
+    for option, share in enumerate(shared):
+        error = mean_with_interval([audit.own[option] - audit.shared[option] for audit in audits])
+        ends = (None if end is None else share + end for end in (error.low, error.high))
+        low, high = (None if end is None else min(1.0, max(0.0, end)) for end in ends)
+        estimates.append(Estimate(mean=min(1.0, max(0.0, share + error.mean)), low=low, high=high))
+    return estimates

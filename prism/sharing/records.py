@@ -1,0 +1,40 @@
+"""The record of a judgement, as it stands in the oracle's log."""
+
+from __future__ import annotations
+
+import msgspec
+
+Name = tuple[int, int, str]
+"""The name of a question: its agent, tick and trigger."""
+
+
+class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
+    """A distribution that the oracle gave to one question, for others to share, or to audit what they share.
+
+    Args:
+        asked: the tick of the question; `agent` and `trigger`: its agent and its trigger.
+        probabilities: of the options, in the question's order; they add up to 1.
+        key: its archetype: state, trigger and options, and the group of each field.
+        values: of its fields, by which an archetype may be split.
+        shared: in an audit, the distribution that its archetype shares; empty for a question that was asked for all.
+        samples: the answers that the distribution was counted from; 0 for probabilities that the oracle gave itself.
+    """
+
+    asked: int
+    agent: int
+    trigger: str
+    probabilities: tuple[float, ...]
+    key: tuple[float | int | bool | str, ...]
+    values: tuple[float | int | bool | str, ...] = ()
+    shared: tuple[float, ...] = ()
+    samples: int = 0
+
+    @property
+    def name(self) -> Name:
+        """The agent, tick and trigger of the question."""
+        return self.agent, self.asked, self.trigger
+
+    @property
+    def is_audit(self) -> bool:
+        """True for a question that was asked although its archetype has a judgement."""
+        return bool(self.shared)

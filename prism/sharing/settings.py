@@ -1,0 +1,82 @@
+"""The table of archetypes that a configuration asks for."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from prism.agents import Question
+from prism.config import Config
+from prism.domain import Domain, HasFields
+from prism.errors import ConfigError, ExpressionError
+from prism.sharing.archetype import Archetypes, default_groupings, grouping
+from prism.sharing.table import Key, SharingTable
+from prism.statechart import Oracle
+
+_NEVER = 2.0
+"""A divergence that no two distributions have."""
+
+
+def archetypes_of(config: Config, domain: Domain) -> Archetypes:
+    """Return the archetypes of a run.
+
+    Raises:
+        ConfigError: the domain's questions have no fields, or a field or its groups cannot be used.
+    """
+    if not isinstance(domain, HasFields):
+        raise ConfigError(
+            "configuration",
+            f"questions of the domain {config.simulation.domain} have no fields by which they are alike: expected "
+            f"none, got {config.oracle.sharing}",
+            key="oracle.sharing",
+        )
+    known = domain.question_fields()
+    if config.oracle.sharing == "exact":
+        return Archetypes((), known)
+    if not config.oracle.archetype:
+        return Archetypes(default_groupings(domain.default_fields(), known), known)
+    groupings = []
+    for name, text in config.oracle.archetype.items():
+        try:
+            groupings.append(grouping(name, text, known))
+        except ExpressionError as error:
+            raise ConfigError("configuration", error.problem, key=f"oracle.archetype.{name}") from None
+    return Archetypes(groupings, known)
+
+
+def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> SharingTable | None:
+    """Return the table of archetypes of a run; None if its questions share nothing.
+
+    Raises:
+        ConfigError: the domain or the oracle has no judgements that could be shared.
+    """
+    settings = config.oracle
+    if settings.sharing == "none" or not config.statechart.oracle_enabled:
+        return None
+    archetypes = archetypes_of(config, domain)
+    if not oracle.judges:
+        raise ConfigError(
+            "configuration",
+            f"the oracle gives no probabilities that could be shared: expected none, got {settings.sharing}",
+            key="oracle.sharing",
+        )
+    is_exact = settings.sharing == "exact"
+    return SharingTable(
+        archetypes,
+        key=_by_text(oracle) if is_exact else None,
+        seed=config.simulation.seed,
+        audit=settings.audit,
+        horizon=settings.sharing_horizon,
+        tolerance=_NEVER if is_exact else settings.sharing_tolerance,
+        deliberation=config.deliberation_ticks,
+    )
+
+
+def _by_text(oracle: Oracle[Any]) -> Any:
+    def key(agent: Any, question: Question[Any]) -> Key:
+        options = [type(agent.state)(option) for option in question.options]
+        text = oracle.same_question(agent, question.trigger, options, question.context)
+        unique = f"{question.agent} {question.tick} {question.trigger}" if text is None else text
+        return question.state, question.trigger, *question.options, sha256(unique.encode()).hexdigest()[:32]
+
+    return key

@@ -1,0 +1,112 @@
+"""Splits: an archetype whose audits differ more than they may is divided along the field that explains most."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from prism.sharing.archetype import Value
+from prism.sharing.audit import Audited, divergences
+from prism.sharing.records import Judged
+
+FEWEST: Final = 10
+"""The fewest audits from which a split may follow."""
+FEWEST_IN_PART: Final = 4
+"""The fewest judgements of each part."""
+SURE: Final = 1.6448536269514722
+"""Standard errors by which the mean divergence of audits must exceed the tolerance: wrong in 5% of cases at most."""
+EXPLAINED: Final = 0.2
+"""The share of the divergence that a split must explain, at least: less is the noise of a few judgements."""
+QUANTILES: Final = (0.25, 0.5, 0.75)
+"""Where a number is split: at these quantiles of its values."""
+
+
+class Split(NamedTuple):
+    """A split of an archetype in two parts.
+
+    Args:
+        place: the number of the field; `name`: its name.
+        at: a number: values up to it are in the first part; or else the value that is in the first part.
+    """
+
+    place: int
+    name: str
+    at: Value
+
+    def side(self, values: Sequence[Value]) -> int:
+        """Return the part of a question with these values: 0 or 1."""
+        value = values[self.place]
+        if _is_number(self.at) and _is_number(value):
+            return 0 if value <= self.at else 1  # type: ignore[operator]  # both are numbers
+        return 0 if value == self.at else 1
+
+    def words(self, side: int) -> str:
+        """Return a part in words: `agent.openness <= 0.25`."""
+        if _is_number(self.at):
+            return f"{self.name} {'<=' if side == 0 else '>'} {self.at:.6g}"
+        return f"{self.name} {'is' if side == 0 else 'is not'} {self.at}"
+
+
+def find_split(records: Sequence[Judged], names: Sequence[str], tolerance: float) -> Split | None:
+    """Return the split that explains most of what the audits differ by; None if they are near enough to each other.
+
+    Args:
+        records: judgements of one archetype that count.
+        names: the fields, in the order of the judgements' values.
+        tolerance: bits that the mean divergence of audits may have.
+    """
+    if sum(record.is_audit for record in records) < FEWEST or not _is_too_far(records, tolerance):
+        return None
+    whole = _entropy(records)
+    best: tuple[float, Split] | None = None
+    spread = whole - math.fsum(_uncertainty(record.probabilities) for record in records) / len(records)
+    for split in _candidates(records, names):
+        parts: tuple[list[Judged], list[Judged]] = ([], [])
+        for record in records:
+            parts[split.side(record.values)].append(record)
+        if min(map(len, parts)) < FEWEST_IN_PART:
+            continue
+        gain = whole - math.fsum(len(part) * _entropy(part) for part in parts) / len(records)
+        if best is None or gain > best[0]:
+            best = gain, split
+    return best[1] if best is not None and best[0] >= EXPLAINED * spread else None
+
+
+def _is_too_far(records: Sequence[Judged], tolerance: float) -> bool:
+    audits = [Audited(record.probabilities, record.shared, record.samples) for record in records if record.is_audit]
+    found = divergences(audits).tolist()
+    count = len(found)
+    mean = math.fsum(found) / count
+    error = math.sqrt(math.fsum((each - mean) ** 2 for each in found) / (count - 1) / count)
+    return mean - SURE * error > tolerance
+
+
+def _candidates(records: Sequence[Judged], names: Sequence[str]) -> Iterator[Split]:
+    """Yield the splits that come into question, in the order of fields."""
+    for place, name in enumerate(names):
+        values = [record.values[place] for record in records]
+        numbers = sorted(value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+        if len(numbers) == len(values):
+            for at in sorted({numbers[int(share * len(numbers))] for share in QUANTILES}):
+                if at < numbers[-1]:
+                    yield Split(place, name, at)
+        else:
+            for value, _ in sorted(Counter(values).most_common(), key=str)[:16]:
+                yield Split(place, name, value)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _entropy(records: Sequence[Judged]) -> float:
+    """Return the entropy in bits of the mean of these distributions."""
+    count = len(records)
+    columns = zip(*(record.probabilities for record in records), strict=True)
+    return _uncertainty([math.fsum(shares) / count for shares in columns])
+
+
+def _uncertainty(probabilities: Sequence[float]) -> float:
+    return -math.fsum(each * math.log2(each) for each in probabilities if each > 0.0)

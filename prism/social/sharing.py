@@ -1,0 +1,92 @@
+"""The fields of questions on a feed, by which they may share judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from prism.config import Config
+from prism.config.attributes import TRAITS
+from prism.expressions import Field, expression_of
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart import Statechart
+from prism.statechart.behaviour import Reader
+
+_PERSONALITY: Final = Field(name="agent.personality", kind="text", help="the person's personality, in words")
+
+_OF_TERMS: Final[Mapping[str, str]] = {
+    "topic": "post.topic_match",
+    "tie": "post.followed",
+    "activity": "agent.activity",
+    "popularity": "post.popularity",
+    "fatigue": "post.fatigue",
+    "quality": "post.quality",
+    "exposure": "post.exposures",
+    **{trait: f"agent.{trait}" for trait in TRAITS},
+}
+"""`{coefficient of the embedded choice: the field that it is the weight of}`."""
+
+_UNSEEN: Final = frozenset(
+    {
+        "post.relevance",
+        "post.appeal",
+        "post.quality",
+        "post.fatigue",
+        "post.exposures",
+        "agent.activity",
+        "agent.low_threshold",
+        "agent.high_threshold",
+        "agent.engagement_threshold",
+        "agent.timeout_threshold",
+        "agent.ticks_in_state",
+        "agent.pending_action",
+        *(f"agent.{trait}" for trait in TRAITS),
+    }
+)
+"""Fields that no prompt states: a model cannot answer by them."""
+
+
+def question_fields(config: Config) -> dict[str, tuple[Field, Reader]]:
+    """Return `{field: (the field, its reader)}` of every field of a person's question."""
+    words = social_vocabulary(config.population.attributes)
+    fields = {name: (field, words.readers[name]) for name, field in words.fields.items()}
+    return {**fields, _PERSONALITY.name: (_PERSONALITY, _personality)}
+
+
+def default_fields(config: Config, chart: Statechart[Any]) -> list[str]:
+    """Return the fields that decide by default which questions are alike.
+
+    They are the fields of the embedded choice's terms, and of the guards of the chart. For a model, only those count
+    that a prompt states.
+    """
+    found = dict.fromkeys([*_terms(config), *_guards(chart)])
+    if config.oracle.backend == "choice":
+        return [name for name in found if name in set(_terms(config))]
+    return [name for name in found if name not in _UNSEEN and not _is_untold(config, name)]
+
+
+def _terms(config: Config) -> Iterator[str]:
+    """Yield the fields that the embedded choice has a weight for."""
+    weights = config.oracle.choice
+    for coefficient, name in _OF_TERMS.items():
+        if getattr(weights, coefficient):
+            yield name
+    for name in weights.attributes:
+        yield f"agent.{name}"
+
+
+def _guards(chart: Statechart[Any]) -> Iterator[str]:
+    for row in chart.transitions:
+        expression = None if row.guard is None else expression_of(row.guard)
+        yield from () if expression is None else expression.fields
+
+
+def _is_untold(config: Config, name: str) -> bool:
+    """Return whether this is an own attribute that no prompt states."""
+    declared = config.population.attributes.get(name.removeprefix("agent."))
+    return name.startswith("agent.") and declared is not None and not declared.prompt
+
+
+def _personality(agent: Any, _: Any) -> str:
+    text: str = agent.persona.personality
+    return text

@@ -1,0 +1,165 @@
+"""Runs whose questions share judgements: one result in every schedule, with failures, splits, horizons and audits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+from msgspec.structs import replace
+
+from actors.runtime.simulation import Simulation
+from prism.config import Config
+from prism.errors import OracleResponseError
+from prism.rng import uniform
+from prism.statechart import Judgement, Oracle
+from tests.actors.social_runs import SMALL, digest_of, run, with_deliberation, with_oracle, with_simulation
+from tests.paths import ROOT
+from tests.schedules import run_scheduled
+from tests.tiers import Size
+
+pytestmark = pytest.mark.long
+
+
+def with_people(config: Config, size: int) -> Config:
+    """Return the configuration with so many people."""
+    return replace(config, population=replace(config.population, size=size))
+
+
+SHARED = with_oracle(
+    with_people(with_simulation(SMALL, rounds=7), 64),
+    sharing="archetype",
+    archetype={"followed": "exact"},
+    audit=0.5,
+    sharing_tolerance=0.0001,
+    sharing_horizon=50,
+    max_attempts=1,
+    max_fallback_share=None,
+)
+"""Few archetypes, many audits, and a tolerance that nearly every archetype exceeds."""
+
+PRINT_DIGEST = (
+    "from tests.sharing.test_shared_runs import SHARED, slow; from tests.actors.social_runs import digest_of; "
+)
+
+
+class SlowJudge(Oracle[Any]):
+    """An oracle that gives another one's judgements, each after a random virtual time, and fails on some questions.
+
+    Args:
+        seed: of the durations; which questions fail does not depend on it.
+        fails: the share of questions that get no answer.
+    """
+
+    judges = True
+
+    def __init__(self, oracle: Oracle[Any], seed: int, fails: float) -> None:
+        self._oracle = oracle
+        self._seed = seed
+        self._fails = fails
+        self.asked: list[tuple[int, int]] = []
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        raise AssertionError("every question of these runs shares")
+
+    async def judge(
+        self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None, samples: int = 1
+    ) -> Judgement:
+        self.asked.append((agent.tick, agent.agent_id))
+        await anyio.sleep(20.0 * uniform(self._seed, agent.agent_id, agent.tick, 1_000_000))
+        if uniform(7, agent.agent_id, agent.tick, 1_000_001) < self._fails:
+            raise OracleResponseError("what?", options, "scripted")
+        return await self._oracle.judge(agent, current_state, trigger, options, context, samples)
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
+        return self._oracle.drawn(probabilities, agent, tick, context)
+
+
+def slow(oracle: Oracle[Any], seed: int = 0, fails: float = 0.2) -> Oracle[Any]:
+    return SlowJudge(oracle, seed, fails)
+
+
+def outcome(done: Simulation) -> tuple[object, ...]:
+    """Return all that must be the same in every schedule."""
+    sharing = done.oracle.sharing
+    assert sharing is not None
+    judged = sorted((each.name, each.probabilities, each.shared) for each in sharing.audits)
+    return done.engine.digest.hexdigest(), sharing.counts.roles, sharing.table.splits, sharing.table.leaves, judged
+
+
+def shared_run(config: Config, schedule: int, fails: float = 0.2) -> Simulation:
+    return run_scheduled(schedule, partial(run, config, partial(slow, seed=schedule, fails=fails)))
+
+
+def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
+    done = shared_run(SHARED, 0)
+    sharing = done.oracle.sharing
+    assert sharing is not None
+    assert sharing.table.splits >= 2
+    assert sharing.counts.roles["owner"] >= 4
+    assert sharing.counts.roles["audited"] >= 20
+    assert sharing.counts.roles["shared"] >= 30
+    assert done.oracle.statistics.fallbacks["invalid_response"] >= 5
+
+
+@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 600, 15), (0, 50, 5), (1, 50, 5)])
+def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
+    config = with_deliberation(deliberation, SHARED)
+    expected = outcome(shared_run(config, 0))
+    for schedule in range(1, size(full, everyday=everyday)):
+        assert outcome(shared_run(config, schedule)) == expected, schedule
+
+
+@pytest.mark.process
+def test_the_order_of_hashes_does_not_matter() -> None:
+    code = f"{PRINT_DIGEST}print(digest_of(SHARED, ask=slow))"
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()[-1]
+        for seed in ("0", "1")
+    }
+    assert digests == {digest_of(SHARED, ask=slow)}
+
+
+def test_questions_of_one_archetype_are_asked_once() -> None:
+    config = with_oracle(SHARED, audit=0.0, sharing_horizon=None)
+    done = shared_run(config, 0, fails=0.0)
+    oracle = done.oracle.oracle
+    assert isinstance(oracle, SlowJudge)
+    assert len(oracle.asked) == 2
+    assert done.oracle.statistics.calls == 2
+    assert done.oracle.statistics.methods["shared"] == done.oracle.statistics.answered - 2
+
+
+def test_where_the_one_that_is_asked_for_all_fails_the_next_is_asked() -> None:
+    config = with_oracle(SHARED, audit=0.0, sharing_horizon=None)
+    done = shared_run(config, 0, fails=0.9)
+    oracle = done.oracle.oracle
+    assert isinstance(oracle, SlowJudge)
+    roles = done.oracle.sharing.counts.roles if done.oracle.sharing else {}
+    fallbacks = done.oracle.statistics.fallbacks["invalid_response"]
+    assert roles["owner"] == 2
+    assert len(oracle.asked) == 2 + fallbacks
+    assert fallbacks >= 2
+
+
+def test_without_audits_every_archetype_stays_whole() -> None:
+    done = shared_run(with_oracle(SHARED, audit=0.0), 0)
+    assert done.oracle.sharing is not None
+    assert (done.oracle.sharing.table.splits, done.oracle.sharing.audits) == (0, [])
+
+
+def test_exact_sharing_of_questions_that_all_differ_is_no_sharing() -> None:
+    config = with_oracle(SMALL, sharing="exact")
+    assert digest_of(config) == digest_of(SMALL)
