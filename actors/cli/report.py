@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.divergence import divergence_table, shadow_table
+from actors.cli.sharing import sharing_table
 from actors.cli.sparkline import Sparklines, read_paths
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
 from actors.display.words import duration, usd
@@ -73,6 +74,8 @@ def _oracle_parts(summary: Summary) -> Iterator[RenderableType]:
         yield distances
     if summary.shadow is not None:
         yield shadow_table(summary.shadow)
+    if summary.sharing is not None:
+        yield sharing_table(summary.sharing)
     if summary.llm is not None:
         yield _counts("decisions by method", summary.decisions_by_method)
         yield _counts("model calls by outcome", {name: n for name, n in summary.llm.calls.items() if n})

@@ -16,13 +16,11 @@ from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.sharing import Basis, Judged, Role, SharingTable
+from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
 from prism.statechart import Oracle
 
 SHARED = "shared"
 """The method of an answer that was drawn from a shared judgement."""
-
-UNIT = 1 << 40
-"""Probabilities are counted in whole units of its inverse, so that their sums do not depend on an order."""
 
 
 class _Counted(NamedTuple):
@@ -186,6 +184,11 @@ class Sharing:
                 return followers
         self.table.promote(place.basis, followers[0].name if followers else None)
         return [*_promoted(followers[:1]), *followers[1:]]
+
+    def summary(self, by: str) -> SharingSummary:
+        """Return what the run has shared so far; `by` is the setting `oracle.sharing`."""
+        counts = SharedCounts(self.table.leaves, self.table.splits, self.counts.roles, self.counts.shared)
+        return sharing_summary(by, self.table.archetypes, counts, self.audits)
 
     def count(self, waiting: WaitingQuestion) -> None:
         """Count a question that got an answer of the oracle."""

@@ -15,6 +15,7 @@ from prism.agents import DECIDED, FALLBACKS
 from prism.divergence import Divergence
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.statistics import statistics_of
+from prism.sharing.summary import SharingSummary
 
 STOPPED = "stopped"
 
@@ -62,6 +63,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             embedded choice.
         oracle_is_embedded: True if the oracle computed its answers here. It is the embedded choice then, so its
             distance from that is chance.
+        sharing: the judgements that questions have shared; None without `oracle.sharing`.
         shadow: what the oracle would have chosen where rules did; None without `oracle.shadow`.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
@@ -100,6 +102,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     divergence: list[Divergence] = []  # summaries of older versions have none of these
     oracle_is_embedded: bool = False
     shadow: ShadowSummary | None = None
+    sharing: SharingSummary | None = None
     latency_s_p50: float
     latency_s_p95: float
     llm: OracleStatistics | None
@@ -195,7 +198,13 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
         "divergence": simulation.engine.open_questions.choices.divergences(),
         "oracle_is_embedded": not simulation.oracle.oracle.waits,
         "shadow": _shadow(simulation.shadows) if simulation.shadows.share else None,
+        "sharing": _sharing(simulation),
     }
+
+
+def _sharing(simulation: Simulation) -> SharingSummary | None:
+    sharing = simulation.oracle.sharing
+    return None if sharing is None else sharing.summary(simulation.config.oracle.sharing)
 
 
 def _shadow(shadows: Shadows) -> ShadowSummary:

@@ -17,8 +17,10 @@ FEWEST_IN_PART: Final = 4
 """The fewest judgements of each part."""
 SURE: Final = 1.6448536269514722
 """Standard errors by which the mean divergence of audits must exceed the tolerance: wrong in 5% of cases at most."""
-EXPLAINED: Final = 0.2
-"""The share of the divergence that a split must explain, at least: less is the noise of a few judgements."""
+EXPLAINED: Final = 0.05
+"""The share of what the judgements differ by that a split must explain, at least."""
+CHANCE: Final = 0.05
+"""The probability with which one of all splits that are tried may explain so much by chance."""
 QUANTILES: Final = (0.25, 0.5, 0.75)
 """Where a number is split: at these quantiles of its values."""
 
@@ -62,7 +64,8 @@ def find_split(records: Sequence[Judged], names: Sequence[str], tolerance: float
     whole = _entropy(records)
     best: tuple[float, Split] | None = None
     spread = whole - math.fsum(_uncertainty(record.probabilities) for record in records) / len(records)
-    for split in _candidates(records, names):
+    tried = list(_candidates(records, names))
+    for split in tried:
         parts: tuple[list[Judged], list[Judged]] = ([], [])
         for record in records:
             parts[split.side(record.values)].append(record)
@@ -71,7 +74,12 @@ def find_split(records: Sequence[Judged], names: Sequence[str], tolerance: float
         gain = whole - math.fsum(len(part) * _entropy(part) for part in parts) / len(records)
         if best is None or gain > best[0]:
             best = gain, split
-    return best[1] if best is not None and best[0] >= EXPLAINED * spread else None
+    if best is None:
+        return None
+    # The share that a split explains by chance is about a chi-squared with one degree of freedom, divided by n, and
+    # that exceeds 2 ln(1 / p) with a probability below p. All that are tried share the probability.
+    chance = 2.0 * math.log(len(tried) / CHANCE) / len(records)
+    return best[1] if best[0] >= max(EXPLAINED, chance) * spread else None
 
 
 def _is_too_far(records: Sequence[Judged], tolerance: float) -> bool:

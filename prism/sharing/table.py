@@ -166,9 +166,7 @@ class SharingTable:
     def _root(self, key: Key) -> _Leaf:
         found = self._roots.get(key)
         if found is None:
-            fields = len(self.archetypes.groupings)
-            words = ", ".join([f"{key[0]} {key[1]}", self.archetypes.words(key[len(key) - fields :])]).rstrip(", ")
-            found = self._roots[key] = _Leaf(words)
+            found = self._roots[key] = _Leaf(words_of(self.archetypes, key))
         return found
 
     def _advance(self, tick: int) -> None:
@@ -198,6 +196,12 @@ class SharingTable:
             return 0
         parts = leaf.divide(split)
         return 1 + sum(self._split(part) for part in parts)
+
+
+def words_of(archetypes: Archetypes, key: Key) -> str:
+    """Return an archetype in words: `decides in evaluating, post.followed: True`."""
+    fields = archetypes.words(key[len(key) - len(archetypes.groupings) :])
+    return f"{key[1]} in {key[0]}{', ' if fields else ''}{fields}"
 
 
 def _name(judged: Judged) -> tuple[int, str]:

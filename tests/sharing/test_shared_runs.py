@@ -51,6 +51,8 @@ PRINT_DIGEST = (
 class SlowJudge(Oracle[Any]):
     """An oracle that gives another one's judgements, each after a random virtual time, and fails on some questions.
 
+    To people without openness it gives the judgement back to front, so that an archetype without that field is none.
+
     Args:
         seed: of the durations; which questions fail does not depend on it.
         fails: the share of questions that get no answer.
@@ -74,7 +76,9 @@ class SlowJudge(Oracle[Any]):
         await anyio.sleep(20.0 * uniform(self._seed, agent.agent_id, agent.tick, 1_000_000))
         if uniform(7, agent.agent_id, agent.tick, 1_000_001) < self._fails:
             raise OracleResponseError("what?", options, "scripted")
-        return await self._oracle.judge(agent, current_state, trigger, options, context, samples)
+        judgement = await self._oracle.judge(agent, current_state, trigger, options, context, samples)
+        shares = judgement.probabilities if agent.persona.traits.openness > 0 else judgement.probabilities[::-1]
+        return Judgement(shares)
 
     def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
         return self._oracle.drawn(probabilities, agent, tick, context)

@@ -71,6 +71,12 @@ EXCEPTIONS: Final = {
     "oracle.max_calls": "past it answers are fallbacks",
     "oracle.max_tokens": "past it answers are fallbacks; the embedded oracle takes no tokens",
     "oracle.max_usd": "past it the run stops; the embedded oracle costs nothing",
+    "oracle.sharing": "says whose judgement people draw from",
+    "oracle.archetype": "says whose judgement people draw from",
+    "oracle.audit": "says who gets a judgement of their own; without sharing, everybody",
+    "oracle.sharing_horizon": "says when an archetype is asked again; without sharing there is none",
+    "oracle.sharing_tolerance": "says which archetypes are split; without sharing there is none",
+    "oracle.sharing_samples": "says what a judgement is counted from; without sharing there is none",
     "oracle.tape": "says where answers come from; the embedded oracle needs no tape",
     "oracle.tape_path": "says where answers come from",
 }

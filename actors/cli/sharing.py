@@ -1,0 +1,51 @@
+"""The judgements that a run has shared, as a table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from prism.sharing.audit import Estimate
+from prism.sharing.summary import SharingSummary
+
+
+def sharing_table(sharing: SharingSummary) -> RenderableType:
+    """Return how many questions shared a judgement, and the audited error of it."""
+    table = Table(
+        title="shared judgements", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1)
+    )
+    table.add_column(min_width=18)
+    table.add_column(justify="right", min_width=12)
+    table.add_column(style="dim")
+    for name, count, note in _rows(sharing):
+        table.add_row(name, count, note)
+    return Group(table, *map(Text, _error(sharing)))
+
+
+def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
+    yield "asked for all", f"{sharing.asked_for_all:,}", f"{sharing.archetypes:,} archetypes, {sharing.splits:,} splits"
+    yield "shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"
+    yield "audited", f"{sharing.audited:,}", "asked by themselves as well"
+
+
+def _error(sharing: SharingSummary) -> Iterator[str]:
+    """Yield the error of sharing, and the options whose share is another than it should be."""
+    if sharing.divergence is None:
+        yield "  no audits: the error of sharing is not known (oracle.audit)"
+        return
+    yield f"  divergence of shared from individual judgements: {_interval(sharing.divergence, 4)} bits"
+    for shares in sharing.shares:
+        for option, corrected in shares.corrected.items():
+            shared = shares.shared[option]
+            if corrected.low is None or corrected.high is None or corrected.low <= shared <= corrected.high:
+                continue
+            yield f"  {shares.trigger}: {option} {shared:.3f} as shared, {_interval(corrected, 3)} asked one by one"
+
+
+def _interval(estimate: Estimate, digits: int) -> str:
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:.{digits}f} (too few audits for an interval)"
+    return f"{estimate.mean:.{digits}f} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})"

@@ -1,0 +1,165 @@
+"""The summary of what a run has shared: calls, archetypes, and the audited error."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from prism.sharing.archetype import Archetypes
+from prism.sharing.audit import Audited, Estimate, corrected_shares, divergences, mean_with_interval
+from prism.sharing.records import Judged
+from prism.sharing.table import Role, words_of
+
+UNIT: Final = 1 << 40
+"""Probabilities are counted in whole units of its inverse, so that their sums do not depend on an order."""
+LISTED: Final = 10
+"""The most archetypes that are listed."""
+_DIGITS: Final = 6
+
+
+class ArchetypeError(msgspec.Struct, frozen=True, kw_only=True):
+    """The audited error of one archetype, before any split.
+
+    Args:
+        archetype: its key, in words.
+        audits: its audits; `divergence`: of what it shares from what they got, in bits.
+    """
+
+    archetype: str
+    audits: int
+    divergence: Estimate
+
+
+class SharedShares(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of one kind of question that were shared.
+
+    Args:
+        trigger, state: of the questions.
+        questions: those with a shared judgement, audited ones included; `audits`: those that were audited.
+        shared: `{option: its mean probability, as shared}`.
+        corrected: `{option: the share that it would have had by individual answers}`; empty without audits.
+    """
+
+    trigger: str
+    state: str
+    questions: int
+    audits: int
+    shared: dict[str, float]
+    corrected: dict[str, Estimate] = {}
+
+
+class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The judgements that a run has shared.
+
+    Args:
+        by: `exact` or `archetype`; `fields`: the fields of an archetype, with their groups.
+        archetypes: the archetypes at the end, parts of split ones counted each; `splits`: splits of archetypes.
+        asked_for_all: questions that were asked for an archetype; `shared`: those that drew from its judgement;
+            `audited`: those that were asked by themselves although it had one.
+        questions_per_call: questions with an answer for each of those that were asked.
+        divergence: Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of
+            all questions that shared; None without audits.
+        shares: for each kind of question, the shares of its options as shared, and corrected by the audits.
+        furthest: the archetypes with the most audited error in all, first.
+    """
+
+    by: str
+    fields: list[str]
+    archetypes: int
+    splits: int
+    asked_for_all: int
+    shared: int
+    audited: int
+    questions_per_call: float
+    divergence: Estimate | None
+    shares: list[SharedShares]
+    furthest: list[ArchetypeError]
+
+
+class SharedCounts(NamedTuple):
+    """The counts of a run that shares.
+
+    Args:
+        leaves: the archetypes at the end; `splits`: splits of archetypes.
+        roles: `{role: questions}`.
+        shared: `{(trigger, state, *options): the sums of the shared distributions in units}`.
+    """
+
+    leaves: int
+    splits: int
+    roles: Mapping[str, int]
+    shared: Mapping[tuple[str, ...], Sequence[int]]
+
+
+def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
+    """Return the summary of a run, from its counts and all of its audits."""
+    ordered = sorted(audits, key=lambda each: (each.asked, each.agent, each.trigger))
+    owners, drawn, audited = (counts.roles.get(role, 0) for role in (Role.OWNER, Role.SHARED, Role.AUDITED))
+    asked = owners + audited
+    return SharingSummary(
+        by=by,
+        fields=[f"{each.name}: {each.text}" for each in archetypes.groupings],
+        archetypes=counts.leaves,
+        splits=counts.splits,
+        asked_for_all=owners,
+        shared=drawn,
+        audited=audited,
+        questions_per_call=round((asked + drawn) / asked, 1) if asked else 0.0,
+        divergence=_of_bits(ordered) if ordered else None,
+        shares=[_shares(group, sums, ordered) for group, sums in sorted(counts.shared.items())],
+        furthest=_furthest(archetypes, ordered),
+    )
+
+
+def _of_bits(audits: Sequence[Judged]) -> Estimate:
+    by_options: dict[int, list[Audited]] = defaultdict(list)
+    for each in audits:
+        by_options[len(each.probabilities)].append(Audited(each.probabilities, each.shared, each.samples))
+    found = np.concatenate([divergences(each) for _, each in sorted(by_options.items())])
+    return rounded(mean_with_interval(found), floor=0.0)
+
+
+def rounded(estimate: Estimate, floor: float | None = None) -> Estimate:
+    """Return an estimate with the digits that mean something, and none of it below the floor."""
+
+    def cut(value: float | None) -> float | None:
+        if value is None:
+            return None
+        return round(value if floor is None else max(floor, value), _DIGITS)
+
+    mean = cut(estimate.mean)
+    return Estimate(mean=0.0 if mean is None else mean, low=cut(estimate.low), high=cut(estimate.high))
+
+
+def _shares(group: tuple[str, ...], sums: Sequence[int], audits: Sequence[Judged]) -> SharedShares:
+    trigger, state, *options = group
+    total = sum(sums)
+    shares = [units / total if total else 0.0 for units in sums]
+    own = [each for each in audits if each.key[: 2 + len(options)] == (state, trigger, *options)]
+    corrected: dict[str, Estimate] = {}
+    if own:
+        found = corrected_shares(shares, [Audited(each.probabilities, each.shared, each.samples) for each in own])
+        corrected = {option: rounded(each) for option, each in zip(options, found, strict=True)}
+    return SharedShares(
+        trigger=trigger,
+        state=state,
+        questions=round(total / UNIT),
+        audits=len(own),
+        shared={option: round(share, _DIGITS) for option, share in zip(options, shares, strict=True)},
+        corrected=corrected,
+    )
+
+
+def _furthest(archetypes: Archetypes, audits: Sequence[Judged]) -> list[ArchetypeError]:
+    by_key: dict[tuple[object, ...], list[Judged]] = defaultdict(list)
+    for each in audits:
+        by_key[each.key].append(each)
+    found = [
+        ArchetypeError(archetype=words_of(archetypes, own[0].key), audits=len(own), divergence=_of_bits(own))
+        for own in by_key.values()
+    ]
+    return sorted(found, key=lambda each: (-each.audits * each.divergence.mean, each.archetype))[:LISTED]
