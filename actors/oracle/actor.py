@@ -88,21 +88,18 @@ class OracleActor:
         ids: TraceIds | None = None,
         sharing: Sharing | None = None,
     ) -> None:
-        self.oracle = oracle
-        self.sharing = sharing
+        self.oracle, self.sharing = oracle, sharing
         self.statistics = OracleCounters()
         self.admission = Admission(config, oracle, self._used, on_spent, ticks)
         self._prices = prices or PricesConfig()
         self._asker = asker
-        self._codec = codec
-        self._engine = engine
+        self._codec, self._engine = codec, engine
         self._config = config
         self._answers = answers or Unrecorded()
         self._has_keys = type(oracle).key is not Oracle.key
         self._is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
-        self._priority = priority
+        self._priority, self._ticks = priority, ticks
         self._is_awaited = is_awaited
-        self._ticks = ticks
         self._observer = observer or Observer()
         self._ids = ids or TraceIds(seed=0)
         self._process = secrets.token_hex(3)

@@ -13,6 +13,7 @@ import msgspec
 
 from actors.core.errors import ForkRefusedError
 from actors.core.frames import Damage
+from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint_writer import write_checkpoint
@@ -230,12 +231,13 @@ async def _write_past(branch: Branch, future: Simulation) -> None:
     source, target = RealDisk(branch.parent.path), RealDisk(branch.child.path)
     try:
         create_answers(target)
-        names = {(answer.agent, answer.asked, answer.trigger) for answer in branch.answers}
+        names = set[QuestionName]()
+        for answer in branch.answers:
+            target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
+            names.add((answer.agent, answer.asked, answer.trigger))
         for judged in read_judgements(source, source.size(ANSWERS)) if ANSWERS in source.names() else ():
             if judged.name in names:
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(judged)))
-        for answer in branch.answers:
-            target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
         target.sync(ANSWERS)
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
         create_journal(target, header_of(future.config, built.inputs, built.domain.size, version(OWN_PACKAGE)))

@@ -22,7 +22,7 @@ EXPLAINED: Final = 0.05
 CHANCE: Final = 0.05
 """The probability with which one of all splits that are tried may explain so much by chance."""
 QUANTILES: Final = (0.25, 0.5, 0.75)
-"""Where a number is split: at these quantiles of its values."""
+"""The quantiles of a number's values at which it may be split."""
 
 
 class Split(NamedTuple):

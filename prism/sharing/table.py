@@ -220,7 +220,7 @@ class _Leaf:
     def __init__(self, words: str) -> None:
         self.words = words
         self.basis: Basis | None = None
-        """What its questions share now; None before the first of them."""
+        """The distribution that its questions share now; None before the first of them."""
         self.begun = 0
         """The tick of the question that was asked for all."""
         self.records: list[Judged] = []

@@ -39,6 +39,7 @@ ROOMS = (
         "prism/expressions",
         "prism/agents",
         "prism/social",
+        "prism/sharing",
         "prism/economy",
         "prism/scorecard",
         "prism/experiment",
