@@ -201,20 +201,51 @@ def mixed(keys: NDArray[np.uint64], seed: int, draw: int, agent: int = WORLD, ti
     return _split_mixed(keys ^ np.uint64(_hash(_KEY(agent, tick, draw, 0), seed)))
 
 
-def mixed_for(
-    keys: NDArray[np.uint64], seed: int, draw: int, agents: NDArray[np.int64], tick: int = 0
-) -> NDArray[np.uint64]:
-    """Return `mixed` of these keys for each of many agents: a row each."""
-    return _split_mixed(keys ^ _hashes(seed, agents, tick, draw, 0)[:, None])
+def mixed_for(keys: NDArray[np.uint64], salted: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return `mixed` of these keys for each of many agents, by their `salts`: a row each."""
+    return _split_mixed(keys ^ salted[:, None])
+
+
+def salts(seed: int, draw: int, agents: NDArray[np.int64], tick: int = 0) -> NDArray[np.uint64]:
+    """Return for each agent what `mixed` combines its keys with."""
+    return _hashes(seed, agents, tick, draw, 0)
+
+
+def mixed_below(
+    share: float, keys: NDArray[np.uint64], salted: NDArray[np.uint64], room: NDArray[np.uint64]
+) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
+    """Return where the bits of `mixed_for` are smallest, as places in the flat array, and the bits there.
+
+    The last step of the mixing leaves the 31 highest bits as they are, so it is taken for the few that are returned.
+
+    Args:
+        share: the share of all bits that are returned, on average; below 1.
+        keys: as in `mixed_for`; salted: the `salts` of the agents.
+        room: two rows in which to work, each with a place for every key of every agent. New arrays of this size would
+            take longer than the mixing.
+    """
+    size = len(salted) * len(keys)
+    bits, spare = room[0, :size], room[1, :size]
+    np.bitwise_xor(keys, salted[:, None], out=bits.reshape(len(salted), len(keys)))
+    places = np.flatnonzero(_half_mixed(bits, spare) < np.uint64(int(share * (1 << 31)) << 33))
+    found = bits[places]
+    return places, found ^ (found >> np.uint64(31))
 
 
 def _split_mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the mixed bits, in place of the given ones."""
+    spare = np.empty_like(bits)
+    _half_mixed(bits, spare)
+    bits ^= np.right_shift(bits, np.uint64(31), out=spare)
+    return bits
+
+
+def _half_mixed(bits: NDArray[np.uint64], spare: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the bits without the last step, in place of the given ones. It needs as much room again."""
     bits += np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        bits ^= bits >> np.uint64(shift)
+        bits ^= np.right_shift(bits, np.uint64(shift), out=spare)
         bits *= np.uint64(factor)
-    bits ^= bits >> np.uint64(31)
     return bits
 
 
@@ -225,6 +256,11 @@ def scattered(number: int) -> int:
     Programming" 3 (1973).
     """
     return number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+
+
+def scattered_all(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return `scattered` of each of these numbers."""
+    return numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 
 GRAPH_DRAWS = 4096

@@ -17,7 +17,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from prism.rng import Draw, scattered, uniform
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.rng import Draw, scattered, scattered_all, uniform
 from prism.social.post import Post, popularity, topic_match
 
 
@@ -133,6 +136,11 @@ def luck(post: Post) -> int:
     It depends on the original and on who made the post, never on what else they have made, so that pairs stay matched.
     """
     return scattered(post.origin + (post.author << 1))
+
+
+def lucks(origins: NDArray[np.int64], authors: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return `luck` of posts by these authors."""
+    return scattered_all(origins + (authors << 1))
 
 
 Ranked = list[tuple[float, int, int, int, int]]

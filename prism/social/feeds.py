@@ -7,17 +7,21 @@ those after them. So what the wave does is noted with who did it, and each reade
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Ints, places_in_lists
 from prism.rng import Draw, uniforms
+from prism.social.living import NO_POST
 from prism.social.network import Network, Witness
+from prism.social.tie_filter import may_follow
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+PLACE_BITS: Final = 31
+"""The bits of a key that hold the place of the post in the order of posts; the score is above them."""
 
 
 class BuiltFeeds(NamedTuple):
@@ -35,21 +39,32 @@ class BuiltFeeds(NamedTuple):
 
 
 class _Candidates(NamedTuple):
-    """Posts that could be shown: the place of the reader, the post's number, and whether it is from out of network."""
+    """Posts that could be shown: the place of the reader, the column, different in a row, and the post's number.
+
+    Posts of the timeline have the columns before those of posts from out of network.
+    """
 
     rows: Ints
+    columns: Ints
     numbers: Ints
-    outside: Flags
 
     def only(self, which: Flags | Ints) -> _Candidates:
-        return _Candidates(self.rows[which], self.numbers[which], self.outside[which])
+        return _Candidates(self.rows[which], self.columns[which], self.numbers[which])
 
     def joined(self, other: _Candidates) -> _Candidates:
-        return _Candidates(
-            np.concatenate((self.rows, other.rows)),
-            np.concatenate((self.numbers, other.numbers)),
-            np.concatenate((self.outside, other.outside)),
-        )
+        return _Candidates(*map(np.concatenate, zip(self, other, strict=True)))
+
+
+class _Ranked(NamedTuple):
+    """Posts of one side: the place of the reader, ascending, the place in the reader's order, and the post's key."""
+
+    rows: Ints
+    places: Ints
+    keys: Ints
+
+
+_NO_NUMBERS: Final = np.zeros(0, dtype=np.int64)
+_NONE: Final = _Ranked(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
 
 
 class FeedWave(Witness):
@@ -74,6 +89,8 @@ class FeedWave(Witness):
         self._engaged: list[tuple[int, int]] = []
         """The cascade, and who engaged with it."""
         self._known = len(network.originals)
+        self._inside = 0
+        """The columns of candidates that are posts of the timeline."""
 
     def delivered(self, author: int, number: int, followers: Ints | NDArray[np.int32]) -> None:
         """Note that a post has come to these people."""
@@ -102,43 +119,47 @@ class FeedWave(Witness):
         return built
 
     def _built(self) -> BuiltFeeds:
-        network, readers = self._network, self._readers
-        outside = round(network.feed.size * network.feed.out_of_network)
+        feed = self._network.feed
+        outside = round(feed.size * feed.out_of_network)
         found = self._timeline()
         if outside:
             found = found.joined(self._pool())
         found = self._shown_to(found)
-        order = self._ranked(found)
-        found, keys = found.only(order.places), order
-        first = _first_of_each(found.rows, network.living.cascades(found.numbers))
-        found, keys = found.only(first), keys.only(first)
-        return self._mixed(found, keys, (network.feed.size - outside, outside), len(readers))
+        cascades = self._network.living.cascades(found.numbers)
+        keys, is_inside = self._keys(found), found.columns < self._inside
+        ours = self._ranked(found.only(is_inside), cascades[is_inside], keys[is_inside])
+        others = self._strangers(found, cascades, keys, ours) if outside else _NONE
+        return self._mixed(ours, others, (feed.size - outside, outside))
 
     def _timeline(self) -> _Candidates:
         """Return the posts that had come to each reader, without those that newer ones have pushed out."""
-        rows, numbers = [], []
+        width, depth = self._numbers.shape[1], self._network.timelines.depth
         came = np.zeros(len(self._readers), dtype=np.int64)
-        depth = self._network.timelines.depth
+        rows, columns, numbers = [], [], []
         for places, number in reversed(self._came):
             kept = places[came[places] < depth]
-            came[places] += 1
             rows.append(kept)
+            columns.append(width + came[kept])
             numbers.append(np.full(len(kept), number))
+            came[places] += 1
+        self._inside = width + min(depth, int(came.max(initial=0)))
         kept = np.where(came > 0, np.minimum(self._counts, np.maximum(depth - came, 0)), self._counts)
-        in_row = np.arange(self._numbers.shape[1]) < kept[:, None]
-        row, _ = np.nonzero(in_row)
-        all_rows = np.concatenate((row, *rows))
-        all_numbers = np.concatenate((self._numbers[in_row].astype(np.int64), *numbers)).astype(np.int64)
-        alive = all_numbers >= self._network.living.first
-        return _Candidates(all_rows[alive], all_numbers[alive], np.zeros(int(alive.sum()), dtype=np.bool_))
+        row, column = np.nonzero(np.arange(width) < kept[:, None])
+        found = _Candidates(
+            np.concatenate((row, *rows)),
+            np.concatenate((column, *columns)),
+            np.concatenate((self._numbers[row, column], *numbers)).astype(np.int64),
+        )
+        return found.only(found.numbers >= self._network.living.first)
 
     def _pool(self) -> _Candidates:
         """Return each reader's sample of the originals that there were."""
         network, publishers = self._network, np.array(self._publishers, dtype=np.int64)
         known = self._known + np.searchsorted(publishers, self._readers, side="right")
         start = network.round_start(self.tick)
-        rows, numbers = network.originals.sampled_by(self._readers, known, network.feed.pool, network.seed, start)
-        return _Candidates(rows, numbers, np.ones(len(rows), dtype=np.bool_))
+        numbers = network.originals.sampled_by(self._readers, known, network.feed.pool, network.seed, start)
+        rows, columns = np.nonzero(numbers != NO_POST)
+        return _Candidates(rows, columns + self._inside, numbers[rows, columns])
 
     def _shown_to(self, found: _Candidates) -> _Candidates:
         """Return the candidates that are not the reader's own, nor of a cascade that they have seen, nor misplaced."""
@@ -151,26 +172,53 @@ class FeedWave(Witness):
             cascades = network.living.cascades(found.numbers)
             for column in seen.T:
                 fit &= column[found.rows] != cascades
-        outsiders = np.flatnonzero(fit & found.outside)
+        outsiders = np.flatnonzero(fit & (found.columns >= self._inside))
+        outsiders = outsiders[may_follow(network.ties, self._readers, people[outsiders], authors[outsiders])]
         fit[outsiders] = ~network.ties.follow(people[outsiders], authors[outsiders])
         return found.only(fit)
 
-    def _ranked(self, found: _Candidates) -> _Ranked:
-        """Return the order by reader and side, and in it from the highest score on."""
-        living = self._network.living
-        scores, created, lucks = self.scores(found), living.created(found.numbers), living.lucks(found.numbers)
-        ids = living.ids(found.numbers)
-        descending = np.lexsort((ids, lucks, created, scores))[::-1]
-        side = (found.rows[descending] << 1) | found.outside[descending]
-        places = descending[np.argsort(side, kind="stable")]
-        return _Ranked(places, scores[places], created[places], lucks[places], ids[places])
+    def _keys(self, found: _Candidates) -> Ints:
+        """Return numbers in the order of the candidates' scores, and where they are equal in that of their posts."""
+        scores, living = self.scores(found), self._network.living
+        levels = np.searchsorted(_distinct(scores), scores)
+        return (levels << PLACE_BITS) | living.places(found.numbers)
+
+    def _ranked(self, found: _Candidates, cascades: Ints, keys: Ints) -> _Ranked:
+        """Return the first candidate of each reader and cascade."""
+        order = np.lexsort((-keys, found.rows))
+        rows, keys = found.rows[order], keys[order]
+        first = _first_of_each(rows, cascades[order])
+        rows = rows[first]
+        return _Ranked(rows, places_in_lists(np.bincount(rows, minlength=len(self._readers))), keys[first])
+
+    def _strangers(self, found: _Candidates, cascades: Ints, keys: Ints, ours: _Ranked) -> _Ranked:
+        """Return the candidates from out of network, but for cascades that the reader's own side has.
+
+        They are originals, so no two of them are of one cascade.
+        """
+        which = np.flatnonzero(found.columns >= self._inside)
+        at = found.rows[which], found.columns[which] - self._inside
+        shape = len(self._readers), int(at[1].max(initial=-1)) + 1
+        table = np.full(shape, -1, dtype=np.int64)
+        table[at] = keys[which]
+        of = np.full(shape, -1, dtype=np.int32)
+        of[at] = cascades[which]
+        has = self._network.living.cascades(self._numbers_of(ours.keys))
+        for place in range(shape[1]):
+            table[ours.rows[of[ours.rows, place] == has], place] = -1
+        table = np.sort(table, axis=1)[:, ::-1]
+        rows, places = np.nonzero(table >= 0)
+        return _Ranked(rows, places, table[rows, places])
+
+    def _numbers_of(self, keys: Ints) -> Ints:
+        """Return the numbers of the posts with these keys."""
+        return self._network.living.at_places(keys & ((1 << PLACE_BITS) - 1))
 
     def scores(self, found: _Candidates) -> Floats:
         """Return the score of each candidate, bit for bit as `prism.social.feed` has it."""
         network, feed = self._network, self._network.feed
-        created = network.living.created(found.numbers)
         if feed.algorithm == "chronological":
-            return created.astype(np.float64)
+            return network.living.created(found.numbers).astype(np.float64)
         people = self._readers[found.rows]
         if feed.algorithm == "random":
             start = network.round_start(self.tick)
@@ -178,6 +226,7 @@ class FeedWave(Witness):
         engagements = self._engagements(found)
         if feed.algorithm == "hot":
             logs = [math.log10(max(1, each)) for each in range(int(engagements.max(initial=0)) + 1)]
+            created = network.living.created(found.numbers)
             return np.array(logs)[engagements] + created / (feed.hot_rounds * network.ticks_per_round)
         match = network.matches(people, network.living.topic_codes(found.numbers))
         popular = engagements / (engagements + network.relevance.popularity_half)
@@ -192,47 +241,36 @@ class FeedWave(Witness):
         done = np.array(self._engaged, dtype=np.int64)
         size = self._network.population.size
         keys = np.sort(done[:, 0] * size + done[:, 1])
-        touched = np.flatnonzero(np.isin(cascades, done[:, 0]))
+        oldest = int(cascades.min(initial=done[0, 0]))
+        is_touched = np.zeros(int(max(done[:, 0].max(), cascades.max(initial=0))) - oldest + 1, dtype=np.bool_)
+        is_touched[done[done[:, 0] >= oldest, 0] - oldest] = True
+        touched = np.flatnonzero(is_touched[cascades - oldest])
         of, readers = cascades[touched], self._readers[found.rows[touched]]
         later = np.searchsorted(keys, (of + 1) * size) - np.searchsorted(keys, of * size + readers, side="right")
         engagements[touched] -= later
         return engagements
 
-    def _mixed(self, found: _Candidates, keys: _Ranked, quota: tuple[int, int], readers: int) -> BuiltFeeds:
+    def _mixed(self, ours: _Ranked, others: _Ranked, quota: tuple[int, int]) -> BuiltFeeds:
         """Return the first of both sides, by quota, in the order of their scores."""
-        side = (found.rows << 1) | found.outside
-        counts = np.bincount(side, minlength=2 * readers)
-        inside, outside = counts[0::2], counts[1::2]
+        readers, total = len(self._readers), sum(quota)
+        inside, outside = (np.bincount(side.rows, minlength=readers) for side in (ours, others))
         wanted_inside, wanted_outside = (np.full(readers, each) for each in quota)
         if self._network.feed.fill == "borrow":
-            total = sum(quota)
             wanted_outside = np.minimum(outside, np.maximum(wanted_outside, total - inside))
             wanted_inside = total - wanted_outside
-        wanted = np.stack((wanted_inside, wanted_outside), axis=1).ravel()
-        places = places_in_lists(counts)
-        shown = np.flatnonzero(places < wanted[side])
-        rows = found.rows[shown]
-        order = np.lexsort((keys.ids[shown], keys.lucks[shown], keys.created[shown], keys.scores[shown]))[::-1]
-        order = order[np.argsort(rows[order], kind="stable")]
+        table = np.full((readers, total), -1, dtype=np.int64)
+        shown = ours.places < wanted_inside[ours.rows]
+        table[ours.rows[shown], ours.places[shown]] = ours.keys[shown]
+        shown = others.places < wanted_outside[others.rows]
+        table[others.rows[shown], total - 1 - others.places[shown]] = others.keys[shown]
+        table = np.sort(table, axis=1)[:, ::-1]
+        rows, places = np.nonzero(table >= 0)
         return BuiltFeeds(
-            rows[order],
-            found.numbers[shown][order],
+            rows,
+            self._numbers_of(table[rows, places]),
             np.minimum(inside, wanted_inside),
             np.minimum(outside, wanted_outside),
         )
-
-
-class _Ranked(NamedTuple):
-    """Candidates in order: their places before, and what they are ordered by."""
-
-    places: Ints
-    scores: Floats
-    created: Ints
-    lucks: NDArray[np.uint64]
-    ids: Ints
-
-    def only(self, which: Ints) -> _Ranked:
-        return _Ranked(self.places[which], self.scores[which], self.created[which], self.lucks[which], self.ids[which])
 
 
 def _first_of_each(rows: Ints, cascades: Ints) -> Ints:
@@ -242,3 +280,9 @@ def _first_of_each(rows: Ints, cascades: Ints) -> Ints:
     is_first = np.ones(len(keys), dtype=np.bool_)
     is_first[1:] = keys[order][1:] != keys[order][:-1]
     return np.sort(order[is_first])
+
+
+def _distinct(values: Floats) -> Floats:
+    """Return the different values, ascending. `np.unique` takes much longer."""
+    ordered = np.sort(values)
+    return ordered[np.diff(ordered, prepend=-np.inf) > 0.0] if len(ordered) else ordered

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prism.columns import places_in_lists
 from prism.config.graph_fit import block_ties, find_misfit
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError
@@ -128,6 +129,13 @@ class FollowGraph:
         stop = int(self._out_offsets[person + 1])
         place = bisect_left(self._followees_view, other, int(self._out_offsets[person]), stop)
         return place < stop and self._followees_view[place] == other
+
+    def ties_of(self, people: Keys) -> tuple[Keys, Keys]:
+        """Return the ties of people to those whom they follow: the followers, and the followees."""
+        starts = self._out_offsets[people]
+        lengths = self._out_offsets[people + 1] - starts
+        places = np.repeat(starts, lengths) + places_in_lists(lengths)
+        return np.repeat(people, lengths), self._followees[places].astype(np.int64)
 
     def follow(self, people: Keys, others: Keys) -> NDArray[np.bool_]:
         """Return whether each of these people follows the other at the same place."""

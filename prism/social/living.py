@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prism.columns import Ints
-from prism.social.feed import luck
+from prism.social.feed import lucks
 from prism.social.post import Post
 
 FIRST_ROOM: Final = 1024
@@ -44,6 +43,10 @@ class LivingPosts:
         """By number of the cascade, less `_first_cascade`."""
         self._first_cascade = 0
         self._columns = _Room(FIRST_ROOM)
+        self._ordered = 0
+        """The posts with lower numbers have their final place in the order of posts."""
+        self._by_place: Ints | None = None
+        """The number of the post at each place, less `first`; made anew after any change."""
 
     def __len__(self) -> int:
         return len(self._posts)
@@ -113,10 +116,11 @@ class LivingPosts:
             self._base = self.first
         columns, place = self._columns, number - self._base
         columns.id[place], columns.author[place], columns.created[place] = post.id, post.author, post.created
-        columns.origin[place], columns.luck[place] = post.origin, luck(post)
+        columns.origin[place] = post.origin
         columns.cascade[place], columns.topics[place] = self._cascades[post.root], self._code(post.topics)
         self._posts.append(post)
         self._numbers[post.id] = number
+        self._by_place = None
         return number
 
     def _code(self, topics: tuple[str, ...]) -> int:
@@ -133,7 +137,32 @@ class LivingPosts:
         for post in old:
             del self._numbers[post.id]
         self.first += count
+        self._by_place = None
         return old
+
+    def places(self, numbers: Ints) -> Ints:
+        """Return the places of posts in the order by tick, luck and id of all that are not forgotten."""
+        self._order()
+        return self._columns.place[numbers - self._base] - self.first
+
+    def at_places(self, places: Ints) -> Ints:
+        """Return the numbers of the posts at these places of the order."""
+        return self._order()[places]
+
+    def _order(self) -> Ints:
+        """Return the numbers of the posts in order. Only the posts of the newest tick may change their places."""
+        if self._by_place is None:
+            columns, start = self._columns, max(self._ordered, self.first)
+            new = np.arange(start - self._base, self.end - self._base)
+            created, ids = columns.created[new], columns.id[new]
+            order = np.lexsort((ids, lucks(columns.origin[new], columns.author[new]), created))
+            columns.place[new[order]] = new + self._base
+            if len(new):
+                self._ordered = start + int(np.searchsorted(created, created[-1]))
+            numbers = np.arange(self.first, self.end)
+            self._by_place = np.empty_like(numbers)
+            self._by_place[columns.place[numbers - self._base] - self.first] = numbers
+        return self._by_place
 
     def ids(self, numbers: Ints) -> Ints:
         """Return the ids of posts that are not forgotten."""
@@ -150,10 +179,6 @@ class LivingPosts:
     def origins(self, numbers: Ints) -> Ints:
         """Return the origins of such posts."""
         return self._columns.origin[numbers - self._base]
-
-    def lucks(self, numbers: Ints) -> NDArray[np.uint64]:
-        """Return the luck of such posts."""
-        return self._columns.luck[numbers - self._base]
 
     def cascades(self, numbers: Ints) -> Ints:
         """Return the numbers of the cascades of such posts."""
@@ -172,8 +197,8 @@ class _Room:
     """The columns of posts."""
 
     def __init__(self, room: int) -> None:
-        self.id, self.author, self.created, self.origin, self.cascade, self.topics = np.zeros((6, room), dtype=np.int64)
-        self.luck = np.zeros(room, dtype=np.uint64)
+        columns = np.zeros((7, room), dtype=np.int64)
+        self.id, self.author, self.created, self.origin, self.cascade, self.topics, self.place = columns
 
     def moved(self, first: int, kept: int) -> _Room:
         """Return new columns that begin with the kept ones, and are at most half full."""

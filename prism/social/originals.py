@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Ints
-from prism.rng import Draw, integer, integers, mixed, mixed_for, sample
+from prism.rng import Draw, integer, integers, mixed, mixed_below, mixed_for, salts, sample
+from prism.social.living import NO_POST
 
 FIRST_SIZE = 1024
 AT_ONCE = 65_536
@@ -93,16 +95,16 @@ class Originals:
         found: list[int] = numbers[chosen].tolist()
         return found
 
-    def sampled_by(self, readers: Ints, known: Ints, count: int, seed: int, round_start: int) -> tuple[Ints, Ints]:
-        """Return the samples of many readers, as `sampled` finds them: places among the readers, and numbers.
+    def sampled_by(self, readers: Ints, known: Ints, count: int, seed: int, round_start: int) -> Ints:
+        """Return the samples of many readers, as `sampled` finds them: the numbers, a row each, and NO_POST for none.
 
         Args:
             readers: who they are.
             known: how many of the originals there were when each of them looked, oldest first; ascending.
         """
-        places, numbers = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        origins, draw = self._origins[self._first : self._end], _Draw(count, seed, round_start)
-        bits = np.array([self._bits(each) for each in known.tolist()])
+        origins = self._origins[self._first : self._end]
+        samples = _Samples(origins, known, salts(seed, Draw.FEED_POOL, readers, round_start), count)
+        bits = np.frexp(np.maximum(-(-known // self.part_size) - 1, 0))[1]  # `_bits` of each
         for each in np.unique(bits).tolist():
             these = np.flatnonzero(bits == each)
             parts = self._parted(each, origins, seed)
@@ -111,13 +113,9 @@ class Originals:
             )
             for part in np.unique(of).tolist():
                 among = parts.order[parts.starts[part] : parts.starts[part + 1]]
-                here = these[of == part]
-                for start in range(0, len(here), step := max(1, AT_ONCE // max(1, len(among)))):
-                    chunk = here[start : start + step]
-                    rows, found = _drawn(origins, among, readers[chunk], known[chunk], draw)
-                    places.append(chunk[rows])
-                    numbers.append(self._numbers[self._first + found])
-        return np.concatenate(places), np.concatenate(numbers)
+                samples.draw(among, these[of == part])
+        places = samples.drawn()
+        return np.where(places == NO_POST, NO_POST, self._numbers[self._first + places])
 
     def _bits(self, known: int) -> int:
         """Return how many bits of a hash say in which part an original is, of so many."""
@@ -135,25 +133,78 @@ class Originals:
         return self._parts
 
 
-class _Draw(NamedTuple):
-    """The settings of samples: places of each, the run's seed, and the first tick of the round."""
+class _Samples:
+    """The samples of many readers: of the originals that each may get, those with the smallest hashes.
 
-    places: int
-    seed: int
-    round_start: int
+    Args:
+        origins: those of all originals; known: how many of them each reader knows, ascending.
+        salted: the `salts` of each reader.
+        count: the places of a sample.
+    """
 
+    def __init__(self, origins: NDArray[np.uint64], known: Ints, salted: NDArray[np.uint64], count: int) -> None:
+        self._origins = origins
+        self._known = known
+        self._salted = salted
+        self._count = count
+        self._found = np.full((len(known), min(count, len(origins))), NO_POST, dtype=np.int64)
+        self._likely = count + 3 * math.isqrt(count) + 4
+        """So many of the smallest hashes are kept of each reader, on average: seldom fewer than `count`."""
+        self._kept: list[tuple[Ints, NDArray[np.intp], NDArray[np.uint64]]] = []
+        """The reader, the original and its hash of all that are kept; the readers one after the other."""
+        self._room = np.empty((2, AT_ONCE), dtype=np.uint64)
 
-def _drawn(
-    origins: NDArray[np.uint64], among: NDArray[np.intp], readers: Ints, known: Ints, draw: _Draw
-) -> tuple[Ints, Ints]:
-    """Return a sample for each reader from the same originals, as rows and places: those with the smallest hashes."""
-    among = among[: np.searchsorted(among, known[-1])]  # of the last reader, who knows most
-    late = among >= known[:, None]
-    if len(among) <= draw.places:
-        rows, columns = np.nonzero(~late)
-        return rows, among[columns]
-    keys = mixed_for(origins[among], draw.seed, Draw.FEED_POOL, readers, draw.round_start)
-    keys[late] = np.iinfo(np.uint64).max
-    chosen = np.sort(np.argpartition(keys, draw.places, axis=1)[:, : draw.places], axis=1)
-    rows, columns = np.nonzero(~np.take_along_axis(late, chosen, axis=1))
-    return rows, among[chosen[rows, columns]]
+    def draw(self, among: NDArray[np.intp], readers: Ints) -> None:
+        """Draw the samples of some readers, ascending, from the same originals, ascending."""
+        if self._room.shape[1] < len(among):
+            self._room = np.empty((2, len(among)), dtype=np.uint64)
+        for start in range(0, len(readers), step := max(1, AT_ONCE // max(1, len(among)))):
+            here = readers[start : start + step]
+            fewest, most = np.searchsorted(among, self._known[here[[0, -1]]]).tolist()
+            if fewest > 2 * self._likely:
+                self._keep(among[:most], here, fewest)
+            else:
+                self._draw_fully(among[:most], here)
+
+    def drawn(self) -> Ints:
+        """Return the places of the originals that each reader gets, in a row each, with NO_POST for none."""
+        self._choose()
+        return self._found
+
+    def _keep(self, among: NDArray[np.intp], readers: Ints, fewest: int) -> None:
+        """Keep the smallest hashes of readers, of whom each knows so many originals at least."""
+        kept, hashes = mixed_below(self._likely / fewest, self._origins[among], self._salted[readers], self._room)
+        rows = kept // len(among)
+        originals = among[kept - rows * len(among)]
+        fit = originals < self._known[readers[rows]]
+        is_short = np.bincount(rows[fit], minlength=len(readers)) < self._count
+        if is_short.any():
+            self._draw_fully(among, readers[is_short])
+            fit &= ~is_short[rows]
+        self._kept.append((readers[rows[fit]], originals[fit], hashes[fit]))
+        if sum(len(each) for each, *_ in self._kept) > AT_ONCE:
+            self._choose()
+
+    def _choose(self) -> None:
+        """Choose the smallest of the hashes that are kept."""
+        if not any(len(readers) for readers, *_ in self._kept):
+            return
+        rows, originals, hashes = map(np.concatenate, zip(*self._kept, strict=True))
+        self._kept.clear()
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        lengths = np.diff(starts, append=len(rows))
+        table = np.full((len(starts), int(lengths.max())), np.iinfo(np.uint64).max)
+        table[np.arange(table.shape[1]) < lengths[:, None]] = hashes
+        chosen = np.argpartition(table, self._count - 1, axis=1)[:, : self._count]
+        self._found[rows[starts]] = originals[starts[:, None] + chosen]
+
+    def _draw_fully(self, among: NDArray[np.intp], readers: Ints) -> None:
+        """Draw the samples of readers by comparing all hashes."""
+        late = among >= self._known[readers][:, None]
+        if len(among) <= self._count:
+            self._found[readers, : len(among)] = np.where(late, NO_POST, among)
+            return
+        keys = mixed_for(self._origins[among], self._salted[readers])
+        keys[late] = np.iinfo(np.uint64).max
+        chosen = np.argpartition(keys, self._count, axis=1)[:, : self._count]
+        self._found[readers] = np.where(np.take_along_axis(late, chosen, axis=1), NO_POST, among[chosen])

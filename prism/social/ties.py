@@ -38,6 +38,13 @@ class ChangedTies:
         changed = self._follows.get(other, {}).get(person)
         return self._graph.follows(person, other) if changed is None else changed
 
+    def ties_of(self, people: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the ties of people to those whom they follow, with those that were removed."""
+        followers, followees = self._graph.ties_of(people)
+        changed = [(one, other) for other, ones in self._follows.items() for one in ones]
+        added = np.array(changed, dtype=np.int64).reshape(-1, 2)
+        return np.concatenate((followers, added[:, 0])), np.concatenate((followees, added[:, 1]))
+
     def follow(self, people: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each of these people follows the other at the same place."""
         found = self._graph.follow(people, others)

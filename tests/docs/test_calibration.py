@@ -41,6 +41,7 @@ ELSEWHERE = {
     "hours.py": "the widest range of a count",
     "realised.py": "what is counted",
     "stateful.py": "the depth of histories, a limit of memory",
+    "tie_filter.py": "bits and bytes",
 }
 """Modules with numbers that are no behaviour of people on a feed, and what they are."""
 
@@ -63,7 +64,10 @@ ALLOWED = {
     ("originals.py", 65536): "the hashes that are drawn at once",
     ("choice.py", 100_000): "the distributions that are kept for a while",
     ("synthetic.py", 20_000): "the personas that are kept",
+    ("feeds.py", 31): "the bits of the place of a post",
     ("feeds.py", 32): "the bits of the number of a cascade",
+    ("originals.py", 3): "the hashes that are kept beyond the places of a sample, in roots of these",
+    ("originals.py", 4): "more of these",
     ("post.py", 8): "the bit of posts from outside in an origin",
     ("post.py", 33): "the bits below the tick in an origin",
     ("post.py", 24): "the bits of a post's number in its id",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from prism.social.feed import luck
+from prism.social.living import NO_POST
 from prism.social.originals import FIRST_SIZE, Originals
 from prism.social.post import Post, origin_of, post_id
 
@@ -76,3 +78,14 @@ def test_the_luck_of_equal_posts_does_not_follow_the_number_of_their_author() ->
     )
     assert 0.45 < wins / (100 * 29 * 20) < 0.55
     assert len({luck(original(author, tick)) for author in range(1000) for tick in range(20)}) == 20_000
+
+
+@pytest.mark.parametrize("known", [0, 15, 290, 1400])
+def test_samples_of_many_readers_at_once_are_those_that_each_gets_alone(known: int) -> None:
+    kept, readers = originals(known + 60, 500), np.arange(0, 600, 2)
+    knows = np.sort(known + readers % 61)
+    at_once = kept.sampled_by(readers, knows, 20, 1, 24)
+    alone = dict[int, Originals]()
+    for reader, knew, row in zip(readers.tolist(), knows.tolist(), at_once.tolist(), strict=True):
+        early = alone.setdefault(knew, originals(knew, 500))
+        assert sorted(each for each in row if each != NO_POST) == sorted(early.sampled(20, 1, reader, 24))
