@@ -79,10 +79,12 @@ class SharingState(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         roles: `{part of a question: questions}`.
         shared: `((trigger, state, *options), the sum of the shared distributions in units of 2**-40)`.
+        questions: `{tick: its questions}` of the latest ticks.
     """
 
     roles: dict[str, int] = {}
     shared: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = ()
+    questions: dict[int, int] = {}
 
 
 class OracleState(msgspec.Struct, frozen=True, kw_only=True):

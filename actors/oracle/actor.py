@@ -190,13 +190,13 @@ class OracleActor:
                 asked, and counted, again.
         """
         state = self.statistics.state(self.tokens, is_open, has_ended=self._has_ended)
-        return state if self.sharing is None else replace(state, sharing=self.sharing.counts.state(is_open))
+        return state if self.sharing is None else replace(state, sharing=self.sharing.state(is_open))
 
     def restore(self, state: OracleState) -> None:
         """Set the counts to those of a checkpoint."""
         self.statistics.restore(state)
         if self.sharing is not None:
-            self.sharing.counts.restore(state.sharing)
+            self.sharing.restore(state.sharing)
 
     def stop_waiting(self) -> None:
         """Wait no longer for a server that is away, now or from when it is found to be.
@@ -562,6 +562,6 @@ class OracleActor:
         name = waiting.name
         self.statistics.close(name)
         if self.sharing is not None:
-            self.sharing.counts.close(name)
+            self.sharing.close(name)
         if self._open.get(name, waiting).question is waiting.question:
             self._open.pop(name, None)

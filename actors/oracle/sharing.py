@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from actors.core.messages import QuestionName
 from actors.core.state import SharingState
 from actors.oracle.call import Answer
@@ -19,8 +21,8 @@ from prism.sharing import Basis, Judged, Role, SharingTable
 from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
 from prism.statechart import Oracle
 
-SHARED = "shared"
-"""The method of an answer that was drawn from a shared judgement."""
+METHODS = {Role.SHARED: "shared", Role.MODELLED: "surrogate"}
+"""`{part of a question that is not asked: the method of its answer}`."""
 
 
 class _Counted(NamedTuple):
@@ -101,6 +103,8 @@ class Sharing:
         self._followers: dict[Basis, list[WaitingQuestion]] = {}
         """`{what will be shared: the questions that wait for it}`, in the order of questions."""
         self._is_loaded = False
+        self._placed: dict[QuestionName, int] = {}
+        """`{question: its tick}` of those whose answer the engine may not have."""
 
     def load(self, judgements: Sequence[Judged], begin: int) -> None:
         """Take the judgements of earlier processes, once; `begin` is the first tick of this one."""
@@ -119,7 +123,26 @@ class Sharing:
         if waiting.place is not None:
             return waiting
         question = waiting.question
+        self._placed[waiting.name] = question.tick
         return waiting._replace(place=self.table.place(self._asker(question), question))
+
+    def close(self, name: QuestionName) -> None:
+        """Note that the engine has the answer to a question."""
+        self._placed.pop(name, None)
+        self.counts.close(name)
+
+    def state(self, is_open: Callable[[QuestionName], bool]) -> SharingState:
+        """Return the counts so far, without those of questions that a resume will ask again."""
+        questions = Counter(self.table.questions)
+        questions.subtract(tick for name, tick in self._placed.items() if is_open(name))
+        return replace(
+            self.counts.state(is_open), questions={tick: count for tick, count in questions.items() if count}
+        )
+
+    def restore(self, state: SharingState) -> None:
+        """Set the counts to those of a checkpoint."""
+        self.counts.restore(state)
+        self.table.questions = Counter(state.questions)
 
     def must_wait(self, waiting: WaitingQuestion) -> bool:
         """Return whether a question waits for the one that is asked for all, and if so, let it wait."""
@@ -134,8 +157,8 @@ class Sharing:
         place = waiting.place
         if place is None:
             return None
-        if place.role is Role.SHARED:
-            return self._drawn(waiting, place.basis.probabilities, SHARED)
+        if place.role in METHODS:
+            return self._drawn(waiting, place.basis.probabilities, METHODS[place.role])
         recorded = self.table.recorded(waiting.name)
         return None if recorded is None else self._drawn(waiting, recorded.probabilities, "")
 
@@ -158,6 +181,7 @@ class Sharing:
             place.values,
             place.basis.probabilities if place.role is Role.AUDITED else (),
             answer.judgement.samples,
+            place.chance if place.role is Role.AUDITED else 1.0,
         )
 
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:

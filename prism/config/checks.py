@@ -76,6 +76,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _exposure_conflicts(population, feed, oracle),
             _hour_conflicts(population, simulation),
             _oracle_conflicts(oracle, population, run),
+            _archetype_conflicts(oracle),
             _sharing_conflicts(oracle, llm, whole_ticks(population.deliberation_minutes, simulation.tick_seconds)),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
@@ -273,6 +274,20 @@ def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: R
         )
 
 
+def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
+    needs = {
+        "oracle.surrogate": oracle.surrogate,
+        "oracle.budget.calls": oracle.budget.calls is not None,
+        "oracle.archetype": oracle.archetype,
+    }
+    for key, is_set in needs.items():
+        if is_set and oracle.sharing != "archetype":
+            yield Conflict(
+                keys=(key, "oracle.sharing"),
+                problem=f"{key} is for questions that share: expected sharing archetype, got {oracle.sharing}",
+            )
+
+
 def _sharing_conflicts(oracle: OracleConfig, llm: LLMConfig, deliberation: int) -> Iterator[Conflict]:
     if oracle.sharing == "none":
         return
@@ -292,11 +307,6 @@ def _sharing_conflicts(oracle: OracleConfig, llm: LLMConfig, deliberation: int) 
             keys=("oracle.sharing_horizon", "population.deliberation_minutes", "simulation.tick_seconds"),
             problem=f"an archetype is not asked again before its first answer counts: expected more than "
             f"{deliberation + 1} ticks, got {oracle.sharing_horizon}",
-        )
-    if oracle.archetype and oracle.sharing == "exact":
-        yield Conflict(
-            keys=("oracle.archetype", "oracle.sharing"),
-            problem="fields are for sharing by archetype: expected archetype {} or sharing archetype, got exact",
         )
 
 

@@ -530,6 +530,15 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
             raise cls.refused(f"attributes.{error.key}".rstrip("."), error.problem) from None
 
 
+class BudgetConfig(Section, frozen=True, kw_only=True):
+    """The calls of a run that shares, spent evenly over its time, and most where sharing is most wrong."""
+
+    calls: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="calls in the whole run, in place of `audit`; none asks every archetype"),
+    ] = None
+
+
 class OracleConfig(Section, frozen=True, kw_only=True):
     """The oracle that decides ambiguous choices: its backend, its limits and its deadline."""
 
@@ -629,6 +638,14 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         int,
         Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities"),
     ] = 8
+    surrogate: Annotated[
+        bool,
+        Meta(
+            description="a multinomial logit, fitted to the judgements so far, decides where audits find it nearer; "
+            "needs `pip install prism[sharing]`"
+        ),
+    ] = False
+    budget: BudgetConfig = BudgetConfig()
     choice: ChoiceConfig = ChoiceConfig()
 
 

@@ -41,11 +41,18 @@ class Audited(NamedTuple):
     Args:
         own: the distribution that it got; `shared`: the one that its archetype shares.
         samples: the answers that `own` was counted from; 0 for probabilities.
+        chance: the probability with which it was drawn.
     """
 
     own: Sequence[float]
     shared: Sequence[float]
     samples: int = 0
+    chance: float = 1.0
+
+    @property
+    def weight(self) -> float:
+        """The number of shared questions that it stands for."""
+        return 1.0 / self.chance
 
 
 def divergences(audits: Sequence[Audited]) -> NDArray[np.float64]:
@@ -74,8 +81,14 @@ def _excess(audit: Audited) -> float:
     return total / (8.0 * math.log(2.0) * audit.samples)
 
 
-def mean_with_interval(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
+def mean_with_interval(
+    values: Sequence[float] | NDArray[np.float64], weights: Sequence[float] | None = None
+) -> Estimate:
     """Return the mean of a random sample with its interval.
+
+    Args:
+        weights: of the values, where they were drawn with different probabilities: the inverse of each. The mean is
+            then that of Hajek, and its interval that of its linear form. Source: Sarndal et al. (1992).
 
     Raises:
         ValueError: there is no value.
@@ -84,6 +97,10 @@ def mean_with_interval(values: Sequence[float] | NDArray[np.float64]) -> Estimat
     if not len(array):
         raise ValueError("expected at least one value, got none")
     mean, count = math.fsum(array) / len(array), len(array)
+    if weights is not None:
+        each = np.asarray(weights, dtype=np.float64)
+        mean = math.fsum(array * each) / math.fsum(each)
+        array = mean + each * (array - mean) * (count / math.fsum(each))
     if count < FEWEST:
         return Estimate(mean=mean)
     spread = math.sqrt(math.fsum((array - mean) ** 2) / (count - 1))
@@ -124,7 +141,8 @@ def corrected_shares(shared: Sequence[float], audits: Sequence[Audited]) -> list
     """
     estimates = []
     for option, share in enumerate(shared):
-        error = mean_with_interval([audit.own[option] - audit.shared[option] for audit in audits])
+        errors = [audit.own[option] - audit.shared[option] for audit in audits]
+        error = mean_with_interval(errors, [audit.weight for audit in audits])
         ends = (None if end is None else share + end for end in (error.low, error.high))
         low, high = (None if end is None else min(1.0, max(0.0, end)) for end in ends)
         estimates.append(Estimate(mean=min(1.0, max(0.0, share + error.mean)), low=low, high=high))

@@ -18,6 +18,7 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
         values: of its fields, by which an archetype may be split.
         shared: in an audit, the distribution that its archetype shares; empty for a question that was asked for all.
         samples: the answers that the distribution was counted from; 0 for probabilities that the oracle gave itself.
+        chance: the probability with which it was audited.
     """
 
     asked: int
@@ -28,6 +29,7 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
     values: tuple[float | int | bool | str, ...] = ()
     shared: tuple[float, ...] = ()
     samples: int = 0
+    chance: float = 1.0
 
     @property
     def name(self) -> Name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from hashlib import sha256
 from typing import Any
 
@@ -10,7 +11,8 @@ from prism.config import Config
 from prism.domain import Domain, HasFields
 from prism.errors import ConfigError, ExpressionError
 from prism.sharing.archetype import Archetypes, default_groupings, grouping
-from prism.sharing.table import Key, SharingTable
+from prism.sharing.budget import Budget
+from prism.sharing.table import Key, Rules, SharingTable
 from prism.statechart import Oracle
 
 _NEVER = 2.0
@@ -61,15 +63,27 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
             key="oracle.sharing",
         )
     is_exact = settings.sharing == "exact"
-    return SharingTable(
-        archetypes,
-        key=_by_text(oracle) if is_exact else None,
+    rules = Rules(
         seed=config.simulation.seed,
         audit=settings.audit,
-        horizon=settings.sharing_horizon,
+        horizon=math.inf if settings.sharing_horizon is None else settings.sharing_horizon,
         tolerance=_NEVER if is_exact else settings.sharing_tolerance,
         deliberation=config.deliberation_ticks,
+        surrogate=settings.surrogate,
     )
+    return SharingTable(
+        archetypes,
+        rules,
+        key=_by_text(oracle) if is_exact else None,
+        budget=_budget(config, domain.size),
+    )
+
+
+def _budget(config: Config, agents: int) -> Budget | None:
+    calls = config.oracle.budget.calls
+    if calls is None:
+        return None
+    return Budget(calls, config.simulation.length, agents, config.deliberation_ticks)
 
 
 def _by_text(oracle: Oracle[Any]) -> Any:

@@ -59,7 +59,8 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
         by: `exact` or `archetype`; `fields`: the fields of an archetype, with their groups.
         archetypes: the archetypes at the end, parts of split ones counted each; `splits`: splits of archetypes.
         asked_for_all: questions that were asked for an archetype; `shared`: those that drew from its judgement;
-            `audited`: those that were asked by themselves although it had one.
+            `modelled`: those that drew from the surrogate; `audited`: those that were asked by themselves although
+            they could have shared.
         questions_per_call: questions with an answer for each of those that were asked.
         divergence: Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of
             all questions that shared; None without audits.
@@ -73,6 +74,7 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
     splits: int
     asked_for_all: int
     shared: int
+    modelled: int = 0
     audited: int
     questions_per_call: float
     divergence: Estimate | None
@@ -98,7 +100,7 @@ class SharedCounts(NamedTuple):
 def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
     """Return the summary of a run, from its counts and all of its audits."""
     ordered = sorted(audits, key=lambda each: (each.asked, each.agent, each.trigger))
-    owners, drawn, audited = (counts.roles.get(role, 0) for role in (Role.OWNER, Role.SHARED, Role.AUDITED))
+    owners, drawn, modelled, audited = (counts.roles.get(role, 0) for role in Role)
     asked = owners + audited
     return SharingSummary(
         by=by,
@@ -107,8 +109,9 @@ def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audit
         splits=counts.splits,
         asked_for_all=owners,
         shared=drawn,
+        modelled=modelled,
         audited=audited,
-        questions_per_call=round((asked + drawn) / asked, 1) if asked else 0.0,
+        questions_per_call=round((asked + drawn + modelled) / asked, 1) if asked else 0.0,
         divergence=_of_bits(ordered) if ordered else None,
         shares=[_shares(group, sums, ordered) for group, sums in sorted(counts.shared.items())],
         furthest=_furthest(archetypes, ordered),
@@ -118,9 +121,15 @@ def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audit
 def _of_bits(audits: Sequence[Judged]) -> Estimate:
     by_options: dict[int, list[Audited]] = defaultdict(list)
     for each in audits:
-        by_options[len(each.probabilities)].append(Audited(each.probabilities, each.shared, each.samples))
-    found = np.concatenate([divergences(each) for _, each in sorted(by_options.items())])
-    return rounded(mean_with_interval(found), floor=0.0)
+        by_options[len(each.probabilities)].append(_audited(each))
+    groups = [each for _, each in sorted(by_options.items())]
+    found = np.concatenate([divergences(each) for each in groups])
+    weights = [audit.weight for each in groups for audit in each]
+    return rounded(mean_with_interval(found, weights), floor=0.0)
+
+
+def _audited(each: Judged) -> Audited:
+    return Audited(each.probabilities, each.shared, each.samples, each.chance)
 
 
 def rounded(estimate: Estimate, floor: float | None = None) -> Estimate:
@@ -142,7 +151,7 @@ def _shares(group: tuple[str, ...], sums: Sequence[int], audits: Sequence[Judged
     own = [each for each in audits if each.key[: 2 + len(options)] == (state, trigger, *options)]
     corrected: dict[str, Estimate] = {}
     if own:
-        found = corrected_shares(shares, [Audited(each.probabilities, each.shared, each.samples) for each in own])
+        found = corrected_shares(shares, [_audited(each) for each in own])
         corrected = {option: rounded(each) for option, each in zip(options, found, strict=True)}
     return SharedShares(
         trigger=trigger,

@@ -5,25 +5,44 @@ t + k + 1 on, for k ticks of deliberation: by then the clock has waited for it. 
 from the questions, the answers and the settings alone, in every schedule and after every resume.
 
     first question of an archetype -> asked for all (owner)
-    every other -> draws from what its archetype shares, once that is known
+    every other -> draws from what its archetype shares, once that is known, or from the surrogate where that is nearer
     a few of those, by a draw -> asked by themselves as well (audited)
+
+With a budget, only the first question of a trigger, state and set of options is asked for all, and audits make the
+archetypes.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum, unique
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from prism.agents import Question
 from prism.rng import Draw, uniform
 from prism.sharing.archetype import Archetypes, Value
+from prism.sharing.audit import Audited, divergences
+from prism.sharing.budget import WINDOW, Budget
 from prism.sharing.records import Judged, Name
-from prism.sharing.splits import Split, find_split
+from prism.sharing.splits import SURE, Split, find_split
+from prism.sharing.surrogate import Surrogate, fit_surrogate
 
 Key = tuple[Value, ...]
 """The state, trigger and options of a question, and the group of each field."""
+
+KEPT: Final = 1000
+"""The most judgements of an archetype that it shares the mean of: the latest."""
+FITTED: Final = 4000
+"""The most judgements that a surrogate is fitted to: the latest."""
+GROWTH: Final = 1.25
+"""The growth of the judgements after which an archetype is looked at, and a surrogate is fitted, again."""
+FEWEST_TO_FIT: Final = 30
+FEWEST_TO_TRUST: Final = 10
+"""The fewest audits that a surrogate was compared on before it is used."""
+COMPARED: Final = 200
+"""The latest audits on which a surrogate is compared with archetypes."""
 
 
 @unique
@@ -32,7 +51,29 @@ class Role(StrEnum):
 
     OWNER = "owner"
     SHARED = "shared"
+    MODELLED = "modelled"
     AUDITED = "audited"
+
+
+class Rules(NamedTuple):
+    """The settings of a run that shares.
+
+    Args:
+        seed: the run's seed, for the draws of audits.
+        audit: the share of shared questions that are audited; 0 to 1.
+        horizon: ticks after which an archetype is asked again; infinite for never.
+        tolerance: the divergence in bits above which an archetype is split, if its audits are sure of it, and up to
+            which a surrogate decides for archetypes without a judgement.
+        deliberation: ticks from a question to its decision.
+        surrogate: whether a surrogate is fitted.
+    """
+
+    seed: int
+    audit: float
+    horizon: float
+    tolerance: float
+    deliberation: int
+    surrogate: bool = False
 
 
 class Basis:
@@ -57,12 +98,14 @@ class Place(NamedTuple):
     Args:
         key: its archetype, before any split.
         values: of its fields, by which its archetype may be split.
+        chance: the probability with which it is audited.
     """
 
     role: Role
     basis: Basis
     key: Key
     values: tuple[Value, ...]
+    chance: float = 1.0
 
 
 class SharingTable:
@@ -70,37 +113,32 @@ class SharingTable:
 
     Args:
         archetypes: groups questions.
+        rules: the settings.
         key: returns what questions have in common that share, such as their prompt; by default what `archetypes` says.
-        seed: the run's seed, for the draws of audits.
-        audit: the share of shared questions that are audited; 0 to 1.
-        horizon: ticks after which an archetype is asked again; None for never.
-        tolerance: the divergence in bits above which an archetype is split, if its audits are sure of it.
-        deliberation: ticks from a question to its decision.
+        budget: of calls; None for no budget.
     """
 
-    def __init__(  # noqa: PLR0913  # each setting once
+    def __init__(
         self,
         archetypes: Archetypes,
+        rules: Rules,
         *,
         key: Callable[[Any, Question[Any]], Key] | None = None,
-        seed: int,
-        audit: float,
-        horizon: int | None,
-        tolerance: float,
-        deliberation: int,
+        budget: Budget | None = None,
     ) -> None:
         self.archetypes = archetypes
         self.splits = 0
         """Archetypes that were split so far."""
+        self.questions: Counter[int] = Counter()
+        """`{tick: its questions}` of the latest ticks."""
+        self._rules = rules
         self._key = key or self._archetype
-        self._seed = seed
-        self._audit = audit
-        self._horizon = math.inf if horizon is None else horizon
-        self._tolerance = tolerance
-        self._deliberation = deliberation
+        self._budget = budget
         self._tick = -1
         """The latest tick of a question."""
         self._roots: dict[Key, _Leaf] = {}
+        self._groups: dict[Key, _Group] = {}
+        """`{(state, trigger, *options): what its questions have in common}`."""
         self._judged: dict[int, list[Judged]] = {}
         """`{tick: judgements of its questions}`, until they count."""
         self._recorded: dict[Name, Judged] = {}
@@ -128,17 +166,27 @@ class SharingTable:
     def place(self, agent: Any, question: Question[Any]) -> Place:
         """Return the place of the next question. It is called once for each, in the order of questions."""
         self._advance(question.tick)
-        key = self._key(agent, question)
-        values = self.archetypes.values(agent, question.context)
+        self.questions[question.tick] += 1
+        key, values = self._key(agent, question), self.archetypes.values(agent, question.context)
+        group = self._group(key, len(question.options))
         leaf = self._root(key).leaf(values)
-        name = question.agent, question.tick, question.trigger
-        basis = leaf.basis
-        if basis is None or question.tick - leaf.begun >= self._horizon:
-            return Place(Role.OWNER, leaf.own(name), key, values)
-        if basis.owner == name:
-            return Place(Role.OWNER, basis, key, values)
-        drawn = uniform(self._seed, question.agent, question.tick, Draw.AUDIT)
-        return Place(Role.AUDITED if drawn < self._audit else Role.SHARED, basis, key, values)
+        if leaf.basis is not None and question.tick - leaf.begun >= self._rules.horizon:
+            leaf.forget()
+        if group.surrogate is not None and (group.decides_new if leaf.is_new else group.decides_known):
+            basis, role = Basis(leaf, None, group.surrogate.predict(values)), Role.MODELLED
+        else:
+            leaf, role = self._owned(leaf, group), Role.SHARED
+            name = question.agent, question.tick, question.trigger
+            basis = leaf.basis or leaf.own(name)
+            if basis.owner == name:
+                return Place(Role.OWNER, basis, key, values)
+        chance = self._rules.audit if self._budget is None else self._budget.chance(key)
+        is_audit = uniform(self._rules.seed, question.agent, question.tick, Draw.AUDIT) < chance
+        return Place(Role.AUDITED if is_audit else role, basis, key, values, chance)
+
+    def _owned(self, leaf: _Leaf, group: _Group) -> _Leaf:
+        """Return the archetype that is asked: with a budget, that of all questions with these options."""
+        return group.whole if self._budget is not None and leaf.basis is None else leaf
 
     def judged(self, judged: Judged) -> None:
         """Take a judgement that no earlier process has recorded."""
@@ -152,7 +200,12 @@ class SharingTable:
             if leaf.basis is basis:
                 leaf.begun = follower[1]
         elif leaf.basis is basis:
-            leaf.basis = None
+            leaf.basis, leaf.is_new = None, False
+
+    @property
+    def surrogates(self) -> list[Surrogate]:
+        """The surrogates that are fitted."""
+        return [group.surrogate for _, group in sorted(self._groups.items(), key=_text) if group.surrogate is not None]
 
     @property
     def leaves(self) -> int:
@@ -169,28 +222,55 @@ class SharingTable:
             found = self._roots[key] = _Leaf(words_of(self.archetypes, key))
         return found
 
+    def _group(self, key: Key, options: int) -> _Group:
+        common = key[: 2 + options]
+        found = self._groups.get(common)
+        if found is None:
+            found = self._groups[common] = _Group([str(option) for option in common[2:]])
+        return found
+
     def _advance(self, tick: int) -> None:
         """Let the judgements count that the clock has waited for by the beginning of a tick."""
         while self._tick < tick:
             self._tick += 1
-            self._count(self._tick - self._deliberation - 1)
+            self._count(self._tick - self._rules.deliberation - 1)
+            if self._budget is not None:
+                self._budget.begin(self._tick, self.questions)
+                self.questions.pop(self._tick - WINDOW, None)
             for judged in self._owners_before.pop(self._tick, ()):
-                leaf = self._root(judged.key).leaf(judged.values)
+                group = self._group(judged.key, len(judged.probabilities))
+                leaf = self._owned(self._root(judged.key).leaf(judged.values), group)
                 leaf.own(judged.name).probabilities = judged.probabilities
 
     def _count(self, tick: int) -> None:
         """Let the judgements of a tick count, and split the archetypes that they show to be several."""
+        counted = sorted(self._judged.pop(tick, ()), key=_name)
+        if self._budget is not None:
+            self._budget.count(counted, _bits(counted))
         changed: dict[int, _Leaf] = {}
-        for judged in sorted(self._judged.pop(tick, ()), key=_name):
+        touched: dict[int, _Group] = {}
+        for judged in counted:
+            group = self._group(judged.key, len(judged.probabilities))
             leaf = self._root(judged.key).leaf(judged.values)
+            group.compare(judged, leaf)
+            group.add(judged)
+            touched[id(group)] = group
             if leaf.add(judged):
                 changed[id(leaf)] = leaf
         for leaf in changed.values():
             self.splits += self._split(leaf)
+        for group in touched.values():
+            if self._budget is not None:
+                group.whole.settle()
+            if self._rules.surrogate:
+                group.fit(self.archetypes.names, self._rules.tolerance)
 
     def _split(self, leaf: _Leaf) -> int:
         """Split an archetype and its parts as long as their audits ask for it; return the number of splits."""
-        split = find_split(leaf.records, self.archetypes.names, self._tolerance)
+        split = None
+        if len(leaf.records) >= leaf.look_at:
+            leaf.look_at = math.ceil(GROWTH * len(leaf.records))
+            split = find_split(leaf.records, self.archetypes.names, self._rules.tolerance)
         if split is None:
             leaf.settle()
             return 0
@@ -204,6 +284,16 @@ def words_of(archetypes: Archetypes, key: Key) -> str:
     return f"{key[1]} in {key[0]}{', ' if fields else ''}{fields}"
 
 
+def _bits(judged: Sequence[Judged]) -> list[float]:
+    """Return the divergence of each audit."""
+    audits = [Audited(each.probabilities, each.shared, each.samples) for each in judged if each.is_audit]
+    return [float(divergences([audit])[0]) for audit in audits]
+
+
+def _text(item: tuple[Key, object]) -> str:
+    return str(item[0])
+
+
 def _name(judged: Judged) -> tuple[int, str]:
     return judged.agent, judged.trigger
 
@@ -215,10 +305,14 @@ class _Leaf:
         words: its key.
     """
 
-    __slots__ = ("_parts", "_split", "basis", "begun", "records", "words")
+    __slots__ = ("_parts", "_split", "basis", "begun", "is_new", "look_at", "records", "words")
 
     def __init__(self, words: str) -> None:
         self.words = words
+        self.is_new = True
+        """False once a question has been asked for all: if it gets no answer, the next one is asked for all."""
+        self.look_at = 0
+        """The number of judgements from which a split is looked for again."""
         self.basis: Basis | None = None
         """The distribution that its questions share now; None before the first of them."""
         self.begun = 0
@@ -241,21 +335,27 @@ class _Leaf:
 
     def own(self, name: Name) -> Basis:
         """Begin with a question that is asked for all."""
-        self.begun, self.records = name[1], []
+        self.begun, self.records, self.look_at, self.is_new = name[1], [], 0, False
         self.basis = Basis(self, name)
         return self.basis
+
+    def forget(self) -> None:
+        """Forget its judgements, which are too old."""
+        self.records, self.look_at, self.basis, self.is_new = [], 0, None, True
 
     def add(self, judged: Judged) -> bool:
         """Let a judgement count; return False for one from before the latest question that was asked for all."""
         if judged.asked < self.begun:
             return False
         self.records.append(judged)
+        if len(self.records) > KEPT:
+            del self.records[0]
         return True
 
     def settle(self) -> None:
         """Share the mean of all judgements that count, if there is one."""
         if self.records:
-            self.basis = Basis(self, None, mean_of(self.records))
+            self.basis, self.is_new = Basis(self, None, mean_of(self.records)), False
 
     def divide(self, split: Split) -> tuple[_Leaf, _Leaf]:
         """Split it in two, and give each part its judgements; return the parts."""
@@ -268,6 +368,64 @@ class _Leaf:
             parts[split.side(judged.values)].records.append(judged)
         self.records, self.basis = [], None
         return parts
+
+
+class _Group:
+    """The questions of one state and trigger with the same options.
+
+    Args:
+        options: the options.
+    """
+
+    def __init__(self, options: Sequence[str]) -> None:
+        self.options = tuple(options)
+        self.whole = _Leaf("all")
+        """All of them as one archetype, for a run with a budget."""
+        self.surrogate: Surrogate | None = None
+        self._records: deque[Judged] = deque(maxlen=FITTED)
+        self._number = 0
+        self._fit_at = FEWEST_TO_FIT
+        self._compared: deque[tuple[float, float | None]] = deque(maxlen=COMPARED)
+        """`(divergence of the surrogate, of the archetype)` in bits of the latest audits; None without an archetype."""
+        self.decides_new = self.decides_known = False
+        """Whether the surrogate decides for archetypes without a judgement, and for those with one."""
+
+    def add(self, judged: Judged) -> None:
+        """Let a judgement count."""
+        self._records.append(judged)
+        self._number += 1
+        self.whole.add(judged)
+
+    def compare(self, judged: Judged, leaf: _Leaf) -> None:
+        """Compare the surrogate with the archetype on an audit that neither knows yet."""
+        if self.surrogate is None or not judged.is_audit:
+            return
+        shared = () if leaf.basis is None else leaf.basis.probabilities
+        own = Audited(judged.probabilities, self.surrogate.predict(judged.values), judged.samples)
+        by_surrogate = float(divergences([own])[0])
+        by_archetype = float(divergences([own._replace(shared=shared)])[0]) if shared else None
+        self._compared.append((by_surrogate, by_archetype))
+
+    def fit(self, names: Sequence[str], tolerance: float) -> None:
+        """See whether audits trust the surrogate, and fit it again if there are enough new judgements.
+
+        Args:
+            tolerance: bits that it may be away, for an archetype without a judgement.
+        """
+        pairs = [own - other for own, other in self._compared if other is not None]
+        self.decides_known = len(pairs) >= FEWEST_TO_TRUST and _limit(pairs) < 0.0
+        own = [own for own, _ in self._compared]
+        self.decides_new = len(own) >= FEWEST_TO_TRUST and _limit(own) <= tolerance
+        if self._number >= self._fit_at:
+            self._fit_at = math.ceil(GROWTH * self._number)
+            self.surrogate = fit_surrogate(list(self._records), names, self.options)
+
+
+def _limit(values: Sequence[float]) -> float:
+    """Return the value below which the mean surely is."""
+    count, mean = len(values), math.fsum(values) / len(values)
+    error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
+    return mean + SURE * error
 
 
 def mean_of(records: Sequence[Judged]) -> tuple[float, ...]:

@@ -25,6 +25,7 @@ from actors.runs.replay import AbsentOracle, Replay
 from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
+from prism.config.model import BudgetConfig
 from prism.errors import PrismError
 from prism.rng import Draw, pick, uniform
 from prism.social.domain import SocialDomain
@@ -229,6 +230,17 @@ _SHARING = with_oracle(sharing="archetype", archetype={"followed": "exact"}, aud
 SHARED = Scene(is_live=False, config=msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=40)))
 """The embedded scene, longer, in which few archetypes share the judgements, and are split."""
 SHARED_LIVE = Scene(is_live=True, config=_SHARING)
+BUDGETED = Scene(
+    is_live=False,
+    config=msgspec.structs.replace(
+        SHARED.config,
+        simulation=SimulationConfig(seed=11, ticks=160),
+        oracle=msgspec.structs.replace(
+            _SHARING.oracle, audit=0.0, surrogate=True, sharing_tolerance=1.0, budget=BudgetConfig(calls=75)
+        ),
+    ),
+)
+"""The same, with a surrogate and a budget."""
 REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 
 

@@ -12,6 +12,7 @@ from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.segments import start_of
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
 from tests.crash.scenes import (
+    BUDGETED,
     EMBEDDED,
     INTERVENED,
     LIVE,
@@ -68,7 +69,7 @@ def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> Non
     assert crashes_each(SEALED, trials(SEALED, size(50, everyday=10), faults=5, first_seed=2000)) >= 3.5
 
 
-@pytest.mark.parametrize("scene", [SHARED, SHARED_LIVE], ids=["embedded", "live"])
+@pytest.mark.parametrize("scene", [SHARED, SHARED_LIVE, BUDGETED], ids=["embedded", "live", "budgeted"])
 def test_a_run_whose_questions_share_judgements_stands_crashes_anywhere(scene: Scene, size: Size) -> None:
     log = [msgspec.msgpack.decode(record[40:]) for record in records(scene.whole.visible(ANSWERS))]
     judged = [record for record in log if record[0] == JUDGED]

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from actors.runtime.simulation import Simulation
 from prism.config import Config
+from prism.config.model import BudgetConfig
 from prism.errors import OracleResponseError
 from prism.rng import uniform
 from prism.statechart import Judgement, Oracle
@@ -42,6 +43,11 @@ SHARED = with_oracle(
     max_fallback_share=None,
 )
 """Few archetypes, many audits, and a tolerance that nearly every archetype exceeds."""
+
+MODELLED = with_oracle(SHARED, surrogate=True, sharing_tolerance=1.0, sharing_horizon=None)
+"""A surrogate that decides as soon as there are enough audits to compare it on."""
+
+BUDGETED = with_oracle(SHARED, surrogate=True, sharing_horizon=None, budget=BudgetConfig(calls=90))
 
 PRINT_DIGEST = (
     "from tests.sharing.test_shared_runs import SHARED, slow; from tests.actors.social_runs import digest_of; "
@@ -104,11 +110,26 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
     done = shared_run(SHARED, 0)
     sharing = done.oracle.sharing
     assert sharing is not None
-    assert sharing.table.splits >= 2
+    assert sharing.table.splits >= 1
     assert sharing.counts.roles["owner"] >= 4
     assert sharing.counts.roles["audited"] >= 20
     assert sharing.counts.roles["shared"] >= 30
     assert done.oracle.statistics.fallbacks["invalid_response"] >= 5
+
+
+@pytest.mark.parametrize("config", [MODELLED, BUDGETED], ids=["modelled", "budgeted"])
+def test_every_schedule_gives_the_same_result_with_a_surrogate(config: Config, size: Size) -> None:
+    first = shared_run(config, 0)
+    assert first.oracle.sharing is not None
+    assert first.oracle.sharing.counts.roles["modelled"] >= 20
+    assert first.oracle.sharing.table.surrogates
+    for schedule in range(1, size(100, everyday=8)):
+        assert outcome(shared_run(config, schedule)) == outcome(first), schedule
+
+
+def test_a_budget_is_spent_but_for_a_few_calls() -> None:
+    done = shared_run(with_oracle(BUDGETED, budget=BudgetConfig(calls=60)), 0)
+    assert 30 <= done.oracle.statistics.calls <= 75
 
 
 @pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 600, 15), (0, 50, 5), (1, 50, 5)])

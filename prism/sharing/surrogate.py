@@ -1,0 +1,164 @@
+"""A surrogate of a model: a multinomial logit over the fields of questions, fitted to the judgements so far.
+
+    P(j) = exp(a_j + sum over columns of b_jc x_c) / sum over options
+
+Numbers are columns (large counts by their logarithm), in standard deviations from their mean; truth values are 1 or 0;
+each value of a text with few values is a column. Coefficients are rounded to six decimals, which is less than what
+they are known to, so that the last bits of a library's arithmetic decide nothing.
+
+Source: McFadden, "Conditional logit analysis of qualitative choice behavior" (1974); fitted by scikit-learn with its
+usual penalty of half the squared coefficients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.sharing.archetype import Value
+from prism.sharing.records import Judged
+
+VALUES_MAX: Final = 12
+"""The most values of a text that has columns."""
+FEWEST_OF_VALUE: Final = 3
+"""The fewest judgements of a value that has a column."""
+LARGE: Final = 20.0
+"""The value from which on a number counts by its logarithm."""
+_DIGITS: Final = 6
+_LEAST: Final = 1e-4
+"""The weight of an option that no judgement has: its coefficients must be finite."""
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A column of a surrogate.
+
+    Args:
+        field: the field; `place`: its number among the fields of a judgement.
+        kind: `number`, `log`, or `value`: 1 where the field has the value `value`, otherwise 0.
+        mean, scale: of a number: what is taken off it, and what it is divided by.
+    """
+
+    field: str
+    place: int
+    kind: Literal["number", "log", "value"]
+    value: Value = ""
+    mean: float = 0.0
+    scale: float = 1.0
+
+    def read(self, values: Sequence[Value]) -> float:
+        """Return the column of a question with these values."""
+        value = values[self.place]
+        if self.kind == "value":
+            return 1.0 if value == self.value else 0.0
+        number = float(value) if isinstance(value, int | float) else 0.0  # a question without a context has no number
+        return ((_logarithm(number) if self.kind == "log" else number) - self.mean) / self.scale
+
+
+class Surrogate(msgspec.Struct, frozen=True, kw_only=True):
+    """A fitted logit.
+
+    Args:
+        options: of the questions, in order.
+        columns: the columns; `coefficients`: of each option, one for each column.
+        constants: of each option.
+        judgements: from which it was fitted.
+    """
+
+    options: tuple[str, ...]
+    columns: tuple[Column, ...]
+    coefficients: tuple[tuple[float, ...], ...]
+    constants: tuple[float, ...]
+    judgements: int
+
+    def predict(self, values: Sequence[Value]) -> tuple[float, ...]:
+        """Return the probability of each option of a question with these values."""
+        row = [column.read(values) for column in self.columns]
+        utilities = [
+            constant + math.fsum(weight * x for weight, x in zip(weights, row, strict=True))
+            for constant, weights in zip(self.constants, self.coefficients, strict=True)
+        ]
+        highest = max(utilities)
+        weights = [math.exp(utility - highest) for utility in utilities]
+        total = math.fsum(weights)
+        return tuple(weight / total for weight in weights)
+
+
+def fit_surrogate(records: Sequence[Judged], names: Sequence[str], options: Sequence[str]) -> Surrogate:
+    """Return the logit that is fitted to judgements with these options.
+
+    Args:
+        names: the fields, in the order of the judgements' values.
+
+    Raises:
+        ModuleNotFoundError: scikit-learn is not installed.
+    """
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  # it takes a second to import
+
+    columns = _columns(records, names)
+    rows = np.array([[column.read(record.values) for column in columns] for record in records], dtype=np.float64)
+    rows = rows.reshape(len(records), len(columns)) if columns else np.zeros((len(records), 1))
+    shares = np.array([record.probabilities for record in records], dtype=np.float64) + _LEAST
+    # An option for each row, weighted by its probability: so a judgement counts as one answer that is divided.
+    fitted: Any = LogisticRegression(max_iter=500, tol=1e-8)
+    fitted.fit(
+        np.repeat(rows, len(options), axis=0),
+        np.tile(np.arange(len(options)), len(records)),
+        sample_weight=shares.ravel() / (1.0 + len(options) * _LEAST),
+    )
+    weights, constants = _of_each_option(fitted.coef_, fitted.intercept_, len(options))
+    return Surrogate(
+        options=tuple(options),
+        columns=tuple(columns),
+        coefficients=tuple(tuple(_rounded(row[: len(columns)])) for row in weights),
+        constants=tuple(_rounded(constants)),
+        judgements=len(records),
+    )
+
+
+def _of_each_option(
+    weights: NDArray[np.float64], constants: NDArray[np.float64], options: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return coefficients for each option: of two options the library gives those of the second alone."""
+    if len(weights) == options:
+        return weights, constants
+    return np.vstack([np.zeros_like(weights), weights]), np.concatenate([[0.0], constants])
+
+
+def _rounded(numbers: NDArray[np.float64]) -> list[float]:
+    return [round(number, _DIGITS) + 0.0 for number in numbers.tolist()]
+
+
+def _columns(records: Sequence[Judged], names: Sequence[str]) -> list[Column]:
+    columns: list[Column] = []
+    for place, name in enumerate(names):
+        values = [record.values[place] for record in records]
+        if any(isinstance(value, str | bool) for value in values):
+            counts = Counter(values)
+            common = [value for value, count in counts.items() if count >= FEWEST_OF_VALUE]
+            if len(common) > VALUES_MAX:
+                continue
+            # Without the most common value, which is what the constants stand for.
+            others = sorted(common, key=lambda value: (-counts[value], str(value)))[1:]
+            columns += [Column(field=name, place=place, kind="value", value=value) for value in others]
+            continue
+        numbers = [float(value) for value in values]
+        kind: Literal["number", "log"] = "log" if max(map(abs, numbers)) >= LARGE else "number"
+        if kind == "log":
+            numbers = [_logarithm(number) for number in numbers]
+        mean = math.fsum(numbers) / len(numbers)
+        scale = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / len(numbers))
+        if scale > 0.0:
+            mean, scale = round(mean, _DIGITS), round(scale, _DIGITS) or 10.0**-_DIGITS
+            columns.append(Column(field=name, place=place, kind=kind, mean=mean, scale=scale))
+    return columns
+
+
+def _logarithm(number: float) -> float:
+    """Return the logarithm of 1 plus the size of a number, with the number's sign."""
+    return math.copysign(math.log1p(abs(number)), number)
