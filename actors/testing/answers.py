@@ -15,6 +15,9 @@ Path = tuple[object, ...]
 Reply = Callable[[Sequence[Mapping[str, object]], Mapping[str, object], object], str]
 """Says what a model says, from the messages, the options and the format of a request."""
 
+Weigh = Callable[[str, Sequence[str]], Sequence[float]]
+"""Returns the weights of the options of a choice, in their order, from the text of the state."""
+
 WRONG_STATE = "not_an_option"
 """The value of an answer that is outside the options."""
 

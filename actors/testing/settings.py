@@ -6,7 +6,7 @@ from enum import StrEnum, unique
 
 import msgspec
 
-from actors.testing.answers import Reply
+from actors.testing.answers import Reply, Weigh
 from actors.testing.errors import ServerSettingsError
 from actors.testing.faults import FaultPlan
 from actors.testing.latency import Latency
@@ -77,6 +77,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         key: the bearer key that /v1/* asks for.
         live: answer the same request differently every time, as a model above temperature 0 does.
         reply: says what the model says, from the messages, the options and the format, instead of made-up values.
+        weigh: returns the weights of the options of /v1/systemone, from the state as text and the options, instead of
+            made-up ones.
         keeps: the latest exchanges that `ModelServer.requests` remembers.
 
     Raises:
@@ -101,6 +103,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     live: bool = False
     reply: Reply | None = None
+    weigh: Weigh | None = None
     keeps: int = 10_000
 
     def __post_init__(self) -> None:

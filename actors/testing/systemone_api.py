@@ -63,6 +63,8 @@ class SystemOneApi:
         for label, question in ask.questions.items():
             options = list(_options(question))
             weights = [math.exp(_SHARPNESS * share_for(key, question, option)) for option in options]
+            if self._settings.weigh is not None:
+                weights = list(self._settings.weigh(str(ask.messages[0]["content"]), options))
             if reply is not None:
                 chosen = reply(ask.messages, {}, question)
                 weights = [99.0 * (len(options) - 1) if option == chosen else 1.0 for option in options]

@@ -16,6 +16,8 @@ WINDOW: Final = 24
 """The latest ticks by whose questions the number of those of the next is estimated."""
 BACKLOG: Final = 0.2
 """The share of the calls that earlier ticks have left which one tick may spend: a burst must not take all of them."""
+AT_ONCE: Final = 0.2
+"""The share of all calls that may be spent from the first tick on: nothing is known yet, and all later questions gain."""
 EVEN: Final = 0.5
 """The share of the calls that is spent evenly; the rest goes where the divergence is."""
 DRAWN_IN: Final = 5.0
@@ -59,7 +61,8 @@ class Budget:
     def begin(self, tick: int, questions: Mapping[int, int]) -> None:
         """Grant the calls of a tick; `questions` is `{tick: its questions}` of earlier ticks."""
         each = self._calls / self._ticks
-        left = max(0.0, each * (tick + 1) - self._counted - math.fsum(self._granted))
+        allowed = self._calls * (AT_ONCE + (1.0 - AT_ONCE) * (tick + 1) / self._ticks)
+        left = max(0.0, allowed - self._counted - math.fsum(self._granted))
         granted = min(left, each) + BACKLOG * max(0.0, left - each)
         self._granted.append(granted)
         self._rate = granted / self._in_next(tick, questions)

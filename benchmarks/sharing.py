@@ -1,0 +1,284 @@
+"""Shared judgements beside full asking: calls, and the error, which is known here because the model is.
+
+The model is a server on a real socket whose answers are a logit of what a prompt says: ideology, age, region, topics in
+common, the follow, the likes, interactions of them, and noise that belongs to the whole prompt, which no field has. So
+the judgement that each person would have got can be worked out for all of them, asked or not, and with it the true
+divergence of what was shared.
+
+    python -m benchmarks.sharing [--people 1000 10000] [--ticks 96] [--coverage 100] [--seeds 5] [--noise 0.1]
+        [--audit 0.01] [--budget 300] [--full 10000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from statistics import fmean, stdev
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+import anyio
+import numpy as np
+import structlog
+from xxhash import xxh3_64_intdigest
+
+from actors.factory.domains import build_domain
+from actors.factory.oracle_backends import open_oracle
+from actors.oracle.queue import WaitingQuestion
+from actors.runtime.simulation import Simulation
+from actors.testing import ModelServer, ServerSettings
+from prism.config import Config, load_config
+from prism.divergence import jensen_shannon, jensen_shannon_rows
+from prism.statechart import AgentState
+from prism.statechart.oracle import UNTRUSTED
+
+ATTRIBUTES: Final = {
+    "ideology": {"type": "float", "min": -1.0, "max": 1.0, "prompt": True},
+    "age": {"type": "int", "min": 18, "max": 80, "prompt": True},
+    "region": {"type": "text", "values": ["north", "south", "coast"], "prompt": True},
+}
+WAYS: Final[dict[str, dict[str, Any]]] = {
+    "none": {"sharing": "none"},
+    "exact": {"sharing": "exact"},
+    "archetype": {"sharing": "archetype", "audit": 0.0},
+    "archetype, audit": {"sharing": "archetype", "sharing_tolerance": 1.0},
+    "archetype, audit, split": {"sharing": "archetype"},
+    "surrogate": {"sharing": "archetype", "surrogate": True},
+    "surrogate, budget": {"sharing": "archetype", "surrogate": True, "budget.calls": 0},
+}
+KEY: Final = {"topic_match": "2 bins", "followed": "exact", "region": "exact", "ideology": "3 bins", "likes": "log2"}
+"""The key of archetypes. Age is left out, so that there is something to find."""
+
+_FIELDS: Final = re.compile(
+    r"interests: (?P<interests>[^\n]*)|ideology: (?P<ideology>\S+)|age: (?P<age>\d+)|region: \"(?P<region>\w+)\"|"
+    r"^likes: (?P<likes>\d+)|^you_follow_the_author: (?P<followed>\w+)|^topics: (?P<topics>[^\n]*)",
+    re.MULTILINE,
+)
+
+
+class Model:
+    """The logit that answers, and counts what it is asked.
+
+    Args:
+        noise: the standard deviation of the part of a utility that belongs to the whole prompt.
+    """
+
+    def __init__(self, noise: float) -> None:
+        self._noise = noise
+
+    def weigh(self, state: str, options: Sequence[str]) -> list[float]:
+        """Return the weights of the options, by what the state says."""
+        found = {name: text for each in _FIELDS.finditer(state) for name, text in each.groupdict().items() if text}
+        words = re.compile(r"\w[\w ]*")
+        interests, topics = set(words.findall(found.get("interests", ""))), words.findall(found.get("topics", ""))
+        match = sum(topic in interests for topic in topics) / len(topics) if topics else 0.0
+        ideology, age = float(found.get("ideology", 0)), (int(found.get("age", 49)) - 49) / 31
+        followed, likes = found.get("followed") == "true", math.log1p(int(found.get("likes", 0)))
+        taste = 1.4 * match + 0.6 * followed + 0.5 * ideology * (2.0 * match - 1.0)
+        taste += 0.3 * (found.get("region") == "north")
+        utility = {
+            "engaging_like": -1.0 + taste + 0.3 * likes - 0.4 * age,
+            "engaging_reshare": -2.2 + taste + 0.5 * likes - 0.8 * age * followed,
+            "composing": -1.8 + taste + 0.4 * ideology * ideology,
+        }
+        seed = xxh3_64_intdigest(state.encode())
+        noise = np.random.default_rng(seed).standard_normal(len(options)) * self._noise
+        return [math.exp(utility.get(option, 0.0) + each) for option, each in zip(options, noise.tolist(), strict=True)]
+
+
+class Outcome(NamedTuple):
+    """A run, and what would have been true of it.
+
+    Args:
+        bits: the true mean divergence of what was used from what each person would have got.
+        pooled: the true divergence of the mean of all that was used from the mean of what all would have got.
+    """
+
+    simulation: Simulation
+    questions: int
+    calls: int
+    tokens: int
+    bits: float
+    pooled: float
+    took_s: float
+
+
+class Noted(NamedTuple):
+    """A question that got an answer: what was used, and what its person would have got."""
+
+    used: tuple[float, ...]
+    own: tuple[float, ...]
+
+
+def config_of(people: int, ticks: int, seed: int, url: str, oracle: dict[str, Any]) -> Config:
+    """Return the configuration of a run."""
+    archetype = {"archetype": KEY} if oracle["sharing"] == "archetype" else {}
+    return load_config(
+        overrides={
+            "simulation.seed": seed,
+            "simulation.ticks": ticks,
+            "population.size": people,
+            "population.ambiguity": 0.4,
+            "population.attributes": ATTRIBUTES,
+            "run.activation": "columns",
+            "oracle.backend": "ollama",
+            "oracle.max_concurrency": 16,
+            "llm.host": url,
+            **{f"oracle.{name}": value for name, value in {**oracle, **archetype}.items()},
+        }
+    )
+
+
+async def run(config: Config, model: Model) -> Outcome:
+    """Run a configuration, and work out what everybody would have got."""
+    domain = build_domain(config).domain
+    async with open_oracle(config, domain, None) as opened:
+        simulation = Simulation(config, domain, opened.oracle)
+        noted: list[Noted] = []
+        if simulation.oracle.sharing is not None:
+            _note(simulation, opened.oracle, model, noted)
+        begun = perf_counter()
+        await simulation.run()
+        took_s = perf_counter() - begun
+    rows = [np.array(side) for side in zip(*noted, strict=True)] if noted else [np.zeros((0, 4))] * 2
+    return Outcome(
+        simulation,
+        simulation.counters.questions,
+        simulation.oracle.statistics.calls,
+        simulation.oracle.tokens,
+        float(jensen_shannon_rows(rows[0], rows[1]).mean()) if noted else 0.0,
+        jensen_shannon(rows[0].sum(axis=0).tolist(), rows[1].sum(axis=0).tolist()) if noted else 0.0,
+        took_s,
+    )
+
+
+def _note(simulation: Simulation, oracle: Any, model: Model, noted: list[Noted]) -> None:
+    """Note the questions that draw from what others got, each with what its person would have got."""
+    sharing = simulation.oracle.sharing
+    assert sharing is not None
+    count = sharing.count
+
+    def counted(waiting: WaitingQuestion) -> None:
+        place, question = waiting.place, waiting.question
+        if place is not None and place.role.value != "owner":
+            agent = simulation.domain.asker(question)
+            options = [AgentState(option) for option in question.options]
+            text = oracle.prompt(agent, agent.state, question.trigger, options, question.context)
+            weights = model.weigh(text.partition(UNTRUSTED)[2].strip(), question.options)
+            total = math.fsum(weights)
+            noted.append(Noted(place.basis.probabilities, tuple(weight / total for weight in weights)))
+        count(waiting)
+
+    sharing.count = counted  # type: ignore[method-assign]  # only to look on
+
+
+def compare(args: argparse.Namespace, url: str, model: Model) -> None:
+    """Print the ways beside each other, for each number of people."""
+    print("| people | way | questions | calls | questions a call | true bits | audited bits (95%) | pooled bits | s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for people in args.people:
+        for way, oracle in WAYS.items():
+            if way in {"none", "exact"} and people > args.full:
+                continue
+            done = anyio.run(run, config_of(people, args.ticks, 42, url, settings_of(oracle, args)), model)
+            sharing = done.simulation.oracle.sharing
+            summary = None if sharing is None else sharing.summary("archetype")
+            found = None if summary is None else summary.divergence
+            audited = "" if found is None else f"{found.mean:.4f} ({found.low or 0:.4f} to {found.high or 0:.4f})"
+            each = done.questions / max(1, done.calls)
+            print(
+                f"| {people:,} | {way} | {done.questions:,} | {done.calls:,} | {each:,.1f} | {done.bits:.4f} "
+                f"| {audited} | {done.pooled:.5f} | {done.took_s:.1f} |",
+                flush=True,
+            )
+
+
+def settings_of(oracle: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of a way, with the audit and the budget that were asked for."""
+    filled = {"audit": args.audit, **oracle} if oracle["sharing"] == "archetype" else dict(oracle)
+    if "budget.calls" in filled:
+        filled["budget.calls"] = args.budget
+    return filled
+
+
+def coverage(args: argparse.Namespace, url: str, model: Model) -> None:
+    """Print how often the audited interval holds the true divergence."""
+    for way in ("archetype, audit, split", "surrogate", "surrogate, budget"):
+        oracle = settings_of(WAYS[way], args)
+        oracle = {**oracle, "audit": 0.1} if "budget.calls" not in oracle else oracle
+        held = tried = 0
+        for seed in range(args.coverage):
+            done = anyio.run(run, config_of(args.people[0], args.ticks, seed, url, oracle), model)
+            assert done.simulation.oracle.sharing is not None
+            found = done.simulation.oracle.sharing.summary("archetype").divergence
+            if found is not None and found.low is not None and found.high is not None:
+                tried += 1
+                held += found.low <= done.bits <= found.high
+        print(f"{way}: the interval holds the true divergence in {held} of {tried} runs of {args.people[0]:,} people")
+
+
+@cache
+def _measures() -> tuple[str, ...]:
+    return "likes", "replies", "reshares", "largest", "resting"
+
+
+def measured(done: Outcome) -> dict[str, float]:
+    """Return the outcome of a run in a few numbers."""
+    totals = done.simulation.domain.world.totals()
+    states = totals["behaviour"]["time_by_state"]
+    return {
+        "likes": float(totals["likes"]),
+        "replies": float(totals["replies"]),
+        "reshares": float(totals["reshares"]),
+        "largest": float(totals["largest_cascade"]["size"]),
+        "resting": float(states["resting"]),
+    }
+
+
+def outcomes(args: argparse.Namespace, url: str, model: Model) -> None:
+    """Print outcomes of shared runs beside those of fully asked ones, in standard deviations over seeds."""
+    people = args.people[-1]
+    ways = ("none", "archetype", "surrogate")
+    found: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
+    for seed in range(args.seeds):
+        for way in ways:
+            oracle = settings_of(WAYS[way], args)
+            found[way].append(measured(anyio.run(run, config_of(people, args.ticks, seed, url, oracle), model)))
+    print(f"{people:,} people, {args.seeds} seeds: difference from full asking, in its standard deviations over seeds")
+    for way in ways[1:]:
+        parts = []
+        for name in _measures():
+            full = [each[name] for each in found["none"]]
+            spread = stdev(full) or 1.0
+            parts.append(f"{name} {(fmean(each[name] for each in found[way]) - fmean(full)) / spread:+.2f}")
+        print(f"  {way}: {', '.join(parts)}")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=int, nargs="+", default=[1000, 10_000])
+    parser.add_argument("--full", type=int, default=10_000, help="the most people of whom all are asked")
+    parser.add_argument("--ticks", type=int, default=96)
+    parser.add_argument("--coverage", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--noise", type=float, default=0.1)
+    parser.add_argument("--audit", type=float, default=0.01)
+    parser.add_argument("--budget", type=int, default=300)
+    args = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    model = Model(args.noise)
+    with ModelServer(ServerSettings(weigh=model.weigh, slots=16, max_queue=100_000, keeps=1)) as server:
+        compare(args, server.url, model)
+        if args.coverage:
+            coverage(args, server.url, model)
+        if args.seeds > 1:
+            outcomes(args, server.url, model)
+
+
+if __name__ == "__main__":
+    main()
