@@ -168,15 +168,26 @@ class HasColumns(Protocol):
         """Return the rows of the chart, a line each, for which turns must be taken one after the other after all."""
 
 
+class QuestionFields(Protocol):
+    """The fields of a domain's questions."""
+
+    def question_fields(self) -> Mapping[str, tuple[Field, Reader]]:
+        """Return `{field: (the field, its reader)}` of every field."""
+
+    def stated_fields(self) -> Sequence[str]:
+        """Return the fields that the oracle may judge by: of a model those that a prompt states."""
+
+    def default_fields(self) -> Sequence[str]:
+        """Return the fields by which questions are alike unless the configuration says others."""
+
+
 @runtime_checkable
 class HasFields(Protocol):
     """A domain whose questions have fields, by which they may share judgements."""
 
-    def question_fields(self) -> Mapping[str, tuple[Field, Reader]]:
-        """Return `{field: (the field, its reader)}` of every field of a question."""
-
-    def default_fields(self) -> Sequence[str]:
-        """Return the fields by which questions are alike unless the configuration says others."""
+    @property
+    def fields(self) -> QuestionFields:
+        """The fields of its questions."""
 
 
 def reference_of(domain: Domain) -> Callable[[Question[Any]], Reference]:

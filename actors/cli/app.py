@@ -77,6 +77,10 @@ COMMANDS = {
         "actors.cli.migrate:migrate_command",
         "Write the journal of the run in the directory RUN again, in compressed segments.",
     ),
+    "distil": Named(
+        "actors.cli.distil:distil_command",
+        "Fit an embedded oracle to a model's judgements in the run in the directory RUN, and write it to a file.",
+    ),
     "export": Named(
         "actors.cli.export:export_command",
         "Write what happened in the runs in the directories RUN as tables: CSV, Parquet or SQLite.",

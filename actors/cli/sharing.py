@@ -11,6 +11,9 @@ from rich.text import Text
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharingSummary
 
+WORTH_A_LINE = 0.005
+"""The least difference of a share that is told: half a point."""
+
 
 def sharing_table(sharing: SharingSummary) -> RenderableType:
     """Return how many questions shared a judgement, and the audited error of it."""
@@ -28,6 +31,8 @@ def sharing_table(sharing: SharingSummary) -> RenderableType:
 def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
     yield "asked for all", f"{sharing.asked_for_all:,}", f"{sharing.archetypes:,} archetypes, {sharing.splits:,} splits"
     yield "shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"
+    if sharing.modelled:
+        yield "by the surrogate", f"{sharing.modelled:,}", ""
     yield "audited", f"{sharing.audited:,}", "asked by themselves as well"
 
 
@@ -36,13 +41,15 @@ def _error(sharing: SharingSummary) -> Iterator[str]:
     if sharing.divergence is None:
         yield "  no audits: the error of sharing is not known (oracle.audit)"
         return
-    yield f"  divergence of shared from individual judgements: {_interval(sharing.divergence, 4)} bits"
+    yield f"  divergence from individual judgements: {_interval(sharing.divergence, 4)} bits"
     for shares in sharing.shares:
         for option, corrected in shares.corrected.items():
             shared = shares.shared[option]
             if corrected.low is None or corrected.high is None or corrected.low <= shared <= corrected.high:
                 continue
-            yield f"  {shares.trigger}: {option} {shared:.3f} as shared, {_interval(corrected, 3)} asked one by one"
+            if abs(shared - corrected.mean) < WORTH_A_LINE:
+                continue
+            yield f"  {shares.trigger}: {option} {shared:.3f} as shared, {_interval(corrected, 3)} if all were asked"
 
 
 def _interval(estimate: Estimate, digits: int) -> str:

@@ -14,7 +14,9 @@ from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_doma
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain
-from prism.sharing.settings import archetypes_of
+from prism.errors import InputError
+from prism.sharing.settings import archetypes_of, fields_of
+from prism.social.choice import ChoiceOracle
 from prism.social.population import ignore_step
 from prism.statechart import Behaviour, Statechart
 
@@ -38,8 +40,27 @@ def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
     population, inputs = load_population(config.population, config.simulation.seed, on_step)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
+    embedded, read = _embedded(config, chart.behaviour)
     on_step("preparing the world")
-    return BuiltDomain(SocialDomain(config, population, chart.behaviour), {**inputs, **chart.inputs}, chart.code)
+    domain = SocialDomain(config, population, chart.behaviour, embedded)
+    return BuiltDomain(domain, {**inputs, **chart.inputs, **read}, chart.code)
+
+
+def _embedded(config: Config, behaviour: Behaviour[Any]) -> tuple[ChoiceOracle | None, dict[str, str]]:
+    """Return the distilled oracle that the configuration names, if any, and `{its file: SHA-256}`."""
+    name = config.oracle.distilled
+    if name is None:
+        return None, {}
+    from prism.sharing.distilled import read_distilled  # noqa: PLC0415  # most runs have none
+    from prism.social.distilled import DistilledOracle  # noqa: PLC0415
+
+    source = read_input(name)
+    try:
+        text = source.data.decode()
+    except UnicodeDecodeError:
+        raise InputError(name, "expected UTF-8, as `prism distil` writes it", key="oracle.distilled") from None
+    distilled = read_distilled(text, name)
+    return DistilledOracle(config, behaviour, distilled, name), {source.name: source.sha256}
 
 
 def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
@@ -91,7 +112,7 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
     """
     built = DOMAINS.get(config.simulation.domain, _own)(config, on_step)
     if config.oracle.sharing != "none":
-        archetypes_of(config, built.domain)
+        archetypes_of(config, fields_of(config, built.domain))
     return built
 
 

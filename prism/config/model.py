@@ -646,6 +646,10 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         ),
     ] = False
     budget: BudgetConfig = BudgetConfig()
+    distilled: Annotated[
+        str | None,
+        Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `choice`"),
+    ] = None
     choice: ChoiceConfig = ChoiceConfig()
 
 

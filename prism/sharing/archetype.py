@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from prism.errors import ExpressionError
 from prism.expressions import Field
 from prism.expressions.fields import guesses
+from prism.sharing.fields import Fields, Value
 from prism.statechart.behaviour import Reader
-
-Value = float | int | bool | str
-"""The value of a field: a number, a truth value or a text."""
 
 EXACT: Final = "exact"
 LOG2: Final = "log2"
@@ -95,17 +93,29 @@ class Archetypes:
 
     Args:
         groupings: the fields of the key, and their groups.
-        known: every field that questions have, and its reader: those by which an archetype may be split.
+        known: every field that questions have, and its reader.
+        stated: the fields that the oracle may judge by, so that archetypes may be split by them; by default all.
     """
 
-    def __init__(self, groupings: Sequence[Grouping], known: Mapping[str, tuple[Field, Reader]]) -> None:
+    def __init__(
+        self,
+        groupings: Sequence[Grouping],
+        known: Mapping[str, tuple[Field, Reader]],
+        stated: Collection[str] | None = None,
+    ) -> None:
         self.groupings = tuple(groupings)
+        self.stated = frozenset(known if stated is None else stated)
         self._known = {name: read for name, (field, read) in sorted(known.items()) if field.kind != "texts"}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The fields by which an archetype may be split."""
+        """The fields whose values a judgement has."""
         return tuple(self._known)
+
+    @cached_property
+    def fields(self) -> Fields:
+        """The fields as a surrogate uses them: those of the key are multiplied with each other."""
+        return Fields(self.names, self.stated, {each.name for each in self.groupings} & self.stated)
 
     def values(self, agent: Any, context: Any) -> tuple[Value, ...]:
         """Return the value of each of `names`, for a question of this agent."""

@@ -17,7 +17,7 @@ WINDOW: Final = 24
 BACKLOG: Final = 0.2
 """The share of the calls that earlier ticks have left which one tick may spend: a burst must not take all of them."""
 AT_ONCE: Final = 0.2
-"""The share of all calls that may be spent from the first tick on: nothing is known yet, and all later questions gain."""
+"""The share of all calls that may be spent from the first tick on: all later questions gain by them."""
 EVEN: Final = 0.5
 """The share of the calls that is spent evenly; the rest goes where the divergence is."""
 DRAWN_IN: Final = 5.0

@@ -8,7 +8,7 @@ from typing import Any
 
 from prism.agents import Question
 from prism.config import Config
-from prism.domain import Domain, HasFields
+from prism.domain import Domain, HasFields, QuestionFields
 from prism.errors import ConfigError, ExpressionError
 from prism.sharing.archetype import Archetypes, default_groupings, grouping
 from prism.sharing.budget import Budget
@@ -19,31 +19,40 @@ _NEVER = 2.0
 """A divergence that no two distributions have."""
 
 
-def archetypes_of(config: Config, domain: Domain) -> Archetypes:
+def fields_of(config: Config, domain: Domain) -> QuestionFields:
+    """Return the fields of a domain's questions.
+
+    Raises:
+        ConfigError: they have none.
+    """
+    if isinstance(domain, HasFields):
+        return domain.fields
+    raise ConfigError(
+        "configuration",
+        f"questions of the domain {config.simulation.domain} have no fields by which they are alike: expected "
+        f"none, got {config.oracle.sharing}",
+        key="oracle.sharing",
+    )
+
+
+def archetypes_of(config: Config, fields: QuestionFields) -> Archetypes:
     """Return the archetypes of a run.
 
     Raises:
-        ConfigError: the domain's questions have no fields, or a field or its groups cannot be used.
+        ConfigError: a field, or its groups, cannot be used.
     """
-    if not isinstance(domain, HasFields):
-        raise ConfigError(
-            "configuration",
-            f"questions of the domain {config.simulation.domain} have no fields by which they are alike: expected "
-            f"none, got {config.oracle.sharing}",
-            key="oracle.sharing",
-        )
-    known = domain.question_fields()
+    known, stated = fields.question_fields(), fields.stated_fields()
     if config.oracle.sharing == "exact":
-        return Archetypes((), known)
+        return Archetypes((), known, stated)
     if not config.oracle.archetype:
-        return Archetypes(default_groupings(domain.default_fields(), known), known)
+        return Archetypes(default_groupings(fields.default_fields(), known), known, stated)
     groupings = []
     for name, text in config.oracle.archetype.items():
         try:
             groupings.append(grouping(name, text, known))
         except ExpressionError as error:
             raise ConfigError("configuration", error.problem, key=f"oracle.archetype.{name}") from None
-    return Archetypes(groupings, known)
+    return Archetypes(groupings, known, stated)
 
 
 def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> SharingTable | None:
@@ -55,7 +64,7 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
     settings = config.oracle
     if settings.sharing == "none" or not config.statechart.oracle_enabled:
         return None
-    archetypes = archetypes_of(config, domain)
+    archetypes = archetypes_of(config, fields_of(config, domain))
     if not oracle.judges:
         raise ConfigError(
             "configuration",

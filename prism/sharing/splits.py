@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from prism.sharing.archetype import Value
 from prism.sharing.audit import Audited, divergences
+from prism.sharing.fields import Fields, Value
 from prism.sharing.records import Judged
 
 FEWEST: Final = 10
@@ -51,12 +51,11 @@ class Split(NamedTuple):
         return f"{self.name} {'is' if side == 0 else 'is not'} {self.at}"
 
 
-def find_split(records: Sequence[Judged], names: Sequence[str], tolerance: float) -> Split | None:
+def find_split(records: Sequence[Judged], fields: Fields, tolerance: float) -> Split | None:
     """Return the split that explains most of what the audits differ by; None if they are near enough to each other.
 
     Args:
         records: judgements of one archetype that count.
-        names: the fields, in the order of the judgements' values.
         tolerance: bits that the mean divergence of audits may have.
     """
     if sum(record.is_audit for record in records) < FEWEST or not _is_too_far(records, tolerance):
@@ -64,7 +63,7 @@ def find_split(records: Sequence[Judged], names: Sequence[str], tolerance: float
     whole = _entropy(records)
     best: tuple[float, Split] | None = None
     spread = whole - math.fsum(_uncertainty(record.probabilities) for record in records) / len(records)
-    tried = list(_candidates(records, names))
+    tried = list(_candidates(records, fields))
     for split in tried:
         parts: tuple[list[Judged], list[Judged]] = ([], [])
         for record in records:
@@ -91,9 +90,11 @@ def _is_too_far(records: Sequence[Judged], tolerance: float) -> bool:
     return mean - SURE * error > tolerance
 
 
-def _candidates(records: Sequence[Judged], names: Sequence[str]) -> Iterator[Split]:
+def _candidates(records: Sequence[Judged], fields: Fields) -> Iterator[Split]:
     """Yield the splits that come into question, in the order of fields."""
-    for place, name in enumerate(names):
+    for place, name in enumerate(fields.names):
+        if name not in fields.stated:
+            continue
         values = [record.values[place] for record in records]
         numbers = sorted(value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
         if len(numbers) == len(values):

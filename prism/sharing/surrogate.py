@@ -3,8 +3,10 @@
     P(j) = exp(a_j + sum over columns of b_jc x_c) / sum over options
 
 Numbers are columns (large counts by their logarithm), in standard deviations from their mean; truth values are 1 or 0;
-each value of a text with few values is a column. Coefficients are rounded to six decimals, which is less than what
-they are known to, so that the last bits of a library's arithmetic decide nothing.
+each value of a text with few values is a column. The fields of the archetypes are those that are thought to matter, so
+their columns are also multiplied with each other: a model may judge by two of them together. Coefficients are rounded
+to six decimals, which is less than what they are known to, so that the last bits of a library's arithmetic decide
+nothing.
 
 Source: McFadden, "Conditional logit analysis of qualitative choice behavior" (1974); fitted by scikit-learn with its
 usual penalty of half the squared coefficients.
@@ -14,14 +16,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.sharing.archetype import Value
+from prism.sharing.fields import Fields, Value
 from prism.sharing.records import Judged
 
 VALUES_MAX: Final = 12
@@ -30,6 +32,8 @@ FEWEST_OF_VALUE: Final = 3
 """The fewest judgements of a value that has a column."""
 LARGE: Final = 20.0
 """The value from which on a number counts by its logarithm."""
+MULTIPLIED_MAX: Final = 12
+"""The most columns that are multiplied with each other."""
 _DIGITS: Final = 6
 _LEAST: Final = 1e-4
 """The weight of an option that no judgement has: its coefficients must be finite."""
@@ -65,13 +69,15 @@ class Surrogate(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         options: of the questions, in order.
-        columns: the columns; `coefficients`: of each option, one for each column.
+        columns: the columns; `products`: pairs of columns, by their numbers, that are multiplied.
+        coefficients: of each option, one for each column and then for each product.
         constants: of each option.
         judgements: from which it was fitted.
     """
 
     options: tuple[str, ...]
     columns: tuple[Column, ...]
+    products: tuple[tuple[int, int], ...] = ()
     coefficients: tuple[tuple[float, ...], ...]
     constants: tuple[float, ...]
     judgements: int
@@ -79,6 +85,7 @@ class Surrogate(msgspec.Struct, frozen=True, kw_only=True):
     def predict(self, values: Sequence[Value]) -> tuple[float, ...]:
         """Return the probability of each option of a question with these values."""
         row = [column.read(values) for column in self.columns]
+        row += [row[one] * row[other] for one, other in self.products]
         utilities = [
             constant + math.fsum(weight * x for weight, x in zip(weights, row, strict=True))
             for constant, weights in zip(self.constants, self.coefficients, strict=True)
@@ -89,20 +96,21 @@ class Surrogate(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(weight / total for weight in weights)
 
 
-def fit_surrogate(records: Sequence[Judged], names: Sequence[str], options: Sequence[str]) -> Surrogate:
+def fit_surrogate(records: Sequence[Judged], fields: Fields, options: Sequence[str]) -> Surrogate:
     """Return the logit that is fitted to judgements with these options.
-
-    Args:
-        names: the fields, in the order of the judgements' values.
 
     Raises:
         ModuleNotFoundError: scikit-learn is not installed.
     """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  # it takes a second to import
 
-    columns = _columns(records, names)
-    rows = np.array([[column.read(record.values) for column in columns] for record in records], dtype=np.float64)
-    rows = rows.reshape(len(records), len(columns)) if columns else np.zeros((len(records), 1))
+    columns = _columns(records, fields)
+    products = _products(columns, fields.multiplied)
+    rows = np.zeros((len(records), max(1, len(columns) + len(products))))
+    for number, column in enumerate(columns):
+        rows[:, number] = [column.read(record.values) for record in records]
+    for number, (one, other) in enumerate(products, start=len(columns)):
+        rows[:, number] = rows[:, one] * rows[:, other]
     shares = np.array([record.probabilities for record in records], dtype=np.float64) + _LEAST
     # An option for each row, weighted by its probability: so a judgement counts as one answer that is divided.
     fitted: Any = LogisticRegression(max_iter=500, tol=1e-8)
@@ -115,7 +123,8 @@ def fit_surrogate(records: Sequence[Judged], names: Sequence[str], options: Sequ
     return Surrogate(
         options=tuple(options),
         columns=tuple(columns),
-        coefficients=tuple(tuple(_rounded(row[: len(columns)])) for row in weights),
+        products=tuple(products),
+        coefficients=tuple(tuple(_rounded(row[: len(columns) + len(products)])) for row in weights),
         constants=tuple(_rounded(constants)),
         judgements=len(records),
     )
@@ -134,9 +143,24 @@ def _rounded(numbers: NDArray[np.float64]) -> list[float]:
     return [round(number, _DIGITS) + 0.0 for number in numbers.tolist()]
 
 
-def _columns(records: Sequence[Judged], names: Sequence[str]) -> list[Column]:
+def _products(columns: Sequence[Column], multiplied: Collection[str]) -> list[tuple[int, int]]:
+    """Return the pairs of columns of these fields, a number also with itself; none if there would be very many."""
+    places = [place for place, column in enumerate(columns) if column.field in multiplied]
+    if len(places) > MULTIPLIED_MAX:
+        return []
+    return [
+        (one, other)
+        for number, one in enumerate(places)
+        for other in places[number:]
+        if columns[one].field != columns[other].field or columns[one].kind != "value"
+    ]
+
+
+def _columns(records: Sequence[Judged], fields: Fields) -> list[Column]:
     columns: list[Column] = []
-    for place, name in enumerate(names):
+    for place, name in enumerate(fields.names):
+        if name not in fields.stated:
+            continue
         values = [record.values[place] for record in records]
         if any(isinstance(value, str | bool) for value in values):
             counts = Counter(values)

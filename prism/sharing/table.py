@@ -22,9 +22,10 @@ from typing import Any, Final, NamedTuple
 
 from prism.agents import Question
 from prism.rng import Draw, uniform
-from prism.sharing.archetype import Archetypes, Value
+from prism.sharing.archetype import Archetypes
 from prism.sharing.audit import Audited, divergences
 from prism.sharing.budget import WINDOW, Budget
+from prism.sharing.fields import Fields, Value
 from prism.sharing.records import Judged, Name
 from prism.sharing.splits import SURE, Split, find_split
 from prism.sharing.surrogate import Surrogate, fit_surrogate
@@ -263,14 +264,14 @@ class SharingTable:
             if self._budget is not None:
                 group.whole.settle()
             if self._rules.surrogate:
-                group.fit(self.archetypes.names, self._rules.tolerance)
+                group.fit(self.archetypes.fields, self._rules.tolerance)
 
     def _split(self, leaf: _Leaf) -> int:
         """Split an archetype and its parts as long as their audits ask for it; return the number of splits."""
         split = None
         if len(leaf.records) >= leaf.look_at:
             leaf.look_at = math.ceil(GROWTH * len(leaf.records))
-            split = find_split(leaf.records, self.archetypes.names, self._rules.tolerance)
+            split = find_split(leaf.records, self.archetypes.fields, self._rules.tolerance)
         if split is None:
             leaf.settle()
             return 0
@@ -406,7 +407,7 @@ class _Group:
         by_archetype = float(divergences([own._replace(shared=shared)])[0]) if shared else None
         self._compared.append((by_surrogate, by_archetype))
 
-    def fit(self, names: Sequence[str], tolerance: float) -> None:
+    def fit(self, fields: Fields, tolerance: float) -> None:
         """See whether audits trust the surrogate, and fit it again if there are enough new judgements.
 
         Args:
@@ -418,7 +419,7 @@ class _Group:
         self.decides_new = len(own) >= FEWEST_TO_TRUST and _limit(own) <= tolerance
         if self._number >= self._fit_at:
             self._fit_at = math.ceil(GROWTH * self._number)
-            self.surrogate = fit_surrogate(list(self._records), names, self.options)
+            self.surrogate = fit_surrogate(list(self._records), fields, self.options)
 
 
 def _limit(values: Sequence[float]) -> float:

@@ -13,7 +13,7 @@ from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.config.interventions import check_agents
 from prism.divergence import Reference
-from prism.expressions import Field, expression_of
+from prism.expressions import expression_of
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
@@ -21,12 +21,11 @@ from prism.social.choice import ChoiceOracle
 from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
-from prism.social.sharing import default_fields, question_fields
+from prism.social.sharing import QuestionFields
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
 from prism.social.writers import writing_states
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
-from prism.statechart.behaviour import Reader
 from prism.statechart.flatten import steps_of
 
 CHECKPOINT_TICKS = 500
@@ -46,6 +45,7 @@ class SocialDomain:
         population: the people.
         chart: the people's chart: a behaviour, as a chart file describes it, or a chart over the same states and
             triggers as the default one.
+        embedded: the embedded oracle; by default the choice of the configuration.
 
     Raises:
         StatechartError: people cannot live by the chart on a feed.
@@ -61,6 +61,7 @@ class SocialDomain:
         config: Config,
         population: Population,
         chart: Statechart[AgentState] | Behaviour[Any] = SOCIAL_BEHAVIOUR,
+        embedded: ChoiceOracle | None = None,
     ) -> None:
         check_agents(config.interventions, population.number)
         self.config = config
@@ -73,7 +74,7 @@ class SocialDomain:
         self._told = {
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
         }
-        self._embedded = ChoiceOracle(config.oracle.choice, config.simulation.seed, self.behaviour)
+        self._embedded = embedded or ChoiceOracle(config.oracle.choice, config.simulation.seed, self.behaviour)
         self._intentions = Intentions(config.population.intentions)
         self._clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
         depth = config.statechart.max_history_depth
@@ -117,13 +118,10 @@ class SocialDomain:
             known = self._embedded.distribution(person, person.state, question.trigger, options, view)
         return Reference(relevance, known)
 
-    def question_fields(self) -> dict[str, tuple[Field, Reader]]:
-        """Return every field of a person's question, with its reader."""
-        return question_fields(self.config)
-
-    def default_fields(self) -> list[str]:
-        """Return the fields by which questions are alike unless the configuration says others."""
-        return default_fields(self.config, self.chart)
+    @property
+    def fields(self) -> QuestionFields:
+        """The fields of people's questions."""
+        return QuestionFields(self.config, self.chart)
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         """Return the oracle that asks this model, or without a model the embedded oracle."""

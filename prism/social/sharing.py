@@ -54,15 +54,44 @@ def question_fields(config: Config) -> dict[str, tuple[Field, Reader]]:
 
 
 def default_fields(config: Config, chart: Statechart[Any]) -> list[str]:
-    """Return the fields that decide by default which questions are alike.
+    """Return the fields that decide by default which questions are alike, as far as the oracle may judge by them.
 
-    They are the fields of the embedded choice's terms, and of the guards of the chart. For a model, only those count
-    that a prompt states.
+    They are the fields of the embedded choice's terms, and of the guards of the chart.
     """
-    found = dict.fromkeys([*_terms(config), *_guards(chart)])
+    found, stated = dict.fromkeys([*_terms(config), *_guards(chart)]), set(stated_fields(config))
+    return [name for name in found if name in stated]
+
+
+def stated_fields(config: Config) -> list[str]:
+    """Return the fields that the oracle may judge by: of a model those that a prompt states."""
     if config.oracle.backend == "choice":
-        return [name for name in found if name in set(_terms(config))]
-    return [name for name in found if name not in _UNSEEN and not _is_untold(config, name)]
+        return list(_terms(config))
+    return [name for name in question_fields(config) if name not in _UNSEEN and not _is_untold(config, name)]
+
+
+class QuestionFields:
+    """The fields of people's questions in a run.
+
+    Args:
+        config: the run's configuration.
+        chart: the people's chart.
+    """
+
+    def __init__(self, config: Config, chart: Statechart[Any]) -> None:
+        self._config = config
+        self._chart = chart
+
+    def question_fields(self) -> dict[str, tuple[Field, Reader]]:
+        """Return every field, with its reader."""
+        return question_fields(self._config)
+
+    def stated_fields(self) -> list[str]:
+        """Return the fields that the oracle may judge by."""
+        return stated_fields(self._config)
+
+    def default_fields(self) -> list[str]:
+        """Return the fields by which questions are alike unless the configuration says others."""
+        return default_fields(self._config, self._chart)
 
 
 def _terms(config: Config) -> Iterator[str]:

@@ -1,0 +1,57 @@
+"""`prism distil`: writes an embedded oracle that answers as a run's model did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from actors.cli.options import RUN
+from actors.core.errors import RunDirectoryError
+from actors.core.extras import not_installed
+from actors.display.words import printable
+from actors.runs.distil import distil_run
+from prism.sharing.distilled import DistilledQuestion
+
+
+@click.command(name="distil")
+@RUN
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Write the oracle to this file, for the setting oracle.distilled.",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+def distil_command(path: Path, *, out: Path, force: bool) -> None:
+    """Fit an embedded oracle to the judgements of a model in the run in the directory RUN, and write it to a file.
+
+    The run has shared judgements: oracle.sharing. The file has a multinomial logit for each kind of question, its
+    coefficients, and how far it is from judgements that it does not know. A run with oracle.distilled: FILE asks it in
+    place of a model.
+    """
+    if out.exists() and not force:
+        raise click.UsageError(f"{printable(str(out))} exists; --force replaces it")
+    if not out.parent.is_dir():
+        raise click.UsageError(f"{printable(str(out.parent))} is no directory; make it first")
+    try:
+        found = distil_run(path)
+    except ModuleNotFoundError:
+        raise RunDirectoryError(not_installed("prism distil fits with scikit-learn", "sharing")) from None
+    temporary = out.with_name(f".{out.name}.tmp")
+    temporary.write_text(found.to_yaml(), encoding="utf-8")
+    temporary.replace(out)
+    for question in found.questions:
+        click.echo(_line(question))
+    click.echo(f"written to {printable(str(out))}; use it with --set oracle.distilled={printable(str(out))}")
+
+
+def _line(question: DistilledQuestion) -> str:
+    """Return what was fitted to one kind of question, and how well."""
+    bits = question.divergence
+    interval = "" if bits.low is None or bits.high is None else f" ({bits.low:.4f} to {bits.high:.4f})"
+    return (
+        f"{question.trigger} in {question.state}: {question.judgements:,} judgements, {len(question.columns)} columns, "
+        f"{bits.mean:.4f}{interval} bits from judgements that it does not know"
+    )

@@ -1,0 +1,23 @@
+"""The fields of questions: their values, and how a surrogate uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+Value = float | int | bool | str
+"""The value of a field: a number, a truth value or a text."""
+
+
+class Fields(NamedTuple):
+    """The fields of questions, as a surrogate uses them.
+
+    Args:
+        names: all of them, in the order of a judgement's values.
+        stated: those that an oracle may judge by.
+        multiplied: those of them whose columns are multiplied with each other.
+    """
+
+    names: Sequence[str]
+    stated: Collection[str]
+    multiplied: Collection[str]
