@@ -47,7 +47,7 @@ SHARED = with_oracle(
 MODELLED = with_oracle(SHARED, surrogate=True, sharing_tolerance=1.0, sharing_horizon=None)
 """A surrogate that decides as soon as there are enough audits to compare it on."""
 
-BUDGETED = with_oracle(SHARED, surrogate=True, sharing_horizon=None, budget=BudgetConfig(calls=90))
+BUDGETED = with_oracle(MODELLED, budget=BudgetConfig(calls=90))
 
 PRINT_DIGEST = (
     "from tests.sharing.test_shared_runs import SHARED, slow; from tests.actors.social_runs import digest_of; "

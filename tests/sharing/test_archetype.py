@@ -1,0 +1,85 @@
+"""Archetypes: the groups of a field's values, and what is refused."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from prism.errors import ExpressionError
+from prism.expressions import Field
+from prism.sharing import Archetypes, default_groupings, grouping
+
+KNOWN: dict[str, tuple[Field, Any]] = {
+    "post.match": (Field(name="post.match", kind="float", low=0.0, high=1.0), lambda _, post: post.match),
+    "post.likes": (Field(name="post.likes", kind="int", low=0.0, high=1e12), lambda _, post: post.likes),
+    "post.topics": (Field(name="post.topics", kind="texts"), lambda _, post: post.topics),
+    "agent.mood": (Field(name="agent.mood", kind="text", values=("calm", "cross")), lambda agent, _: agent.mood),
+    "agent.age": (Field(name="agent.age", kind="int", low=13, high=99), lambda agent, _: agent.age),
+    "post.age": (Field(name="post.age", kind="int", low=0.0, high=1e12), lambda _, post: post.age),
+    "agent.heat": (Field(name="agent.heat", kind="float"), lambda agent, _: agent.heat),
+}
+PERSON = SimpleNamespace(mood="cross", age=40, heat=-3.5)
+
+
+def post(**values: object) -> SimpleNamespace:
+    return SimpleNamespace(**{"match": 0.5, "likes": 0, "topics": ("art",), "age": 3, **values})
+
+
+@pytest.mark.parametrize(("value", "group"), [(0.0, 0), (0.24, 0), (0.25, 1), (0.5, 2), (0.99, 3), (1.0, 3)], ids=str)
+def test_bins_are_of_equal_width_and_the_last_has_its_upper_end(value: float, group: int) -> None:
+    assert grouping("match", "4 bins", KNOWN).group(value) == group
+
+
+def test_bins_begin_at_the_least_value() -> None:
+    ages = grouping("agent.age", "2 bins", KNOWN)
+    assert [ages.group(age) for age in (13, 55, 56, 99)] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("count", "group"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
+def test_counts_are_grouped_by_their_logarithm(count: int, group: int) -> None:
+    assert grouping("likes", "log2", KNOWN).group(count) == group
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("shoe", "exact", "no such field"),
+        ("age", "exact", "stands for agent.age and post.age"),
+        ("post.likes", "4 bins", "exact or log2, got '4 bins'"),
+        ("agent.mood", "log2", "agent.mood is grouped by exact, got 'log2'"),
+        ("agent.heat", "log2", "agent.heat is grouped by exact, got 'log2'"),
+        ("post.match", "0 bins", "1 to 1000 bins"),
+        ("post.match", "1001 bins", "1 to 1000 bins"),
+        ("post.match", "four", "exact or log2 or 1 to 1000 bins, such as `4 bins`, got 'four'"),
+        ("post.topics", "exact", "several texts"),
+    ],
+)
+def test_what_cannot_be_grouped_is_refused_with_what_can(name: str, text: str, problem: str) -> None:
+    with pytest.raises(ExpressionError) as refused:
+        grouping(name, text, KNOWN)
+    assert problem in refused.value.problem
+
+
+def test_by_default_ranges_are_binned_counts_logged_and_the_rest_exact() -> None:
+    chosen = default_groupings(["post.match", "post.likes", "agent.mood", "post.topics", "agent.heat"], KNOWN)
+    assert [(each.name, each.text) for each in chosen] == [
+        ("post.match", "4 bins"),
+        ("post.likes", "log2"),
+        ("agent.mood", "exact"),
+        ("agent.heat", "exact"),
+    ]
+
+
+def test_questions_alike_in_every_group_have_one_key() -> None:
+    archetypes = Archetypes([grouping("match", "2 bins", KNOWN), grouping("mood", "exact", KNOWN)], KNOWN)
+    assert archetypes.key(PERSON, post(match=0.6)) == archetypes.key(PERSON, post(match=0.9, likes=7)) == (1, "cross")
+    assert archetypes.key(PERSON, post(match=0.4)) == (0, "cross")
+    assert archetypes.words((1, "cross")) == "post.match 2 bins: 1, agent.mood: cross"
+
+
+def test_a_question_without_a_context_has_nothing_in_the_contexts_fields() -> None:
+    archetypes = Archetypes([grouping("match", "2 bins", KNOWN), grouping("mood", "exact", KNOWN)], KNOWN)
+    assert archetypes.key(PERSON, None) == ("", "cross")
+    assert dict(zip(archetypes.names, archetypes.values(PERSON, None), strict=True))["post.likes"] == ""
