@@ -79,7 +79,7 @@ COMMANDS = {
     ),
     "distil": Named(
         "actors.cli.distil:distil_command",
-        "Fit an embedded oracle to a model's judgements in the run in the directory RUN, and write it to a file.",
+        "Fit an embedded oracle to the judgements of a model in the run in the directory RUN, and write it to a file.",
     ),
     "export": Named(
         "actors.cli.export:export_command",

@@ -389,7 +389,7 @@ class _Group:
         self._compared: deque[tuple[float, float | None]] = deque(maxlen=COMPARED)
         """`(divergence of the surrogate, of the archetype)` in bits of the latest audits; None without an archetype."""
         self.decides_new = self.decides_known = False
-        """Whether the surrogate decides for archetypes without a judgement, and for those with one."""
+        """True if the surrogate decides for archetypes without a judgement, and for those with one."""
 
     def add(self, judged: Judged) -> None:
         """Let a judgement count."""

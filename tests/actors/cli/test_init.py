@@ -42,7 +42,7 @@ def test_init_of_an_economy_has_its_settings_alone_and_says_which_are_not_at_the
     prism("init", "study", "--domain", "economy")
     text = Path("study/prism.yaml").read_text()
     assert list(yaml.safe_load(text)) == ["simulation", "oracle", "llm", "economy", "run", "metrics"]
-    assert list(yaml.safe_load(text)["oracle"])[-1] == "distilled", "the coefficients of people's choices are left out"
+    assert list(yaml.safe_load(text)["oracle"])[-1] == "budget", "the coefficients of people's choices are left out"
     assert max(map(len, text.splitlines())) <= STARTER_WIDTH
     chosen, default = load_config(text, "prism.yaml", environment={}, overrides=()), Config()
     changed = {setting.path for setting in settings() if read(setting.path, chosen) != read(setting.path, default)}
