@@ -54,8 +54,8 @@ def crowd(size: int) -> SocialDomain:
     posts = len(network.living)
     first = people % (posts - 32)
     for step in range(32):  # as after a day
-        network.timelines.add(people[people % 16 > step], first[people % 16 > step].astype(np.int32) + step)
-        network.seen.add(people[people % 32 > step], first[people % 32 > step].astype(np.int32) + step)
+        network.timelines.add(people[people % 16 > step], first[people % 16 > step] + step)
+        network.seen.add(people[people % 32 > step], first[people % 32 > step] + step)
     looking = people[::3]
     feeds = looking % 5
     places = np.repeat(np.arange(len(looking)), feeds)

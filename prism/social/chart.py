@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from prism.errors import ConfigError, StatechartError
 from prism.expectations import guess
-from prism.social.vocabulary import TRIGGERS, Effect, Role, social_vocabulary
+from prism.social.effects import Effect
+from prism.social.vocabulary import TRIGGERS, Role, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Vocabulary
 from prism.statechart.chart_file import read_chart
 from prism.statechart.definition import ChartDefinition, StateDefinition

@@ -29,9 +29,9 @@ from prism.config.attributes import TRAITS
 from prism.config.calibrated import UNCALIBRATED
 from prism.rng import Draw, pick
 from prism.social.chart import SOCIAL_BEHAVIOUR
+from prism.social.effects import Effect
 from prism.social.persona import Persona
 from prism.social.post import PostView, drawn_about
-from prism.social.vocabulary import Effect
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, places_in_lists
+from prism.columns import Ints, Rows, places_in_lists
 from prism.rng import Draw, uniforms
 from prism.social.living import NO_POST
 from prism.social.network import Network, Witness
@@ -83,8 +83,8 @@ class FeedWave(Witness):
         self._numbers, self._counts = network.timelines.latest(readers)
         self._places = np.full(network.population.size, -1, dtype=np.int64) if len(readers) else readers
         self._places[readers] = np.arange(len(readers))
-        self._came: list[tuple[Ints, int]] = []
-        """The readers' places to which a post came in time, and its number."""
+        self._came: list[tuple[Ints, Ints]] = []
+        """The readers' places to which posts came in time, and their numbers."""
         self._publishers: list[int] = []
         self._engaged: list[tuple[int, int]] = []
         """The cascade, and who engaged with it."""
@@ -92,12 +92,11 @@ class FeedWave(Witness):
         self._inside = 0
         """The columns of candidates that are posts of the timeline."""
 
-    def delivered(self, author: int, number: int, followers: Ints | NDArray[np.int32]) -> None:
-        """Note that a post has come to these people."""
+    def delivered(self, authors: Ints, numbers: Ints, followers: Ints) -> None:
+        """Note posts, their authors, and the person to whom each has come."""
         places = self._places[followers]
-        places = places[(places >= 0) & (followers > author)]
-        if len(places):
-            self._came.append((places, number))
+        in_time = (places >= 0) & (followers > authors)
+        self._came.append((places[in_time], numbers[in_time]))
 
     def published(self, author: int) -> None:
         """Note that an original has been published."""
@@ -111,11 +110,8 @@ class FeedWave(Witness):
         """Return the feeds, and remember that they were shown."""
         built = self._built()
         lengths = built.in_network + built.out_of_network
-        places = places_in_lists(lengths)
-        cascades = self._network.living.cascades(built.numbers).astype(np.int32)
-        for place in range(int(lengths.max(initial=0))):
-            here = places == place
-            self._network.seen.add(self._readers[built.rows[here]], cascades[here])
+        cascades = self._network.living.cascades(built.numbers)
+        self._network.seen.extend(Rows(self._readers, lengths, cascades))
         return built
 
     def _built(self) -> BuiltFeeds:
@@ -134,21 +130,18 @@ class FeedWave(Witness):
     def _timeline(self) -> _Candidates:
         """Return the posts that had come to each reader, without those that newer ones have pushed out."""
         width, depth = self._numbers.shape[1], self._network.timelines.depth
-        came = np.zeros(len(self._readers), dtype=np.int64)
-        rows, columns, numbers = [], [], []
-        for places, number in reversed(self._came):
-            kept = places[came[places] < depth]
-            rows.append(kept)
-            columns.append(width + came[kept])
-            numbers.append(np.full(len(kept), number))
-            came[places] += 1
-        self._inside = width + min(depth, int(came.max(initial=0)))
+        rows, numbers = map(np.concatenate, zip((_NO_NUMBERS, _NO_NUMBERS), *self._came, strict=True))
+        came = np.bincount(rows, minlength=len(self._readers))
+        latest = np.argsort(-rows, kind="stable")[::-1]
+        columns = places_in_lists(came)
+        latest, columns = latest[columns < depth], columns[columns < depth]
+        self._inside = width + int(columns.max(initial=-1)) + 1
         kept = np.where(came > 0, np.minimum(self._counts, np.maximum(depth - came, 0)), self._counts)
         row, column = np.nonzero(np.arange(width) < kept[:, None])
         found = _Candidates(
-            np.concatenate((row, *rows)),
-            np.concatenate((column, *columns)),
-            np.concatenate((self._numbers[row, column], *numbers)).astype(np.int64),
+            np.concatenate((row, rows[latest])),
+            np.concatenate((column, width + columns)),
+            np.concatenate((self._numbers[row, column], numbers[latest])),
         )
         return found.only(found.numbers >= self._network.living.first)
 

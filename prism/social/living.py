@@ -42,7 +42,9 @@ class LivingPosts:
         self._engagements = np.zeros(FIRST_ROOM, dtype=np.int64)
         """By number of the cascade, less `_first_cascade`."""
         self._first_cascade = 0
-        self._columns = _Room(FIRST_ROOM)
+        self._room = _Room(FIRST_ROOM)
+        self._filled = 0
+        """The posts with lower numbers are in the columns; those of a wave come there together."""
         self._ordered = 0
         """The posts with lower numbers have their final place in the order of posts."""
         self._by_place: Ints | None = None
@@ -88,7 +90,8 @@ class LivingPosts:
             self._engagements = np.zeros(max(FIRST_ROOM, 2 * len(kept)), dtype=np.int64)
             self._engagements[: len(kept)] = kept
             self._first_cascade, place = oldest, self._begun - oldest
-        self._engagements[place] = engagements
+        if engagements:
+            self._engagements[place] = engagements
         self._cascades[root] = self._begun
         self._begun += 1
 
@@ -111,17 +114,32 @@ class LivingPosts:
         number = self.end
         if number >= NUMBERS_MAX:
             raise OverflowError(f"a run can make {NUMBERS_MAX:,} posts, and this one has")
-        if number - self._base == len(self._columns.author):
-            self._columns = self._columns.moved(self.first - self._base, len(self._posts))
-            self._base = self.first
-        columns, place = self._columns, number - self._base
-        columns.id[place], columns.author[place], columns.created[place] = post.id, post.author, post.created
-        columns.origin[place] = post.origin
-        columns.cascade[place], columns.topics[place] = self._cascades[post.root], self._code(post.topics)
         self._posts.append(post)
         self._numbers[post.id] = number
         self._by_place = None
         return number
+
+    @property
+    def _columns(self) -> _Room:
+        """The columns, with all posts."""
+        if self._filled < self.end:
+            self._fill()
+        return self._room
+
+    def _fill(self) -> None:
+        """Put the posts that are not yet there into the columns."""
+        if self.end - self._base > len(self._room.author):
+            self._room = self._room.moved(self.first - self._base, self._filled - self.first, 2 * len(self._posts))
+            self._base = self.first
+        new, room = self._posts[self._filled - self.first :], self._room
+        places = slice(self._filled - self._base, self.end - self._base)
+        room.id[places] = [post.id for post in new]
+        room.author[places] = [post.author for post in new]
+        room.created[places] = [post.created for post in new]
+        room.origin[places] = [post.origin for post in new]
+        room.cascade[places] = [self._cascades[post.root] for post in new]
+        room.topics[places] = [self._code(post.topics) for post in new]
+        self._filled = self.end
 
     def _code(self, topics: tuple[str, ...]) -> int:
         code = self._codes.setdefault(topics, len(self.topics))
@@ -152,7 +170,7 @@ class LivingPosts:
     def _order(self) -> Ints:
         """Return the numbers of the posts in order. Only the posts of the newest tick may change their places."""
         if self._by_place is None:
-            columns, start = self._columns, max(self._ordered, self.first)
+            start, columns = max(self._ordered, self.first), self._columns
             new = np.arange(start - self._base, self.end - self._base)
             created, ids = columns.created[new], columns.id[new]
             order = np.lexsort((ids, lucks(columns.origin[new], columns.author[new]), created))
@@ -200,9 +218,9 @@ class _Room:
         columns = np.zeros((7, room), dtype=np.int64)
         self.id, self.author, self.created, self.origin, self.cascade, self.topics, self.place = columns
 
-    def moved(self, first: int, kept: int) -> _Room:
-        """Return new columns that begin with the kept ones, and are at most half full."""
-        new = _Room(max(FIRST_ROOM, 2 * kept))
+    def moved(self, first: int, kept: int, size: int) -> _Room:
+        """Return new columns of this size, which begin with the kept ones."""
+        new = _Room(max(FIRST_ROOM, size))
         for name, column in vars(self).items():
             getattr(new, name)[:kept] = column[first : first + kept]
         return new

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from heapq import nlargest
 from typing import Protocol
@@ -20,6 +20,7 @@ from prism.events import Event, PostEvent
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
+from prism.social.effects import Act, Effect
 from prism.social.exposures import Exposures
 from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
@@ -45,10 +46,10 @@ TOP_POSTS, TOP_OF = 2, 1000
 
 
 class Witness(Protocol):
-    """A witness of what people do to the network, at the time at which they do it."""
+    """A witness of what people do to the network, in the order in which they do it."""
 
-    def delivered(self, author: int, number: int, followers: Ints | NDArray[np.int32]) -> None:
-        """Note that a post has come to these people."""
+    def delivered(self, authors: Ints, numbers: Ints, followers: Ints) -> None:
+        """Note posts, their authors, and the person to whom each has come."""
 
     def published(self, author: int) -> None:
         """Note that an original has been published."""
@@ -110,9 +111,25 @@ class Network:
         """`{root: the quality of its cascade}`, unless all have 1."""
         self._sigma = quality_sigma
         self._exposures = Exposures(self.seen.depth)
+        self._sent: list[tuple[int, int, Ints | NDArray[np.int32]]] = []
+        """The author, number and receivers of posts that are not in the timelines yet."""
         self.witness: Witness | None = None
         """The witness of what is done now, if there is one."""
         self._interests: Interests | None = None
+
+    def carry_out(self, acts: Iterable[Act], tick: int) -> None:
+        """Carry out what people do, in order. What comes to timelines comes there at the end, together."""
+        for agent, effect, number, text in acts:
+            if effect == Effect.POST:
+                self._publish(agent, tick, text)
+            elif (post := self.living.get(number)) is not None:
+                if effect == Effect.LIKE:
+                    self._like(agent, post, tick)
+                elif effect == Effect.REPLY:
+                    self._reply(agent, post, tick, text)
+                else:
+                    self._reshare(agent, post, tick, text)
+        self._deliver()
 
     def publish(self, author: int, tick: int, text: str = "") -> Post:
         """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines.
@@ -120,6 +137,11 @@ class Network:
         Args:
             text: what the author wrote; empty for a sentence from a template, here as for replies and reshares.
         """
+        post = self._publish(author, tick, text)
+        self._deliver()
+        return post
+
+    def _publish(self, author: int, tick: int, text: str) -> Post:
         interests = self.population.interests(author)
         topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
         origin = self._origin(author, tick, from_outside=False)
@@ -135,10 +157,12 @@ class Network:
         if given.quality:
             self._qualities[post.id] = given.quality
         self.from_outside += 1
-        return self._start(post)
+        self._start(post)
+        self._deliver()
+        return post
 
     def _start(self, post: Post) -> Post:
-        """Return an original post, as the root of a cascade and in the timelines of its author's followers."""
+        """Return an original post, as the root of a cascade and on its way to its author's followers."""
         self.cascades.started(post)
         self.living.begin(post.id)
         number = self.living.add(post)
@@ -165,39 +189,42 @@ class Network:
         self.ties.change(follower, followee, follows=follows)
 
     def like(self, agent: int, liked: int, tick: int) -> None:
-        """Add a person's like to a post and its cascade, unless the post has been forgotten."""
-        post = self.post(liked)
-        if post is None:
-            return
+        """Carry out a like of a post, by its id. Nothing comes of it if the post has been forgotten."""
+        self.carry_out([Act(agent, Effect.LIKE, self.living.number(liked))], tick)
+
+    def reply(self, author: int, answered: int, tick: int, text: str = "") -> None:
+        """Carry out a reply in the same way."""
+        self.carry_out([Act(author, Effect.REPLY, self.living.number(answered), text)], tick)
+
+    def reshare(self, author: int, shared: int, tick: int, text: str = "") -> None:
+        """Carry out a reshare in the same way."""
+        self.carry_out([Act(author, Effect.RESHARE, self.living.number(shared), text)], tick)
+
+    def _like(self, agent: int, post: Post, tick: int) -> None:
+        """Add a person's like to a post and its cascade."""
         post.likes += 1
         self._engages(agent, post.root)
         self.cascades[post.root].liked(tick)
         self.counts["likes"] += 1
-        self.events.append(PostEvent(tick, agent, "like", liked))
+        self.events.append(PostEvent(tick, agent, "like", post.id))
 
-    def reply(self, author: int, answered: int, tick: int, text: str = "") -> None:
-        """Add a reply to the post's cascade and to the timeline of the post's author. A forgotten post gets none."""
-        parent = self.post(answered)
-        if parent is None:
-            return
+    def _reply(self, author: int, parent: Post, tick: int, text: str) -> None:
+        """Add a reply to the post's cascade, and send it to the post's author."""
         self._engages(author, parent.root)
         reply = self._child(author, tick, PostKind.REPLY, parent, text)
         parent.replies += 1
         self.cascades.grown(reply)
         number = self.living.add(reply)
         if parent.author != author:
-            self._deliver(author, np.array([parent.author]), number)
+            self._sent.append((author, number, np.array([parent.author])))
         self.counts["replies"] += 1
-        self.events.append(PostEvent(tick, author, "reply", reply.id, answered))
+        self.events.append(PostEvent(tick, author, "reply", reply.id, parent.id))
 
-    def reshare(self, author: int, shared: int, tick: int, text: str = "") -> None:
-        """Add a reshare to the post's cascade and to the followers' timelines. A forgotten post gets none.
+    def _reshare(self, author: int, seen: Post, tick: int, text: str) -> None:
+        """Add a reshare to the post's cascade, and send it to the followers.
 
         It becomes a child of the post that `feed.reshare_credit` says.
         """
-        seen = self.post(shared)
-        if seen is None:
-            return
         self._engages(author, seen.root)
         parent = self._credited(author, seen)
         reshare = self._child(author, tick, PostKind.RESHARE, parent, text)
@@ -212,6 +239,7 @@ class Network:
         if self.feed.reshare_credit == "root":
             return self.post(seen.root) or seen
         if self.feed.reshare_credit == "newest":
+            self._deliver()
             copies = (self.living.get(each) for each in reversed(self.timelines.of(author)))
             return next((copy for copy in copies if copy is not None and copy.root == seen.root and copy.is_copy), seen)
         return seen
@@ -262,7 +290,7 @@ class Network:
                 continue
             if self.feed.exposure != "once":
                 self._exposures.shown(agent, post)
-            self.seen.add(np.array([agent]), self.living.cascade(post.root))
+            self.seen.add(np.array([agent]), np.array([self.living.cascade(post.root)]))
         return feed
 
     def qualities(self, numbers: Ints) -> NDArray[np.float64]:
@@ -472,12 +500,20 @@ class Network:
         return new
 
     def _push(self, post: Post, number: int) -> None:
-        self._deliver(post.author, self.ties.followers(post.author), number)
+        self._sent.append((post.author, number, self.ties.followers(post.author)))
 
-    def _deliver(self, author: int, to: Ints | NDArray[np.int32], number: int) -> None:
-        self.timelines.add(to, number)
+    def _deliver(self) -> None:
+        """Add the posts that were sent to the timelines of those to whom they were."""
+        if not self._sent:
+            return
+        authors, numbers, to = zip(*self._sent, strict=True)
+        self._sent.clear()
+        lengths = np.fromiter(map(len, to), np.int64, len(to))
+        people = np.concatenate(to).astype(np.int64)
+        each = np.repeat(numbers, lengths)
+        self.timelines.add(people, each)
         if self.witness is not None:
-            self.witness.delivered(author, number, to)
+            self.witness.delivered(np.repeat(authors, lengths), each, people)
 
     def _reader(self, agent: int, tick: int) -> Reader:
         feed, interests = self.feed, self.population.interests(agent)

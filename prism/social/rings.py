@@ -25,20 +25,23 @@ class Rings:
         self.counts = np.zeros(size, dtype=np.int32)
         """The numbers that each person has."""
 
-    def add(self, people: Ints | NDArray[np.int32], numbers: int | NDArray[np.int32]) -> None:
-        """Add a number for each of these people, who are all different.
+    def add(self, people: Ints, numbers: Ints) -> None:
+        """Add numbers, each to the person at the same place: those of one person in this order."""
+        order = np.sort((people << 32) | np.arange(len(people)))
+        people, order = order >> 32, order & 0xFFFFFFFF
+        starts = np.flatnonzero(np.diff(people, prepend=-1))
+        self.extend(Rows(people[starts], np.diff(starts, append=len(people)), numbers[order]))
 
-        Args:
-            numbers: one for all, or one for each.
-        """
-        counts = np.minimum(self.counts[people] + 1, self.depth)
+    def extend(self, rows: Rows) -> None:
+        """Add the numbers of each row to those of its person, in order."""
+        people, lengths = rows.keys, rows.lengths
+        counts = np.minimum(self.counts[people] + lengths, self.depth)
         if self._rows.shape[1] < self.depth:  # an intervention has raised it
             self._widen(self.depth)
         width, ends = self._rows.shape[1], self._ends[people]
-        self._flat[np.multiply(people, width, dtype=np.int64) + ends] = numbers
-        ends += 1
-        ends[ends == width] = 0
-        self._ends[people] = ends
+        places = (np.repeat(ends, lengths) + places_in_lists(lengths)) % width
+        self._flat[np.repeat(people * width, lengths) + places] = rows.values  # of one place the last one stays
+        self._ends[people] = (ends + lengths) % width
         self.counts[people] = counts
 
     def latest(self, people: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from prism.agents.social_agent import SocialAgent, relevance_of
 from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig
 from prism.expressions import Field
+from prism.social.effects import Effect
 from prism.social.post import PostView
 from prism.statechart.behaviour import Reader, Vocabulary, no_functions
 from prism.statechart.transitions import Action
@@ -23,16 +24,6 @@ class Role(StrEnum):
     OFFLINE = "offline"
     BROWSE = "browse"
     ATTEND = "attend"
-
-
-@unique
-class Effect(StrEnum):
-    """An effect on the network."""
-
-    LIKE = "like"
-    REPLY = "reply"
-    RESHARE = "reshare"
-    POST = "post"
 
 
 ROLES: Final[Mapping[str, str]] = {

@@ -41,6 +41,7 @@ from prism.rng import Draw, integers, pick, uniforms
 from prism.social.agenda import Agenda
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.dwell import Dwell
+from prism.social.effects import Act
 from prism.social.feeds import FeedWave
 from prism.social.hours import hour_at
 from prism.social.intentions import Intentions
@@ -54,7 +55,7 @@ from prism.social.realised import Realised
 from prism.social.sessions import GONE, Sessions
 from prism.social.traits import Traits
 from prism.social.views import Views
-from prism.social.vocabulary import DRAFTED, Effect, Role, intend
+from prism.social.vocabulary import DRAFTED, Role, intend
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import DelayLaw
 
@@ -300,8 +301,7 @@ class SocialWorld(World):
             return
         before = len(self.network.events)
         feeds = self.network.witness = FeedWave(self.network, readers, tick) if len(readers) else None
-        for agent, effect in acts:
-            self._carry_out(agent, effect, tick)
+        self._carry_out(acts, tick)
         self.network.witness = None
         if feeds is not None:
             built = feeds.build()
@@ -315,16 +315,20 @@ class SocialWorld(World):
 
     def _act_one_by_one(self, acts: list[tuple[int, str]], readers: Ints, tick: int) -> None:
         """Do the same where what somebody is shown depends on what they were shown before."""
+        earlier = list[tuple[int, str]]()
         for agent, effect in sorted([*acts, *((reader, "") for reader in readers.tolist())], key=_first):
             if effect:
-                self._carry_out(agent, effect, tick)
+                earlier.append((agent, effect))
                 continue
+            self._carry_out(earlier, tick)
+            earlier.clear()
             built = self.network.build_feed_for(agent, tick)
             self.realised.built(built, self.config.feed)
             numbers = np.array([self.network.living.number(post) for post in built.posts], dtype=np.int64)
             self.sessions.open(np.array([agent]), np.zeros_like(numbers), numbers)
             if self.config.run.record_feeds:
                 self.network.events.append(FeedShown(tick, agent, tuple(built.posts)))
+        self._carry_out(earlier, tick)
 
     def deliberates(self, question: Question[PostView]) -> None:
         """Give the person no trigger until the decision comes."""
@@ -550,20 +554,19 @@ class SocialWorld(World):
         if effect:
             self.pending.put(agent, effect)
 
-    def _carry_out(self, agent: int, effect: str, tick: int) -> None:
-        text = self.drafts.pop(agent, "")
-        if effect == Effect.POST:
-            self.network.publish(agent, tick, text)
+    def _carry_out(self, acts: list[tuple[int, str]], tick: int) -> None:
+        """Carry out effects, in the order of agents."""
+        if not acts:
             return
-        post = self.network.living.get(int(self.current[agent]))
-        if post is None:
-            return
-        if effect == Effect.LIKE:
-            self.network.like(agent, post.id, tick)
-        elif effect == Effect.REPLY:
-            self.network.reply(agent, post.id, tick, text)
-        else:
-            self.network.reshare(agent, post.id, tick, text)
+        numbers = self.current[[agent for agent, _ in acts]].tolist()
+        drafts = self.drafts
+        self.network.carry_out(
+            [
+                Act(agent, effect, number, drafts.pop(agent, "") if drafts else "")
+                for (agent, effect), number in zip(acts, numbers, strict=True)
+            ],
+            tick,
+        )
 
     def _plan(self, move: Move, tick: int) -> None:
         """Plan people's next triggers, by the role of their state, or else by its delay."""

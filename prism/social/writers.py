@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from prism.social.vocabulary import Effect
+from prism.social.effects import Effect
 from prism.statechart.behaviour import Behaviour
 
 _WITH_TEXT: Final = frozenset({Effect.REPLY, Effect.RESHARE, Effect.POST})

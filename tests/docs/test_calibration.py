@@ -40,6 +40,7 @@ ELSEWHERE = {
     "profiles.py": "the reading of files",
     "hours.py": "the widest range of a count",
     "realised.py": "what is counted",
+    "rings.py": "bits and bytes",
     "stateful.py": "the depth of histories, a limit of memory",
     "tie_filter.py": "bits and bytes",
 }
