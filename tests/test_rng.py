@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, sample, uniform
+from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, picks, sample, uniform, uniforms
 
 SEEDS = st.integers(0, 2**63 - 1)
 NUMBERS = st.integers(-1, 2**40)
@@ -145,3 +145,16 @@ def test_every_key_is_as_likely_to_be_in_a_sample() -> None:
     keys = np.arange(50, dtype=np.uint64) << np.uint64(33)
     counts = Counter(place for agent in range(4000) for place in sample(keys, 10, 7, agent, 0, 15).tolist())
     assert sum((counts[place] - 800) ** 2 / (800 * 0.8) for place in range(50)) < 85.4  # chi-square, 49 degrees, 0.001
+
+
+@given(st.lists(st.tuples(*[st.floats(0.0, 1e6)] * 4).filter(lambda each: sum(each) > 0.0), min_size=1, max_size=5))
+def test_picks_are_the_picks_of_each_unit(weights: list[tuple[float, ...]]) -> None:
+    rows = [place % len(weights) for place in range(40)]
+    units = np.append(uniforms(1, np.arange(39), 0, Draw.INTENTION), math.nextafter(1.0, 0.0))
+    alone = [pick(weights[row], unit) for row, unit in zip(rows, units.tolist(), strict=True)]
+    assert picks(weights, rows, units).tolist() == alone
+
+
+def test_many_draws_at_once_are_those_of_each_agent() -> None:
+    many = uniforms(1, np.arange(20_000), 7, Draw.ONLINE, np.arange(20_000) * 3)
+    assert all(many[agent] == uniform(1, agent, 7, Draw.ONLINE, 3 * agent) for agent in range(0, 20_000, 97))

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from prism.columns import Column, Columns, Ints, pack
+from prism.columns import Column, Columns, Ints, distinct, pack
 
 NEVER: Final = -1
 
@@ -75,7 +75,7 @@ class Agenda:
         filed = self._buckets.pop(tick, None)
         if filed is None:
             return np.empty(0, dtype=np.int64)
-        due: Ints = np.unique(np.concatenate(filed))
+        due: Ints = distinct(np.concatenate(filed))
         due = due[self.ticks[due] == tick]
         self.ticks[due] = NEVER
         return due

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, Rows, places_in_lists
+from prism.columns import Ints, Rows, distinct, places_in_lists
 from prism.rng import Draw, uniforms
 from prism.social.living import NO_POST
 from prism.social.network import Network, Witness
@@ -173,7 +173,7 @@ class FeedWave(Witness):
     def _keys(self, found: _Candidates) -> Ints:
         """Return numbers in the order of the candidates' scores, and where they are equal in that of their posts."""
         scores, living = self.scores(found), self._network.living
-        levels = np.searchsorted(_distinct(scores), scores)
+        levels = np.searchsorted(distinct(scores), scores)
         return (levels << PLACE_BITS) | living.places(found.numbers)
 
     def _ranked(self, found: _Candidates, cascades: Ints, keys: Ints) -> _Ranked:
@@ -273,9 +273,3 @@ def _first_of_each(rows: Ints, cascades: Ints) -> Ints:
     is_first = np.ones(len(keys), dtype=np.bool_)
     is_first[1:] = keys[order][1:] != keys[order][:-1]
     return np.sort(order[is_first])
-
-
-def _distinct(values: Floats) -> Floats:
-    """Return the different values, ascending. `np.unique` takes much longer."""
-    ordered = np.sort(values)
-    return ordered[np.diff(ordered, prepend=-np.inf) > 0.0] if len(ordered) else ordered

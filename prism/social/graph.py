@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prism.columns import places_in_lists
+from prism.columns import distinct, places_in_lists
 from prism.config.graph_fit import block_ties, find_misfit
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError
@@ -87,7 +87,7 @@ class FollowGraph:
         given = len(tails)
         if mutual:
             tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
-        ties = _distinct(tails * size + heads)
+        ties = distinct(tails * size + heads)
         self.duplicates = given - len(ties)
         if mutual:
             tails = ties // max(size, 1)
@@ -228,14 +228,6 @@ def _ends(size: int, people: ArrayLike) -> Keys:
     if ends.size and (ends.min() < 0 or ends.max() >= size):
         raise ValueError(f"ties: expected people 0 to {size - 1}, got {ends.min()} to {ends.max()}")
     return ends
-
-
-def _distinct(ties: Keys) -> Keys:
-    """Return the different values, ascending. `np.unique` finds them by hashing, which takes sixty times as long."""
-    ordered: Keys = np.sort(ties)
-    is_new = np.ones(len(ordered), dtype=np.bool_)
-    is_new[1:] = ordered[1:] != ordered[:-1]
-    return ordered[is_new]
 
 
 def _offsets(rows: Keys, size: int) -> Keys:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from prism.config.attributes import TRAITS
 from prism.config.model import ACTIONS, IntentionsConfig
-from prism.rng import pick
+from prism.rng import pick, picks
 from prism.social.traits import Traits
 
 
@@ -35,6 +39,12 @@ class Intentions:
             weight * math.exp(math.fsum(b * getattr(traits, trait) for trait, b in coefficients))
             for weight, coefficients in zip(self._base, self._coefficients, strict=True)
         ]
+
+    def drawn_all(self, traits: Sequence[tuple[float, ...]], units: NDArray[np.float64]) -> list[str]:
+        """Return `drawn` of each unit, for a person with the traits at the same place, in the order of TRAITS."""
+        numbers = {each: number for number, each in enumerate(dict.fromkeys(traits))}
+        weights = [self.weights(Traits(**dict(zip(TRAITS, each, strict=True)))) for each in numbers]
+        return [ACTIONS[place] for place in picks(weights, [numbers[each] for each in traits], units).tolist()]
 
     def drawn(self, traits: Traits, unit: float) -> str:
         """Return the action at which `unit`, a float in [0, 1), falls."""

@@ -77,8 +77,9 @@ class Realised:
         counts, outside, feeds = self.feeds, round(config.size * config.out_of_network), len(in_network)
         counts.feeds += feeds
         counts.places += config.size * feeds
-        for _ in range(feeds):  # one by one: a product would be rounded otherwise
-            counts.places_outside += config.size * config.out_of_network
+        each = np.full(feeds + 1, config.size * config.out_of_network)
+        each[0] = counts.places_outside
+        counts.places_outside = float(np.cumsum(each)[-1])  # one by one: a product would be rounded otherwise
         counts.shown += int(in_network.sum() + out_of_network.sum())
         counts.shown_outside += int(out_of_network.sum())
         counts.short_inside += int(np.maximum(0, config.size - outside - in_network).sum())

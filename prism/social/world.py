@@ -30,14 +30,12 @@ from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Column, Columns, Ints, pack, pack_items
 from prism.config import Config
-from prism.config.attributes import TRAITS
 from prism.config.interventions import InterventionConfig, with_settings
-from prism.config.model import ACTIONS
 from prism.domain import World
 from prism.errors import ConfigError
 from prism.events import Event, FeedShown
 from prism.measure import Measure
-from prism.rng import Draw, integers, pick, uniforms
+from prism.rng import Draw, integers, uniforms
 from prism.social.agenda import Agenda
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.dwell import Dwell
@@ -53,7 +51,6 @@ from prism.social.post import EXPOSURE_TICKS, PostView
 from prism.social.posting import CERTAIN, posting_rates
 from prism.social.realised import Realised
 from prism.social.sessions import GONE, Sessions
-from prism.social.traits import Traits
 from prism.social.views import Views
 from prism.social.vocabulary import DRAFTED, Role, intend
 from prism.statechart.behaviour import Behaviour
@@ -84,26 +81,29 @@ class Actions:
 
     def __init__(self, size: int) -> None:
         self._codes = np.zeros(size, dtype=np.int16)
-        self._names = [""]
+        self._numbers = {"": 0}
+        """The number of each action, ascending."""
 
-    def put(self, person: int, action: str) -> None:
-        """Set a person's action."""
-        if action not in self._names:
-            self._names.append(action)
-        self._codes[person] = self._names.index(action)
+    def put(self, actions: Mapping[int, str]) -> None:
+        """Set people's actions, by person."""
+        for action in actions.values():
+            if action not in self._numbers:
+                self._numbers[action] = len(self._numbers)
+        people = np.fromiter(actions, np.int64, len(actions))
+        self._codes[people] = [self._numbers[action] for action in actions.values()]
 
     def get(self, person: int) -> str | None:
         """Return a person's action; None if there is none."""
-        return self._names[int(self._codes[person])] or None
+        return [*self._numbers][int(self._codes[person])] or None
 
     def of(self, people: Ints) -> NDArray[np.str_]:
         """Return the action of each of these people; empty for none."""
-        return np.array(self._names)[self._codes[people]]
+        return np.array([*self._numbers])[self._codes[people]]
 
     def items(self) -> dict[int, str]:
         """Return `{person: action}`."""
         people = np.flatnonzero(self._codes)
-        names = map(self._names.__getitem__, self._codes[people].tolist())
+        names = map([*self._numbers].__getitem__, self._codes[people].tolist())
         return dict(zip(people.tolist(), names, strict=True))
 
 
@@ -213,14 +213,7 @@ class SocialWorld(World):
 
     def intended(self, agents: Ints, tick: int) -> Sequence[str]:
         """Return the action that each of these convinced people takes on the post in view, as `SocialAgent.intend`."""
-        units = self._drawn(agents, tick, Draw.INTENTION).tolist()
-        weights: dict[tuple[float, ...], list[float]] = {}
-        drawn = []
-        for traits, unit in zip(self.traits.traits(agents), units, strict=True):
-            if traits not in weights:
-                weights[traits] = self._intentions.weights(Traits(**dict(zip(TRAITS, traits, strict=True))))
-            drawn.append(ACTIONS[pick(weights[traits], unit)])
-        return drawn
+        return self._intentions.drawn_all(self.traits.traits(agents), self._drawn(agents, tick, Draw.INTENTION))
 
     def state(self, agent: int) -> StrEnum:
         """Return a person's state."""
@@ -258,8 +251,8 @@ class SocialWorld(World):
                 acts += self._acts(kind, agents)
             else:
                 self._stay(kind, agents, tick)
-        for agent, effect in updates.effects.items():
-            self._intend(agent, effect)
+        if updates.effects:
+            self._intend(updates.effects)
         browsing = [move.agents for move in moves if move.role == Role.BROWSE]
         readers = np.sort(np.concatenate([NOBODY, *browsing]))
         readers = readers[self._is_fresh(readers, tick) & ~self.sessions.is_open(readers)]
@@ -403,8 +396,7 @@ class SocialWorld(World):
         self.entered = columns.array("entered")
         self.session_round = columns.array("session_round")
         current, came = columns.items("current", int, int), columns.items("came", int, int)
-        for agent, action in columns.items("pending", int, str).items():
-            self.pending.put(agent, action)
+        self.pending.put(columns.items("pending", int, str))
         if "drafts" in columns.unread:
             self.drafts = columns.items("drafts", int, str)
         self.deliberating[columns.values("deliberating", int)] = True
@@ -545,14 +537,18 @@ class SocialWorld(World):
         patience = self.entered[agents] + self.config.statechart.default_timeout_ticks
         self.agenda.put(agents, np.maximum(tick + 1, patience), "timeout")
 
-    def _intend(self, agent: int, effect: str | Draft) -> None:
-        """Keep the action that a person is about to take, and the text for it if a model wrote one."""
-        self.drafts.pop(agent, None)
-        if isinstance(effect, Draft):
-            self.drafts[agent] = effect.text
-            effect = effect.action
-        if effect:
-            self.pending.put(agent, effect)
+    def _intend(self, effects: Mapping[int, str | Draft]) -> None:
+        """Keep the actions that people are about to take, and the texts for them that a model wrote."""
+        actions = dict[int, str]()
+        for agent, effect in effects.items():
+            if self.drafts:
+                self.drafts.pop(agent, None)
+            if isinstance(effect, Draft):
+                self.drafts[agent] = effect.text
+                effect = effect.action  # noqa: PLW2901  # the rest is the same
+            if effect:
+                actions[agent] = effect
+        self.pending.put(actions)
 
     def _carry_out(self, acts: list[tuple[int, str]], tick: int) -> None:
         """Carry out effects, in the order of agents."""
