@@ -6,7 +6,7 @@ the judgement that each person would have got can be worked out for all of them,
 divergence of what was shared.
 
     python -m benchmarks.sharing [--people 1000 10000] [--ticks 96] [--coverage 100] [--seeds 5] [--noise 0.1]
-        [--audit 0.01] [--budget 300] [--full 10000]
+        [--audit 0.01] [--budget 300] [--full 10000] [--ways surrogate ...]
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def compare(args: argparse.Namespace, url: str, model: Model) -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     for people in args.people:
         for way, oracle in WAYS.items():
-            if way in {"none", "exact"} and people > args.full:
+            if (way in {"none", "exact"} and people > args.full) or way not in args.ways:
                 continue
             done = anyio.run(run, config_of(people, args.ticks, 42, url, settings_of(oracle, args)), model)
             sharing = done.simulation.oracle.sharing
@@ -263,6 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, nargs="+", default=[1000, 10_000])
     parser.add_argument("--full", type=int, default=10_000, help="the most people of whom all are asked")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="the ways that are compared")
     parser.add_argument("--ticks", type=int, default=96)
     parser.add_argument("--coverage", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=5)

@@ -49,7 +49,7 @@ def _error(sharing: SharingSummary) -> Iterator[str]:
                 continue
             if abs(shared - corrected.mean) < WORTH_A_LINE:
                 continue
-            yield f"  {shares.trigger}: {option} {shared:.3f} as shared, {_interval(corrected, 3)} if all were asked"
+            yield f"  {shares.trigger} {option}: {shared:.3f} shared, {_interval(corrected, 3)} individually"
 
 
 def _interval(estimate: Estimate, digits: int) -> str:

@@ -75,6 +75,8 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         divergence: `{(trigger, alternative): bits}`: distance of the oracle's choices from those of a simpler decider,
             for every trigger with rows meant for the oracle; 0 before the first choice.
         shadows: `{outcome: shadow questions}`, for every outcome.
+        sharing: `{part of a question that shares: questions with an answer}`, for every part.
+        sharing_bits: mean divergence of audits from what was shared; 0 before the first.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
@@ -111,6 +113,8 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     interventions: Mapping[str, int]
     divergence: Mapping[tuple[str, str], float]
     shadows: Mapping[str, int]
+    sharing: Mapping[str, int]
+    sharing_bits: float
     mailboxes: Mapping[str, MailboxStatistics]
 
 

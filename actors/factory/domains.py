@@ -40,14 +40,18 @@ def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
     population, inputs = load_population(config.population, config.simulation.seed, on_step)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
-    embedded, read = _embedded(config, chart.behaviour)
+    embedded, read = distilled_oracle(config, chart.behaviour)
     on_step("preparing the world")
     domain = SocialDomain(config, population, chart.behaviour, embedded)
     return BuiltDomain(domain, {**inputs, **chart.inputs, **read}, chart.code)
 
 
-def _embedded(config: Config, behaviour: Behaviour[Any]) -> tuple[ChoiceOracle | None, dict[str, str]]:
-    """Return the distilled oracle that the configuration names, if any, and `{its file: SHA-256}`."""
+def distilled_oracle(config: Config, behaviour: Behaviour[Any]) -> tuple[ChoiceOracle | None, dict[str, str]]:
+    """Return the distilled oracle that the configuration names, if any, and `{its file: SHA-256}`.
+
+    Raises:
+        InputError: the file cannot be read, or is no oracle of this configuration's questions.
+    """
     name = config.oracle.distilled
     if name is None:
         return None, {}

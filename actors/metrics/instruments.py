@@ -354,6 +354,17 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "Choices of rules that were put to the oracle without consequences, by what came of it.",
         ("outcome",),
     ),
+    _counter(
+        "prism_oracle_shared_questions_total",
+        _each(lambda now: now.run.sharing),
+        "Questions that share judgements and have an answer, by their part.",
+        ("part",),
+    ),
+    _gauge(
+        "prism_oracle_sharing_divergence",
+        _one(lambda now: now.run.sharing_bits),
+        "Jensen-Shannon divergence of shared from individual judgements, by audits; 0 before the first.",
+    ),
     _gauge(
         "prism_oracle_outage_seconds",
         _each(lambda now: now.run.outage_s),

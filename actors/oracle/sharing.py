@@ -18,6 +18,7 @@ from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.sharing import Basis, Judged, Role, SharingTable
+from prism.sharing.audit import Audited, divergences
 from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
 from prism.statechart import Oracle
 
@@ -82,6 +83,12 @@ def _count(roles: Counter[str], shared: dict[tuple[str, ...], list[int]], counte
             sums[option] += units
 
 
+def roles_of(sharing: Sharing | None) -> dict[str, int]:
+    """Return `{part: questions with an answer}`, for every part; 0 where nothing is shared."""
+    counts = Counter[str]() if sharing is None else sharing.counts.roles
+    return {role.value: counts[role] for role in Role}
+
+
 class Sharing:
     """The questions of a run that share judgements.
 
@@ -103,6 +110,8 @@ class Sharing:
         self._followers: dict[Basis, list[WaitingQuestion]] = {}
         """`{what will be shared: the questions that wait for it}`, in the order of questions."""
         self._is_loaded = False
+        self._bits = self._weight = 0.0
+        """The sum of the audits' divergences, by their weights, and of their weights."""
         self._placed: dict[QuestionName, int] = {}
         """`{question: its tick}` of those whose answer the engine may not have."""
 
@@ -112,7 +121,9 @@ class Sharing:
             return
         self._is_loaded = True
         self.table.load(judgements, begin)
-        self.audits = [judged for judged in judgements if judged.is_audit]
+        for judged in judgements:
+            if judged.is_audit:
+                self._add_audit(judged)
 
     def begin(self) -> None:
         """Forget what waited: after a crash of the actor it arrives again."""
@@ -125,6 +136,17 @@ class Sharing:
         question = waiting.question
         self._placed[waiting.name] = question.tick
         return waiting._replace(place=self.table.place(self._asker(question), question))
+
+    @property
+    def bits(self) -> float:
+        """The mean divergence of audits so far from what was shared, each as many questions as it stands for."""
+        return self._bits / self._weight if self._weight else 0.0
+
+    def _add_audit(self, judged: Judged) -> None:
+        self.audits.append(judged)
+        audited = Audited(judged.probabilities, judged.shared, judged.samples, judged.chance)
+        self._bits += audited.weight * float(divergences([audited])[0])
+        self._weight += audited.weight
 
     def close(self, name: QuestionName) -> None:
         """Note that the engine has the answer to a question."""
@@ -197,7 +219,7 @@ class Sharing:
         if judged is not None:
             self.table.judged(judged)
             if judged.is_audit:
-                self.audits.append(judged)
+                self._add_audit(judged)
         if place.role is not Role.OWNER:
             return []
         followers = self._followers.pop(place.basis, [])

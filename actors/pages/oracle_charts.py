@@ -32,6 +32,8 @@ _METHOD_WORDS = {
     "json": "the model's JSON",
     "logprobs": "probabilities of its tokens",
     "systemone": "probabilities of its answers",
+    "shared": "a shared judgement",
+    "surrogate": "the surrogate",
 }
 WIDE = 100.0
 """The ratio of the longest latency to the shortest from which the axis is logarithmic."""

@@ -22,6 +22,7 @@ from actors.pages.run_tables import (
     simulated,
     state_in_words,
 )
+from actors.pages.sharing_charts import sharing_charts
 from actors.pages.state_charts import chart_with_counts, only_state, state_charts
 from actors.pages.words import count, listed, plural
 from actors.pages.world_charts import economy_charts, world_chart
@@ -181,7 +182,12 @@ def _has_own_chart(group: RunGroup, first: RunGroup) -> bool:
 
 
 def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section:
-    charts = [*decision_charts(groups), *model_charts(groups), *divergence_charts(groups)]
+    charts = [
+        *decision_charts(groups),
+        *model_charts(groups),
+        *sharing_charts(groups),
+        *divergence_charts(groups),
+    ]
     parts: list[Node] = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
     if all(run.oracle is None for run in runs):
         parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))

@@ -8,6 +8,7 @@ from typing import Final
 
 from actors.display.words import duration, usd
 from actors.pages.card import Table
+from actors.pages.sharing_words import sharing_notice
 from actors.pages.words import NO_VALUE, count, listed, plural, share
 from actors.pages.words import figure as digits
 from actors.results.run_groups import RunGroup
@@ -46,6 +47,9 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
             )
         if run.listed.fallbacks:
             found.append(f"Run {run.label} made {plural(run.listed.fallbacks, 'choice')} without its oracle.")
+        if run.summary is not None and run.summary.sharing is not None:
+            warned = sharing_notice(run.summary.sharing)
+            found += [] if warned is None else [f"Run {run.label}: {warned}"]
     return found
 
 

@@ -25,7 +25,7 @@ from actors.core.snapshot import SHADOW_OUTCOMES, RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.oracle.shadow import ShadowActor
-from actors.oracle.sharing import Sharing
+from actors.oracle.sharing import Sharing, roles_of
 from actors.runtime.activation import activation_of
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
@@ -243,6 +243,8 @@ class Simulation:
             interventions=engine.interventions(),
             divergence=self._divergence(),
             shadows={outcome: self.shadows.outcomes[outcome] for outcome in SHADOW_OUTCOMES},
+            sharing=roles_of(oracle.sharing),
+            sharing_bits=0.0 if oracle.sharing is None else oracle.sharing.bits,
             mailboxes=mailboxes,
         )
 

@@ -114,6 +114,19 @@ ORACLE = Layout(
                 "ops",
                 Query(total(rate("prism_shadow_questions_total"), "outcome"), "{{outcome}}"),
             ),
+            stacked(
+                "Shared judgements",
+                "Answers a second that share judgements, by their part: docs/sharing.md. Nothing without oracle.sharing.",
+                "ops",
+                Query(total(rate("prism_oracle_shared_questions_total"), "part"), "{{part}}"),
+            ),
+            lines(
+                "Error of sharing",
+                "Divergence in bits of shared from individual judgements, by audits. See docs/sharing.md.",
+                "none",
+                Query(now("prism_oracle_sharing_divergence"), "divergence"),
+                look=Look(width=24),
+            ),
         ),
         "Failures": (
             stacked(

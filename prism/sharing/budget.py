@@ -16,7 +16,7 @@ WINDOW: Final = 24
 """The latest ticks by whose questions the number of those of the next is estimated."""
 BACKLOG: Final = 0.2
 """The share of the calls that earlier ticks have left which one tick may spend: a burst must not take all of them."""
-AT_ONCE: Final = 0.2
+AT_ONCE: Final = 0.3
 """The share of all calls that may be spent from the first tick on: all later questions gain by them."""
 EVEN: Final = 0.5
 """The share of the calls that is spent evenly; the rest goes where the divergence is."""

@@ -39,8 +39,8 @@ FITTED: Final = 4000
 """The most judgements that a surrogate is fitted to: the latest."""
 GROWTH: Final = 1.25
 """The growth of the judgements after which an archetype is looked at, and a surrogate is fitted, again."""
-FEWEST_TO_FIT: Final = 30
-FEWEST_TO_TRUST: Final = 10
+FEWEST_TO_FIT: Final = 20
+FEWEST_TO_TRUST: Final = 8
 """The fewest audits that a surrogate was compared on before it is used."""
 COMPARED: Final = 200
 """The latest audits on which a surrogate is compared with archetypes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import msgspec
+import pytest
 
 from actors.cli.scrape import Scrape
 from actors.core.snapshot import state_pairs
@@ -65,6 +66,8 @@ EXPECTED = {
     "prism_oracle_retries_total": "reason",
     "prism_choice_divergence": "trigger,against",
     "prism_shadow_questions_total": "outcome",
+    "prism_oracle_shared_questions_total": "part",
+    "prism_oracle_sharing_divergence": "",
     "prism_oracle_breaker_state": "state",
     "prism_guard_errors_total": "",
     "prism_commit_duration_seconds": "",
@@ -189,3 +192,17 @@ def test_the_distance_of_choices_is_that_of_the_summary() -> None:
     value = shown.value("prism_choice_divergence", trigger="decides", against=RULE)
     assert value == ruled.against[RULE].bits > 0.0
     assert shown.value("prism_shadow_questions_total", outcome="answered") == summary.shadow.questions > 0
+
+
+def test_what_is_shared_is_counted_by_part_and_its_error_is_that_of_the_audits() -> None:
+    oracle = msgspec.structs.replace(SMALL.oracle, sharing="archetype", archetype={"followed": "exact"}, audit=0.4)
+    watched = Watched(msgspec.structs.replace(SMALL, oracle=oracle))
+    shown = finished(watched)
+    sharing = summarise(watched.simulation, 0.0).sharing
+    assert sharing is not None
+    assert sharing.divergence is not None
+    parts = {"owner": sharing.asked_for_all, "shared": sharing.shared, "modelled": 0, "audited": sharing.audited}
+    for part, count in parts.items():
+        assert shown.value("prism_oracle_shared_questions_total", part=part) == count
+    assert shown.value("prism_oracle_sharing_divergence") == pytest.approx(sharing.divergence.mean, abs=1e-6)
+    assert sharing.audited > 5

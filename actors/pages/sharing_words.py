@@ -1,0 +1,35 @@
+"""Words about shared judgements: an estimate with its interval, and what a page warns of."""
+
+from __future__ import annotations
+
+from prism.sharing.audit import Estimate
+from prism.sharing.summary import SharedShares, SharingSummary
+
+
+def interval(estimate: Estimate, digits: int) -> str:
+    """Return a mean with its interval, if it has one: `0.0158 (0.0137 to 0.0183)`."""
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:.{digits}f}"
+    return f"{estimate.mean:.{digits}f} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})"
+
+
+def sharing_notice(sharing: SharingSummary) -> str | None:
+    """Return a warning if nobody knows the error of sharing, or if it changes what all together chose."""
+    if sharing.divergence is None:
+        return "Judgements were shared without audits, so the error of sharing is not known (oracle.audit)."
+    wrong = [(each, option) for each in sharing.shares for option in each.corrected if _is_off(each, option)]
+    if not wrong:
+        return None
+    each, option = wrong[0]
+    return (
+        f"Sharing has changed what was chosen: {option} has a share of {each.shared[option]:.3f}, and would have "
+        f"{interval(each.corrected[option], 3)} if everybody had been asked."
+    )
+
+
+def _is_off(each: SharedShares, option: str) -> bool:
+    """Return whether the share of an option is surely another than it should be, by a point or more."""
+    corrected, share = each.corrected[option], each.shared[option]
+    if corrected.low is None or corrected.high is None:
+        return False
+    return not corrected.low - 0.01 <= share <= corrected.high + 0.01

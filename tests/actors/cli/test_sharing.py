@@ -1,0 +1,139 @@
+"""Shared judgements on the command line: the end of a run, distilled oracles, refusals, resumes and replays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from actors.runs.directory import SUMMARY
+from actors.testing import ModelServer
+from tests.command import Prism
+
+pytestmark = pytest.mark.long
+
+SHARED = (
+    *("--set", "oracle.sharing=archetype", "--set", "oracle.archetype={topic_match: 2 bins, followed: exact}"),
+    *("--set", "oracle.audit=0.5", "--set", "population.size=200", "--set", "population.ambiguity=0.6"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Here a task may read files: nothing else is under way that it could hold up."""
+
+
+def summary(path: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((path / SUMMARY).read_text())
+    return found
+
+
+def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism) -> None:
+    ended = prism("run", "small.yaml", "--out", "shared", *SHARED)
+    assert ended.code == 0
+    assert "shared judgements" in ended.out
+    assert "asked for all" in ended.out
+    assert "divergence from individual judgements: 0." in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+    assert prism("verify", "shared").code == 0
+    silent = prism("run", "small.yaml", "--out", "silent", *SHARED, "--set", "oracle.audit=0")
+    assert "no audits: the error of sharing is not known" in silent.out
+
+
+def test_a_report_shows_what_was_shared(prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+    assert prism("report", "shared", "--out", "page.html").code == 0
+    page = Path("page.html").read_text()
+    for words in ("What was shared", "Archetypes with the most error", "if all were asked (95%)", "a shared judgement"):
+        assert words in page
+    prism("run", "small.yaml", "-q", "--out", "silent", *SHARED, "--set", "oracle.audit=0")
+    assert prism("report", "silent", "--out", "silent.html").code == 0
+    assert "so the error of sharing is not known" in Path("silent.html").read_text()
+
+
+def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+    ended = prism("distil", "shared", "--out", "oracle.yaml")
+    assert ended.code == 0, ended.err
+    assert "bits from judgements that it does not know" in ended.out
+    assert yaml.safe_load(Path("oracle.yaml").read_text())["model"] == "the embedded choice"
+    again = prism("distil", "shared", "--out", "oracle.yaml")
+    assert (again.code, "exists; --force replaces it" in again.err) == (2, True)
+    made = yaml.safe_load(Path("oracle.yaml").read_text())
+    made["questions"][0]["constants"][0] += 50.0  # so everybody scrolls on
+    Path("oracle.yaml").write_text(yaml.safe_dump(made))
+    assert prism("run", "small.yaml", "-q", "--out", "distilled", "--set", "oracle.distilled=oracle.yaml").code == 0
+    assert prism("run", "small.yaml", "-q", "--out", "plain").code == 0
+    assert summary(Path("distilled"))["digest"] != summary(Path("plain"))["digest"]
+    assert prism("verify", "distilled").code == 0
+    Path("oracle.yaml").write_text(Path("oracle.yaml").read_text() + "\n# another file\n")
+    changed = prism("resume", "distilled")
+    assert changed.code != 0
+    assert "oracle.yaml" in changed.err
+
+
+def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "plain")
+    ended = prism("distil", "plain", "--out", "oracle.yaml")
+    assert ended.code == 2
+    assert "oracle.log has 0 judgements: expected 20 of one kind of question at least" in ended.err
+    assert not Path("oracle.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (("oracle.sharing=some",), "oracle.sharing"),
+        (("oracle.archetype={shoe: exact}",), "expected sharing archetype, got none"),
+        (("oracle.sharing=archetype", "oracle.archetype={shoe: exact}"), "oracle.archetype.shoe: no such field"),
+        (("oracle.sharing=archetype", "oracle.archetype={likes: 4 bins}"), "oracle.archetype.likes: post.likes is"),
+        (("oracle.surrogate=true",), "expected sharing archetype, got none"),
+        (("oracle.sharing=exact", "oracle.budget.calls=5"), "expected sharing archetype, got exact"),
+        (("oracle.sharing=archetype", "oracle.sharing_horizon=5"), "expected more than 5 ticks, got 5"),
+        (("oracle.sharing=archetype", "oracle.audit=1.5"), "oracle.audit"),
+        (("oracle.sharing=archetype", "simulation.domain=economy"), "questions of the domain economy have no fields"),
+        (("oracle.distilled=nothing.yaml",), "nothing.yaml: no such file"),
+        (("oracle.distilled=small.yaml",), "small.yaml: expected a distilled oracle"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_shared_is_refused_in_a_line(settings: tuple[str, ...], problem: str, prism: Prism) -> None:
+    ended = prism("validate", "small.yaml", *(part for each in settings for part in ("--set", each)))
+    assert ended.code == 3
+    assert problem in ended.err
+    assert len(ended.err.strip().splitlines()) == 1
+
+
+@pytest.mark.network
+def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(prism: Prism, tmp_path: Path) -> None:
+    with ModelServer() as server:
+        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.tape=record")
+        ended = prism("run", "small.yaml", "-q", "--out", "asked", *SHARED, *asked)
+        assert ended.code == 0, ended.err
+    found = summary(tmp_path / "asked")
+    assert found["decisions_by_method"]["shared"] > 20  # type: ignore[index]
+    assert found["oracle_calls"] < 0.7 * found["oracle_questions"]  # type: ignore[operator]
+    tape = (
+        "--set",
+        "oracle.backend=ollama",
+        "--set",
+        "oracle.tape=replay",
+        "--set",
+        "oracle.tape_path=asked/tape.sqlite",
+    )
+    again = prism("run", "small.yaml", "-q", "--out", "again", *SHARED, *tape)
+    assert again.code == 0, again.err
+    assert again.out == ended.out
+    assert summary(tmp_path / "again")["sharing"] == found["sharing"]
+    assert prism("replay", "asked", "-q").out == ended.out
+
+
+def test_a_fork_goes_on_with_its_parents_judgements(prism: Prism, tmp_path: Path) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, "--ticks", "72")
+    ended = prism("fork", "shared", "--at", "36", "-q", "--out", "child")
+    assert ended.code == 0, ended.err
+    parent, child = summary(tmp_path / "shared"), summary(tmp_path / "child")
+    assert child["digest"] == parent["digest"]
+    assert child["sharing"] == parent["sharing"]
