@@ -116,7 +116,7 @@ ORACLE = Layout(
             ),
             stacked(
                 "Shared judgements",
-                "Answers a second that share judgements, by their part: docs/sharing.md. Nothing without oracle.sharing.",
+                "Answers a second that share judgements, by their part. See docs/sharing.md.",
                 "ops",
                 Query(total(rate("prism_oracle_shared_questions_total"), "part"), "{{part}}"),
             ),
