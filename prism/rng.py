@@ -189,19 +189,24 @@ def pick(weights: Sequence[float], unit: float) -> int:
     return max(index for index, weight in enumerate(weights) if weight > 0.0)
 
 
-def picks(weights: Sequence[Sequence[float]], rows: Sequence[int], units: NDArray[np.float64]) -> NDArray[np.intp]:
+def picks(
+    weights: Sequence[Sequence[float]], rows: Sequence[int] | NDArray[np.int64], units: NDArray[np.float64]
+) -> NDArray[np.intp]:
     """Return `pick` of each unit, bit for bit, by the weights of the row at the same place.
 
     Raises:
         ValueError: as `pick`.
     """
-    for each in weights:
-        pick(each, 0.0)  # which refuses the weights that are none
-    marks = units * np.array([math.fsum(each) for each in weights])[rows]
-    found = np.array([max(place for place, weight in enumerate(each) if weight > 0.0) for each in weights])[rows]
+    table, totals = np.array(weights), np.array(list(map(math.fsum, weights)))
+    if not (totals > 0.0).all():
+        raise ValueError(f"weights must have a positive sum, got {weights[int(np.argmin(totals > 0.0))]}")
+    marks = units * totals[rows]
+    found: NDArray[np.intp] = (table.shape[1] - 1 - np.argmax(table[:, ::-1] > 0.0, axis=1))[
+        rows
+    ]  # the last one with a weight
     is_open = np.ones(len(units), dtype=np.bool_)
-    for place, column in enumerate(np.array(weights).T):
-        marks -= column[rows]
+    for place in range(table.shape[1]):
+        marks -= table[rows, place]
         hit = is_open & (marks < 0.0)
         found[hit] = place
         is_open &= ~hit

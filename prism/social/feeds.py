@@ -39,7 +39,7 @@ class BuiltFeeds(NamedTuple):
 
 
 class _Candidates(NamedTuple):
-    """Posts that could be shown: the place of the reader, the column, different in a row, and the post's number.
+    """Posts that could be shown: the place of the reader, the column, different in a row, the post, and its cascade.
 
     Posts of the timeline have the columns before those of posts from out of network.
     """
@@ -47,9 +47,10 @@ class _Candidates(NamedTuple):
     rows: Ints
     columns: Ints
     numbers: Ints
+    cascades: Ints
 
     def only(self, which: Flags | Ints) -> _Candidates:
-        return _Candidates(self.rows[which], self.columns[which], self.numbers[which])
+        return _Candidates(self.rows[which], self.columns[which], self.numbers[which], self.cascades[which])
 
     def joined(self, other: _Candidates) -> _Candidates:
         return _Candidates(*map(np.concatenate, zip(self, other, strict=True)))
@@ -121,10 +122,9 @@ class FeedWave(Witness):
         if outside:
             found = found.joined(self._pool())
         found = self._shown_to(found)
-        cascades = self._network.living.cascades(found.numbers)
         keys, is_inside = self._keys(found), found.columns < self._inside
-        ours = self._ranked(found.only(is_inside), cascades[is_inside], keys[is_inside])
-        others = self._strangers(found, cascades, keys, ours) if outside else _NONE
+        ours = self._ranked(found.only(is_inside), keys[is_inside])
+        others = self._strangers(found, keys, ours) if outside else _NONE
         return self._mixed(ours, others, (feed.size - outside, outside))
 
     def _timeline(self) -> _Candidates:
@@ -138,12 +138,13 @@ class FeedWave(Witness):
         self._inside = width + int(columns.max(initial=-1)) + 1
         kept = np.where(came > 0, np.minimum(self._counts, np.maximum(depth - came, 0)), self._counts)
         row, column = np.nonzero(np.arange(width) < kept[:, None])
-        found = _Candidates(
-            np.concatenate((row, rows[latest])),
-            np.concatenate((column, width + columns)),
-            np.concatenate((self._numbers[row, column], numbers[latest])),
-        )
-        return found.only(found.numbers >= self._network.living.first)
+        posts = np.concatenate((self._numbers[row, column], numbers[latest]))
+        alive = posts >= self._network.living.first
+        found = np.concatenate((row, rows[latest])), np.concatenate((column, width + columns)), posts
+        return self._candidates(*(each[alive] for each in found))
+
+    def _candidates(self, rows: Ints, columns: Ints, numbers: Ints) -> _Candidates:
+        return _Candidates(rows, columns, numbers, self._network.living.cascades(numbers))
 
     def _pool(self) -> _Candidates:
         """Return each reader's sample of the originals that there were."""
@@ -152,7 +153,7 @@ class FeedWave(Witness):
         start = network.round_start(self.tick)
         numbers = network.originals.sampled_by(self._readers, known, network.feed.pool, network.seed, start)
         rows, columns = np.nonzero(numbers != NO_POST)
-        return _Candidates(rows, columns + self._inside, numbers[rows, columns])
+        return self._candidates(rows, columns + self._inside, numbers[rows, columns])
 
     def _shown_to(self, found: _Candidates) -> _Candidates:
         """Return the candidates that are not the reader's own, nor of a cascade that they have seen, nor misplaced."""
@@ -162,9 +163,8 @@ class FeedWave(Witness):
         seen, counts = network.seen.latest(self._readers)
         if seen.shape[1]:
             seen[np.arange(seen.shape[1]) >= counts[:, None]] = -1
-            cascades = network.living.cascades(found.numbers)
             for column in seen.T:
-                fit &= column[found.rows] != cascades
+                fit &= column[found.rows] != found.cascades
         outsiders = np.flatnonzero(fit & (found.columns >= self._inside))
         outsiders = outsiders[may_follow(network.ties, self._readers, people[outsiders], authors[outsiders])]
         fit[outsiders] = ~network.ties.follow(people[outsiders], authors[outsiders])
@@ -176,15 +176,15 @@ class FeedWave(Witness):
         levels = np.searchsorted(distinct(scores), scores)
         return (levels << PLACE_BITS) | living.places(found.numbers)
 
-    def _ranked(self, found: _Candidates, cascades: Ints, keys: Ints) -> _Ranked:
+    def _ranked(self, found: _Candidates, keys: Ints) -> _Ranked:
         """Return the first candidate of each reader and cascade."""
         order = np.lexsort((-keys, found.rows))
         rows, keys = found.rows[order], keys[order]
-        first = _first_of_each(rows, cascades[order])
+        first = _first_of_each(rows, found.cascades[order])
         rows = rows[first]
         return _Ranked(rows, places_in_lists(np.bincount(rows, minlength=len(self._readers))), keys[first])
 
-    def _strangers(self, found: _Candidates, cascades: Ints, keys: Ints, ours: _Ranked) -> _Ranked:
+    def _strangers(self, found: _Candidates, keys: Ints, ours: _Ranked) -> _Ranked:
         """Return the candidates from out of network, but for cascades that the reader's own side has.
 
         They are originals, so no two of them are of one cascade.
@@ -195,7 +195,7 @@ class FeedWave(Witness):
         table = np.full(shape, -1, dtype=np.int64)
         table[at] = keys[which]
         of = np.full(shape, -1, dtype=np.int32)
-        of[at] = cascades[which]
+        of[at] = found.cascades[which]
         has = self._network.living.cascades(self._numbers_of(ours.keys))
         for place in range(shape[1]):
             table[ours.rows[of[ours.rows, place] == has], place] = -1
@@ -227,7 +227,7 @@ class FeedWave(Witness):
 
     def _engagements(self, found: _Candidates) -> Ints:
         """Return the engagements of each candidate's cascade when its reader looked."""
-        cascades = self._network.living.cascades(found.numbers)
+        cascades = found.cascades
         engagements = self._network.living.engagements(cascades)
         if not self._engaged:
             return engagements

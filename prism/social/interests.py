@@ -13,10 +13,8 @@ from prism.social.persona import Persona
 from prism.social.post import topic_match
 from prism.social.synthetic import SyntheticPeople
 
-NOBODYS: Final = -1
-"""The place of a topic that is nobody's interest."""
-SEVERAL: Final = -2
-"""The place of a post's topics that are not exactly one."""
+SEVERAL: Final = -1
+"""The byte of a post's topics that are not exactly one."""
 
 
 class Interests:
@@ -30,10 +28,13 @@ class Interests:
     def __init__(self, topics: Sequence[str], places: Ints, people: Ints, size: int) -> None:
         self._topics = topics
         self._places = {topic: place for place, topic in enumerate(topics)}
-        self._bits = np.zeros((size, max(1, -(-len(topics) // 8))), dtype=np.uint8)
-        np.bitwise_or.at(self._bits, (people, places >> 3), (1 << (places & 7)).astype(np.uint8))
-        self._codes: list[int] = []
-        """By code of a post's topics: the place of its only topic."""
+        self._width = max(1, -(-len(topics) // 8))
+        self._bits = np.zeros(size * self._width, dtype=np.uint8)
+        np.bitwise_or.at(self._bits, people * self._width + (places >> 3), (1 << (places & 7)).astype(np.uint8))
+        self._bytes: Ints = np.zeros(0, dtype=np.int64)
+        """By code of a post's topics: the byte of its only topic in a person's interests, or SEVERAL."""
+        self._masks = np.zeros(0, dtype=np.uint8)
+        """The bit of the topic in that byte; 0 for a topic that is nobody's interest."""
 
     def matches(self, people: Ints, codes: Ints, topics: Sequence[tuple[str, ...]]) -> NDArray[np.float64]:
         """Return `topic_match` of each person and the topics of the code at the same place.
@@ -41,22 +42,28 @@ class Interests:
         Args:
             topics: those of each code so far.
         """
-        self._codes += [self._place(each) for each in topics[len(self._codes) :]]
-        places = np.array(self._codes, dtype=np.int64)[codes]
-        single = np.maximum(places, 0)
-        bits = self._bits[people, single >> 3] >> (single & 7).astype(np.uint8)
-        found: NDArray[np.float64] = (bits & 1).astype(np.float64)
-        found[places < 0] = 0.0
-        for each in np.flatnonzero(places == SEVERAL).tolist():
-            found[each] = topic_match(self._of(int(people[each])), topics[codes[each]])
+        if len(self._bytes) < len(topics):
+            self._place(topics)
+        numbers = self._bytes[codes]
+        bits = self._bits[people * self._width + numbers] & self._masks[codes]
+        found: NDArray[np.float64] = (bits != 0).astype(np.float64)
+        if self._bytes.min(initial=0) == SEVERAL:
+            for each in np.flatnonzero(numbers == SEVERAL).tolist():
+                found[each] = topic_match(self._of(int(people[each])), topics[codes[each]])
         return found
 
-    def _place(self, topics: tuple[str, ...]) -> int:
-        return self._places.get(topics[0], NOBODYS) if len(topics) == 1 else SEVERAL
+    def _place(self, topics: Sequence[tuple[str, ...]]) -> None:
+        """Find the topics of each code among all topics."""
+        bytes_of, masks = list[int](), list[int]()
+        for each in topics:
+            place = self._places.get(each[0]) if len(each) == 1 else None
+            bytes_of.append(SEVERAL if len(each) != 1 else (place or 0) >> 3)
+            masks.append(0 if place is None else 1 << (place & 7))
+        self._bytes, self._masks = np.array(bytes_of, dtype=np.int64), np.array(masks, dtype=np.uint8)
 
     def _of(self, person: int) -> tuple[str, ...]:
         """Return a person's interests, in the order of all topics."""
-        bits = np.unpackbits(self._bits[person], bitorder="little")
+        bits = np.unpackbits(self._bits[person * self._width : (person + 1) * self._width], bitorder="little")
         return tuple(self._topics[place] for place in np.flatnonzero(bits).tolist())
 
 

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from prism.columns import Ints
 from prism.config.attributes import TRAITS
-from prism.social.persona import Persona
+from prism.social.persona import PERSONALITIES, Persona
 from prism.social.synthetic import SyntheticPeople
+from prism.social.traits import TRAITS_OF, Traits
 
 _OWN: Final = ("low_threshold", "high_threshold", "engagement_threshold", "activity")
+_SYNTHETIC: Final = tuple(TRAITS_OF[each] for each in PERSONALITIES)
+"""The traits of synthetic people, by the number of their personality."""
 
 
 class People:
@@ -52,10 +55,15 @@ class People:
             return np.array(values)
         return None
 
-    def traits(self, people: Ints) -> list[tuple[float, ...]]:
-        """Return the five traits of each of these people."""
+    def traits(self, people: Ints) -> tuple[Sequence[Traits], Sequence[int] | Ints]:
+        """Return different traits, and the place of each of these people's among them."""
+        if isinstance(self._personas, SyntheticPeople):
+            return _SYNTHETIC, self._personas.personality[people]
         columns = [self._numbers(name)[people].tolist() for name in TRAITS]
-        return list(zip(*columns, strict=True))
+        rows = list(zip(*columns, strict=True))
+        places = {each: place for place, each in enumerate(dict.fromkeys(rows))}
+        found = [Traits(**dict(zip(TRAITS, each, strict=True))) for each in places]
+        return found, [places[each] for each in rows]
 
     def _numbers(self, name: str) -> NDArray[np.float64]:
         """Return a number that everybody has."""

@@ -38,18 +38,17 @@ class Sessions:
         """Return how many posts each of these people have still to see; 0 without a session."""
         return np.asarray(np.maximum(self._left[people], 0))
 
-    def open(self, people: Ints, rows: Ints, numbers: Ints) -> list[tuple[int, int]]:
-        """Open sessions, and return where each one's posts start and end in `numbers`.
+    def open(self, people: Ints, rows: Ints, numbers: Ints) -> Ints:
+        """Open sessions, and return where each one's posts end in `numbers`.
 
         Args:
             rows: the person of each post, as a place among the people, ascending; `numbers`: the posts, first to last.
         """
         counts = np.bincount(rows, minlength=len(people))
         self._widen(int(counts.max(initial=0)))
-        ends = np.cumsum(counts)
         self._posts[people[rows], places_in_lists(counts)] = numbers
         self.shown[people] = self._left[people] = counts
-        return list(zip((ends - counts).tolist(), ends.tolist(), strict=True))
+        return np.cumsum(counts)
 
     def next(self, people: Ints) -> Ints:
         """Return the number of the next post of each of these people, who have one, and take it out of what is left."""

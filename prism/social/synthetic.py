@@ -117,7 +117,7 @@ class SyntheticPeople(Sequence[Persona]):
 
     def trait(self, name: str) -> Floats:
         """Return a trait of each person."""
-        return np.array([getattr(TRAITS_OF[each], name) for each in PERSONALITIES])[self._personality]
+        return np.array([getattr(TRAITS_OF[each], name) for each in PERSONALITIES])[self.personality]
 
     @cached_property
     def interest_codes(self) -> NDArray[np.int16]:
@@ -144,7 +144,8 @@ class SyntheticPeople(Sequence[Persona]):
         return np.arange(self._size, dtype=np.int64)
 
     @cached_property
-    def _personality(self) -> Ints:
+    def personality(self) -> Ints:
+        """The number of each person's personality among PERSONALITIES."""
         return integers(len(PERSONALITIES), self._seed, self._everybody, 0, Draw.PERSONALITY)
 
     @cached_property
@@ -166,7 +167,7 @@ class SyntheticPeople(Sequence[Persona]):
         return np.asarray(np.sqrt(-2.0 * logs) * _each(math.cos, angles))
 
     def _persona(self, person: int) -> Persona:
-        personality = PERSONALITIES[int(self._personality[person])]
+        personality = PERSONALITIES[int(self.personality[person])]
         threshold = float(self.engagement_threshold[person])
         made = copy(_ANYBODY)  # a copy is not checked, which takes longer than all the rest: what is drawn is in range
         for field, value in (

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -213,7 +214,7 @@ class SocialWorld(World):
 
     def intended(self, agents: Ints, tick: int) -> Sequence[str]:
         """Return the action that each of these convinced people takes on the post in view, as `SocialAgent.intend`."""
-        return self._intentions.drawn_all(self.traits.traits(agents), self._drawn(agents, tick, Draw.INTENTION))
+        return self._intentions.drawn_all(*self.traits.traits(agents), self._drawn(agents, tick, Draw.INTENTION))
 
     def state(self, agent: int) -> StrEnum:
         """Return a person's state."""
@@ -299,10 +300,10 @@ class SocialWorld(World):
         if feeds is not None:
             built = feeds.build()
             self.realised.all_built(built.in_network, built.out_of_network, self.config.feed)
-            places = self.sessions.open(readers, built.rows, built.numbers)
+            ends = self.sessions.open(readers, built.rows, built.numbers)
             if self.config.run.record_feeds:
                 ids = self.network.living.ids(built.numbers).tolist()
-                for agent, (start, stop) in zip(readers.tolist(), places, strict=True):
+                for agent, (start, stop) in zip(readers.tolist(), pairwise([0, *ends.tolist()]), strict=True):
                     self.network.events.append(FeedShown(tick, agent, tuple(ids[start:stop])))
                 self.network.events[before:] = sorted(self.network.events[before:], key=_person)
 
