@@ -16,8 +16,10 @@ WINDOW: Final = 24
 """The latest ticks by whose questions the number of those of the next is estimated."""
 BACKLOG: Final = 0.2
 """The share of the calls that earlier ticks have left which one tick may spend: a burst must not take all of them."""
-AT_ONCE: Final = 0.3
+AT_ONCE: Final = 0.2
 """The share of all calls that may be spent from the first tick on: all later questions gain by them."""
+OWNED: Final = 0.5
+"""The part of those that asks archetypes, before audits count."""
 EVEN: Final = 0.5
 """The share of the calls that is spent evenly; the rest goes where the divergence is."""
 DRAWN_IN: Final = 5.0
@@ -38,6 +40,8 @@ class Budget:
 
     def __init__(self, calls: int, ticks: int, agents: int, deliberation: int) -> None:
         self._calls = calls
+        self.owners = calls * AT_ONCE * OWNED
+        """The questions asked for all after which archetypes are left to audits."""
         self._ticks = max(1, ticks)
         self._agents = float(max(1, agents))
         self._counted = 0

@@ -8,8 +8,8 @@ from the questions, the answers and the settings alone, in every schedule and af
     every other -> draws from what its archetype shares, once that is known, or from the surrogate where that is nearer
     a few of those, by a draw -> asked by themselves as well (audited)
 
-With a budget, only the first question of a trigger, state and set of options is asked for all, and audits make the
-archetypes.
+With a budget, archetypes are asked until a part of it is spent. From then on audits make them, and what has no archetype
+shares the mean of all questions with its state, trigger and options.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ FITTED: Final = 4000
 """The most judgements that a surrogate is fitted to: the latest."""
 GROWTH: Final = 1.25
 """The growth of the judgements after which an archetype is looked at, and a surrogate is fitted, again."""
-FEWEST_TO_FIT: Final = 20
-FEWEST_TO_TRUST: Final = 8
+FEWEST_TO_FIT: Final = 30
+FEWEST_TO_TRUST: Final = 10
 """The fewest audits that a surrogate was compared on before it is used."""
 COMPARED: Final = 200
 """The latest audits on which a surrogate is compared with archetypes."""
@@ -137,6 +137,8 @@ class SharingTable:
         self._budget = budget
         self._tick = -1
         """The latest tick of a question."""
+        self._owners_before_tick = self._owners_in_tick = 0
+        """Questions asked for all, in earlier ticks and in this one."""
         self._roots: dict[Key, _Leaf] = {}
         self._groups: dict[Key, _Group] = {}
         """`{(state, trigger, *options): what its questions have in common}`."""
@@ -178,7 +180,7 @@ class SharingTable:
         else:
             leaf, role = self._owned(leaf, group), Role.SHARED
             name = question.agent, question.tick, question.trigger
-            basis = leaf.basis or leaf.own(name)
+            basis = leaf.basis or self._own(leaf, name)
             if basis.owner == name:
                 return Place(Role.OWNER, basis, key, values)
         chance = self._rules.audit if self._budget is None else self._budget.chance(key)
@@ -186,8 +188,14 @@ class SharingTable:
         return Place(Role.AUDITED if is_audit else role, basis, key, values, chance)
 
     def _owned(self, leaf: _Leaf, group: _Group) -> _Leaf:
-        """Return the archetype that is asked: with a budget, that of all questions with these options."""
-        return group.whole if self._budget is not None and leaf.basis is None else leaf
+        """Return the archetype that is asked: itself, unless the budget leaves that to audits."""
+        if self._budget is None or not leaf.is_new or self._owners_before_tick < self._budget.owners:
+            return leaf
+        return group.whole
+
+    def _own(self, leaf: _Leaf, name: Name) -> Basis:
+        self._owners_in_tick += 1
+        return leaf.own(name)
 
     def judged(self, judged: Judged) -> None:
         """Take a judgement that no earlier process has recorded."""
@@ -234,6 +242,7 @@ class SharingTable:
         """Let the judgements count that the clock has waited for by the beginning of a tick."""
         while self._tick < tick:
             self._tick += 1
+            self._owners_before_tick, self._owners_in_tick = self._owners_before_tick + self._owners_in_tick, 0
             self._count(self._tick - self._rules.deliberation - 1)
             if self._budget is not None:
                 self._budget.begin(self._tick, self.questions)
@@ -241,7 +250,7 @@ class SharingTable:
             for judged in self._owners_before.pop(self._tick, ()):
                 group = self._group(judged.key, len(judged.probabilities))
                 leaf = self._owned(self._root(judged.key).leaf(judged.values), group)
-                leaf.own(judged.name).probabilities = judged.probabilities
+                self._own(leaf, judged.name).probabilities = judged.probabilities
 
     def _count(self, tick: int) -> None:
         """Let the judgements of a tick count, and split the archetypes that they show to be several."""
