@@ -8,8 +8,8 @@ from the questions, the answers and the settings alone, in every schedule and af
     every other -> draws from what its archetype shares, once that is known, or from the surrogate where that is nearer
     a few of those, by a draw -> asked by themselves as well (audited)
 
-With a budget, archetypes are asked until a part of it is spent. From then on audits make them, and what has no archetype
-shares the mean of all questions with its state, trigger and options.
+With a budget, archetypes are asked until a part of it is spent. From then on audits make them, and a question without
+an archetype shares the mean of all with its state, trigger and options.
 """
 
 from __future__ import annotations

@@ -115,6 +115,33 @@ async def test_people_who_ask_the_model_do_the_same_again_from_its_tape(
     assert recorded.fallback_share == 0.0
 
 
+async def test_people_who_share_the_models_judgements_are_audited_and_do_the_same_again(
+    llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = {**PEOPLE, "population": {**PEOPLE["population"], "size": 120}}
+    settings = {"sharing": "archetype", "archetype": {"topic_match": "2 bins", "followed": "exact"}, "audit": 0.2}
+    recorded = await run(
+        config(people, {"host": llama, "method": "probabilities"}, tape="record", **settings), tmp_path
+    )
+    tape = str(tmp_path / "tape.sqlite")
+    again = config(people, {**way, "host": NOBODY}, tape="replay", tape_path=tape, **settings)
+    replayed = await run(again, tmp_path)
+    assert (replayed.digest, replayed.sharing) == (recorded.digest, recorded.sharing)
+    show(capsys, "people who share", recorded)
+    shared = recorded.sharing
+    assert shared is not None
+    assert shared.divergence is not None
+    assert shared.audited >= 8
+    assert shared.questions_per_call > 2.0
+    assert 0.0 <= shared.divergence.mean < 0.5
+    questions = shared.shared + shared.audited + shared.asked_for_all
+    with capsys.disabled():
+        print(  # noqa: T201 - as above
+            f"  {questions} questions, {recorded.oracle_calls} calls; what was shared is {shared.divergence.mean:.4f} bits "
+            f"from individual judgements, by {shared.audited} audits"
+        )
+
+
 async def test_nations_that_ask_the_model_do_the_same_again_from_its_tape(
     llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
