@@ -120,9 +120,8 @@ async def test_people_who_share_the_models_judgements_are_audited_and_do_the_sam
 ) -> None:
     people = {**PEOPLE, "population": {**PEOPLE["population"], "size": 120}}
     settings = {"sharing": "archetype", "archetype": {"topic_match": "2 bins", "followed": "exact"}, "audit": 0.2}
-    recorded = await run(
-        config(people, {"host": llama, "method": "probabilities"}, tape="record", **settings), tmp_path
-    )
+    way = {"host": llama, "method": "probabilities"}
+    recorded = await run(config(people, way, tape="record", **settings), tmp_path)
     tape = str(tmp_path / "tape.sqlite")
     again = config(people, {**way, "host": NOBODY}, tape="replay", tape_path=tape, **settings)
     replayed = await run(again, tmp_path)
@@ -137,8 +136,8 @@ async def test_people_who_share_the_models_judgements_are_audited_and_do_the_sam
     questions = shared.shared + shared.audited + shared.asked_for_all
     with capsys.disabled():
         print(  # noqa: T201 - as above
-            f"  {questions} questions, {recorded.oracle_calls} calls; what was shared is {shared.divergence.mean:.4f} bits "
-            f"from individual judgements, by {shared.audited} audits"
+            f"  {questions} questions, {recorded.oracle_calls} calls; what was shared is {shared.divergence.mean:.4f} "
+            f"bits from individual judgements, by {shared.audited} audits"
         )
 
 
