@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Question, Trigger, Update
-from prism.agents.waves import Updates
+from prism.agents.waves import DecidedWave, Updates
 from prism.columns import Column, Columns
 from prism.config.interventions import InterventionConfig
 from prism.divergence import NO_REFERENCE, Reference
@@ -166,6 +166,9 @@ class HasColumns(Protocol):
 
     def one_by_one(self) -> Sequence[str]:
         """Return the rows of the chart, a line each, for which turns must be taken one after the other after all."""
+
+    def decided(self, tick: int, triggers: Sequence[Trigger[Any]]) -> DecidedWave[Any]:
+        """Return triggers with decisions, ascending by agent, in columns."""
 
 
 class QuestionFields(Protocol):

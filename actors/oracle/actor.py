@@ -12,7 +12,7 @@ import asyncio
 import math
 import secrets
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import anyio
@@ -26,7 +26,7 @@ from actors.core.messages import Codec, Decided, QuestionName, Retried
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
-from actors.oracle.call import Answer, call_oracle, fallback
+from actors.oracle.call import Answer, answers_at_once, call_oracle, fallback
 from actors.oracle.events import Used, caps_of
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.sharing import Sharing
@@ -43,6 +43,9 @@ SHADOW_PART = 4
 
 AT_ONCE = 64
 """Answers that are computed before the event loop gets a turn: about 5 ms."""
+
+SENT_AT_ONCE = 512
+"""Answers that are sent before the event loop gets a turn, where they were computed all at once."""
 
 AWAITED_EVERY_S = 0.1
 """The time between two looks at whether the tick can end, while a run is to stop."""
@@ -265,38 +268,64 @@ class OracleActor:
         """Answer the questions to an oracle that computes, with no limit to keep: they need no queue and no call.
 
         Returns:
-            Those that need more: they have a recorded answer, the oracle failed, or the engine has no room.
+            Those that need more, because they have a recorded answer.
         """
-        left, statistics = list[WaitingQuestion](), self.statistics
-        for count, waiting in enumerate(arrived):
-            question = waiting.question
-            if (recorded := self._answers.recorded_answer(question)) is not None:
-                statistics.count_recorded(recorded)
+        left, new = list[WaitingQuestion](), list[WaitingQuestion]()
+        for waiting in arrived:
+            if (recorded := self._answers.recorded_answer(waiting.question)) is not None:
+                self.statistics.count_recorded(recorded)
                 left.append(waiting._replace(decided=recorded))
-                continue
+            else:
+                new.append(waiting)
+        begun = anyio.current_time()
+        states = answers_at_once(self.oracle, [waiting.question for waiting in new]) if len(new) > 1 else None
+        if states is None:
+            await self._compute_each(new, calls)
+            return left
+        each_s = (anyio.current_time() - begun) / max(1, len(new))
+        for start in range(0, len(new), SENT_AT_ONCE):
+            part = slice(start, start + SENT_AT_ONCE)
+            answers = [Answer(state, self.oracle.source, method=self.oracle.method) for state in states[part]]
+            await self._send_computed(new[part], answers, begun, each_s)
+            await asyncio.sleep(0)
+        return left
+
+    async def _compute_each(self, new: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
+        """Answer questions one after the other."""
+        for count, waiting in enumerate(new):
             begun = anyio.current_time()
-            answer = await call_oracle(self.oracle, self._asker(question), question, math.inf)
-            now = anyio.current_time()
+            answer = await call_oracle(self.oracle, self._asker(waiting.question), waiting.question, math.inf)
             if answer.reason:
-                statistics.count_call(waiting.name)
+                self.statistics.count_call(waiting.name)
                 self._calling += 1
                 await self._settle(waiting, self.admission.begin(waiting, 1, begun, waited=False), answer, calls)
                 continue
-            decided = waiting.decide(answer, now)
-            encoded = self._codec.encode(decided)
-            await self._answers.keep(encoded)
-            if not self._engine.put(encoded):
-                statistics.count_call(waiting.name)
-                await self._deliver(waiting, answer, calls)
-                continue
-            statistics.count_computed(decided)
-            self._observer.asked(begun - waiting.arrived)
-            self._observer.answered("", now - begun, question.tick)
-            self._observer.decided(question, decided, None)
-            self._open.pop(waiting.name, None)
+            await self._send_computed([waiting], [answer], begun, anyio.current_time() - begun)
             if count % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
-        return left
+
+    async def _send_computed(
+        self, part: Sequence[WaitingQuestion], answers: Sequence[Answer], begun: float, each_s: float
+    ) -> None:
+        """Record answers that were computed, and send them; each took `each_s`."""
+        now, statistics, observer = anyio.current_time(), self.statistics, self._observer
+        decisions = [waiting.decide(answer, now) for waiting, answer in zip(part, answers, strict=True)]
+        records = [self._codec.encode(decided) for decided in decisions]
+        await self._answers.keep(*records)
+        for waiting, answer, decided, record in zip(part, answers, decisions, records, strict=True):
+            observer.asked(begun - waiting.arrived)
+            observer.answered("", each_s, decided.asked)
+            observer.decided(waiting.question, decided, None)
+            if self._engine.put(record):
+                statistics.count_computed(decided)
+                self._open.pop(waiting.name, None)
+                continue
+            statistics.count_call(waiting.name)
+            statistics.count_answer(decided, now)
+            self._share.add(answer)
+            self._open[waiting.name] = waiting._replace(decided=decided)
+            await self._engine.send(record)
+            self._close(waiting)
 
     def _accept(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
         """Send recorded answers again, replay answers from a tape, and queue the questions that must be asked."""

@@ -50,6 +50,17 @@ def fallback(question: Question[Any], source: Source, reason: str, detail: str =
     return Answer(first_option(question.options), source, reason, detail)
 
 
+def answers_at_once(oracle: Oracle[Any], questions: Sequence[Question[Any]]) -> Sequence[str] | None:
+    """Return the option that an oracle chooses in each question, all at once; None if it must be asked each by itself.
+
+    An error comes again when each is asked, and is then the fallback of the question that has led to it.
+    """
+    try:
+        return oracle.answer_all(questions)
+    except Exception:  # noqa: BLE001  # an oracle is foreign code, and may raise anything
+        return None
+
+
 async def call_oracle(
     oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], within_s: float, samples: int = 0
 ) -> Answer:

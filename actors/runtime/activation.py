@@ -193,9 +193,10 @@ def way_of(config: RunConfig, domain: Domain) -> str:
 
 def activation_of(config: RunConfig, codec: Codec, supervisor: Supervisor) -> Activation:
     """Return the way in which a supervisor's agents take their turns."""
-    way = way_of(config, supervisor.domain)
-    if way == "columns":
-        return Columns(codec, supervisor)
+    domain = supervisor.domain
+    way = way_of(config, domain)
+    if way == "columns" and isinstance(domain, HasColumns):
+        return Columns(codec, supervisor, domain)
     if way == "on_demand":
         return OnDemand(codec, supervisor)
     return Resident(codec, supervisor, config.mailbox_capacity)

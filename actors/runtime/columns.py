@@ -22,8 +22,9 @@ from actors.core.messages import Codec
 from actors.runtime.answers import Answers
 from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Source, Trigger, Update, turn
-from prism.agents.waves import Kind, Updates, Wave
+from prism.agents.waves import DecidedWave, Kind, Updates, Wave
 from prism.columns import Ints
+from prism.domain import HasColumns
 from prism.statechart.columns import select_all
 from prism.statechart.transitions import Choice, Transition
 
@@ -47,12 +48,14 @@ class Columns:
     Args:
         codec: the domain's messages.
         supervisor: answers for an agent that crashes.
+        domain: the domain.
     """
 
     mailboxes: Sequence[Mailbox[bytes]] = ()
 
-    def __init__(self, codec: Codec, supervisor: Supervisor) -> None:
+    def __init__(self, codec: Codec, supervisor: Supervisor, domain: HasColumns) -> None:
         self.unanswered = 0
+        self._columns = domain
         self._codec = codec
         self._supervisor = supervisor
         self._domain, self._chart, self._ask = supervisor.domain, supervisor.domain.chart, supervisor.ask
@@ -67,22 +70,20 @@ class Columns:
         """Take the turns, and give the event loop its turn now and then."""
         self.unanswered = len(triggers)
         await asyncio.sleep(0)
+        if not triggers:
+            return Answers(None, [], [], 0)
         turns = _Turns(len(triggers))
-        if isinstance(triggers, Wave):
-            for start in range(0, len(triggers), AT_ONCE):
-                self._take_all(triggers, start, turns)
-                await asyncio.sleep(0)
-            agents = triggers.agents
-        else:
-            triggers = sorted(triggers, key=_agent)
-            agents = np.array([trigger.agent for trigger in triggers], dtype=np.int64)
+        wave = triggers if isinstance(triggers, Wave) else self._columns.decided(tick, sorted(triggers, key=_agent))
+        for start in range(0, len(wave), AT_ONCE):
+            self._take_all(wave, start, turns)
+            await asyncio.sleep(0)
         alone: dict[int, bytes] = {}
         for count, place in enumerate(np.flatnonzero(turns.codes == _ALONE).tolist()):
-            alone[place] = self._take(triggers[place])
+            alone[place] = self._take(wave[place])
             if count % ONE_BY_ONE == ONE_BY_ONE - 1:
                 await asyncio.sleep(0)
         self.unanswered = 0
-        return _answers(self._codec, tick, agents, turns, alone)
+        return _answers(self._codec, tick, wave.agents, turns, alone)
 
     def _take_all(self, wave: Wave[Any], start: int, turns: _Turns) -> None:
         """Take the turns of a part of a wave that only move an agent, or leave it where it is."""
@@ -93,6 +94,9 @@ class Columns:
         found, starts = np.unique(groups[order], return_index=True)
         for group, places in zip(found.tolist(), np.split(order + start, starts[1:]), strict=True):
             state, name = divmod(group, len(wave.names))
+            if isinstance(wave, DecidedWave):
+                self._settle_group(wave, states[state], wave.names[name], places, turns)
+                continue
             self._take_group(wave, states[state], wave.names[name], places, turns)
 
     def _take_group(self, wave: Wave[Any], state: Any, trigger: str, places: NDArray[np.intp], turns: _Turns) -> None:
@@ -110,13 +114,35 @@ class Columns:
             elif len(row.options) > 1:
                 self._ask_all(wave, state, row, those, turns)
 
+    def _settle_group(
+        self, wave: DecidedWave[Any], state: Any, trigger: str, places: NDArray[np.intp], turns: _Turns
+    ) -> None:
+        """Take the rows that were chosen, selected as of the tick of the question, where nothing else came of it."""
+        places = places[wave.is_plain[places]]
+        if self._supervisor.quarantined:
+            refused = map(self._supervisor.is_quarantined, wave.agents[places].tolist())
+            places = places[~np.fromiter(refused, np.bool_, len(places))]
+        if not len(places):
+            return
+        selected = select_all(self._chart, state, trigger, len(places), partial(wave.read, places))
+        if selected is None:
+            return
+        for number, choice in enumerate(selected.found):
+            if not isinstance(choice, Choice):
+                continue
+            those = places[selected.numbers == number]
+            for code in np.unique(wave.chosen[those]).tolist():
+                target, source = wave.answers[code]
+                row = choice.option(target)
+                if row is not None and row.target in self._chart.states:
+                    _take_row(wave, row, those[wave.chosen[those] == code], turns, source)
+
     def _ask_all(
         self, wave: Wave[Any], state: Any, choice: Choice[Any], places: NDArray[np.intp], turns: _Turns
     ) -> None:
         """Put the choice of agents in one state into a question each."""
         targets = tuple(target.value for target in choice.targets)
-        for place in places.tolist():
-            trigger = wave[place]
+        for place, trigger in zip(places.tolist(), wave.at(places), strict=True):
             question = Question(wave.tick, trigger.agent, trigger.name, state.value, targets, trigger.context)
             turns.questions[place] = question, self._codec.encode(question)
         turns.codes[places] = _ASKED
@@ -135,11 +161,13 @@ class Columns:
             return codec.encode(self._supervisor.answer_for(trigger, agent.state, error))
 
 
-def _take_row(wave: Wave[Any], row: Transition[Any], places: NDArray[np.intp], turns: _Turns) -> None:
+def _take_row(
+    wave: Wave[Any], row: Transition[Any], places: NDArray[np.intp], turns: _Turns, source: str = Source.RULE
+) -> None:
     """Take a row for many agents, if its action has a column."""
     if row.target is None:
         return
-    kind = Kind(row.trigger, row.source.value, row.target.value, Source.RULE)
+    kind = Kind(row.trigger, row.source.value, row.target.value, source)
     if row.action is None:
         turns.take(places, kind)
     elif (effects := wave.act(places, row.action)) is not None:

@@ -52,6 +52,10 @@ class Wave(Sequence[Trigger[C]]):
             return [self[each] for each in range(*place.indices(len(self)))]
         return self.trigger(int(self.agents[place]), self.names[self.codes[place]])
 
+    def at(self, places: Ints) -> list[Trigger[C]]:
+        """Return the triggers at these places. A world that can make them in columns is faster."""
+        return [self[place] for place in places.tolist()]
+
     @abstractmethod
     def trigger(self, agent: int, name: str) -> Trigger[C]:
         """Return the trigger of an agent."""
@@ -67,6 +71,39 @@ class Wave(Sequence[Trigger[C]]):
     @abstractmethod
     def read(self, places: NDArray[np.intp], fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
         """Return `{field: its values at these places}`; None if a field has no column, or not at all these places."""
+
+
+class DecidedWave(Wave[C]):
+    """The triggers of one tick that bring decisions. Its `read` and `act` are about what was in view at the question.
+
+    Args:
+        tick: the tick.
+        triggers: the triggers with their decisions, ascending by agent.
+        entered: the tick in which each agent entered its state.
+    """
+
+    def __init__(self, tick: int, triggers: Sequence[Trigger[C]], entered: Ints) -> None:
+        numbers = defaultdict[str, int](itertools.count().__next__)
+        names = np.array([numbers[each.name] for each in triggers], dtype=np.int16)
+        super().__init__(tick, np.array([each.agent for each in triggers], dtype=np.int64), [*numbers], names)
+        self.triggers = triggers
+        decisions = [each.decision for each in triggers]
+        self.asked = np.array([-1 if each is None else each.asked for each in decisions], dtype=np.int64)
+        """The tick of each question."""
+        chosen = defaultdict[tuple[str, str], int](itertools.count().__next__)
+        codes = [
+            -1 if each is None or each.reason or each.content else chosen[each.state, each.source] for each in decisions
+        ]
+        self.chosen = np.array(codes, dtype=np.intp)
+        """The number of each answer among `answers`; -1 of a fallback, and of an answer with content."""
+        self.answers = [*chosen]
+        """`(option taken, source)` of each answer that occurs."""
+        self.is_plain = (self.chosen >= 0) & (self.asked >= entered)
+        """True where the option is taken, and nothing else: the agent has not moved since, and there is no content."""
+
+    def trigger(self, agent: int, name: str) -> Trigger[C]:  # noqa: ARG002  # as in `Wave`
+        """Return the trigger of an agent, who has only one."""
+        return self.triggers[int(np.searchsorted(self.agents, agent))]
 
 
 class Kind(NamedTuple):

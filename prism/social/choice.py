@@ -20,21 +20,33 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from prism.agents.social_agent import SocialAgent
+from prism.agents.turn import Question
+from prism.columns import Ints
 from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
 from prism.config.calibrated import UNCALIBRATED
-from prism.rng import Draw, pick
+from prism.rng import Draw, pick, picks
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import Effect
+from prism.social.people import People
 from prism.social.persona import Persona
 from prism.social.post import PostView, drawn_about
+from prism.social.seen import SeenPosts
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
+Floats = NDArray[np.float64]
+
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
+FEWEST = 4
+"""The fewest questions that are answered at once: fewer are answered sooner one by one."""
 KNOWN_MAX: Final = 100_000
 """The most distributions that are kept until somebody compares them with the choice."""
 
@@ -76,7 +88,9 @@ class ChoiceOracle(Oracle[AgentState]):
         self._constants |= dict.fromkeys((Effect.REPLY, Effect.POST), coefficients.compose)
         self._at_once: dict[tuple[str, ...], dict[str, str]] = {}
         """`{(state, trigger, *options): {option: the effect of the row that leads to it}}`."""
-        self._known: dict[tuple[int, int, str], list[float]] = {}
+        self.people: People | None = None
+        """The people in columns; without them, each question is answered by itself."""
+        self._known: dict[tuple[int, int, str], Sequence[float]] = {}
         """`{(agent, tick, trigger): the distribution of a question that was answered}`, until it is taken."""
 
     async def ask(
@@ -93,6 +107,74 @@ class ChoiceOracle(Oracle[AgentState]):
             self._known.clear()
         self._known[agent.agent_id, agent.tick, trigger] = weights
         return options[pick(weights, drawn_about(context, self._seed, agent.agent_id, agent.tick, Draw.CHOICE))]
+
+    def answer_all(self, questions: Sequence[Question[PostView]]) -> list[str] | None:
+        """Return the answers to many questions, bit for bit as `ask` gives them; None if each must be asked.
+
+        That is so of a few questions, without the columns of the people, where an attribute is not of one kind, and for
+        an oracle that is derived from this one and answers otherwise.
+        """
+        if (
+            self.people is None
+            or len(questions) < FEWEST
+            or any(getattr(type(self), name) is not own for name, own in _OWN_ANSWERS.items())
+        ):
+            return None
+        answers = [""] * len(questions)
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for place, each in enumerate(questions):
+            if each.context is None:
+                return None
+            groups.setdefault((each.state, each.trigger, *each.options), []).append(place)
+        if len(self._known) + len(questions) > KNOWN_MAX:
+            self._known.clear()
+        for key, places in groups.items():
+            numbers = self._answer_group(key, [questions[place] for place in places], self.people)
+            if numbers is None:
+                return None
+            for place, number in zip(places, numbers, strict=True):
+                answers[place] = key[2 + number]
+        return answers
+
+    def _answer_group(
+        self, key: tuple[str, ...], questions: Sequence[Question[PostView]], people: People
+    ) -> list[int] | None:
+        """Return the number of the option that each person draws, of people in one state with the same options."""
+        agents = np.array([each.agent for each in questions], dtype=np.int64)
+        ticks = np.array([each.tick for each in questions], dtype=np.int64)
+        views = SeenPosts([each.context for each in questions if each.context is not None])
+        own = self._own_of_all(agents, people)
+        if own is None:
+            return None
+        quality: Any = 0.0
+        if self._coefficients.quality:
+            quality = np.array([*map(math.log, views.quality.tolist())])
+        terms, at_once = self.terms_of(views, people.activity[agents], quality, own), self._effects_at_once(key)
+        weights = _weights_of_all(
+            [
+                np.broadcast_to(self._utility(option, terms, at_once[option]) / self._coefficients.scale, len(agents))
+                for option in key[2:]
+            ]
+        )
+        for each, known in zip(questions, weights, strict=True):
+            self._known[each.agent, each.tick, each.trigger] = known
+        units = views.drawn(self._seed, agents, ticks, Draw.CHOICE)
+        return [*map(int, picks(weights, range(len(weights)), units))]
+
+    def _own_of_all(self, agents: Ints, people: People) -> Any:
+        """Return the part of V of people's traits and own attributes; None if an attribute has no column."""
+        total: Any = 0.0
+        for name, weight in self._traits:
+            total = total + weight * people.numbers(name)[agents]
+        for name, by_value in self._attributes:
+            values = people.read(f"agent.{name}", agents)
+            if values is None or (not isinstance(by_value, float) and values.dtype.kind not in "Ub"):
+                return None
+            if isinstance(by_value, float):
+                total = total + by_value * values.astype(np.float64)
+            else:
+                total = total + np.array([by_value.get(str(value), 0.0) for value in values.tolist()])
+        return total
 
     async def judge(
         self,
@@ -116,7 +198,7 @@ class ChoiceOracle(Oracle[AgentState]):
         """Return the probabilities themselves: nothing else of a question matters to this oracle."""
         return repr(self.distribution(agent, agent.state, trigger, options, context))
 
-    def take_known(self, agent: int, tick: int, trigger: str) -> list[float] | None:
+    def take_known(self, agent: int, tick: int, trigger: str) -> Sequence[float] | None:
         """Return, once, the distribution of a question that this oracle has answered; None if it is not known."""
         return self._known.pop((agent, tick, trigger), None)
 
@@ -130,12 +212,16 @@ class ChoiceOracle(Oracle[AgentState]):
     ) -> list[float]:
         """Return the probability of each option of a question, in order; they add up to 1."""
         key = current_state.value, trigger, *(option.value for option in options)
+        return self.probabilities(agent, options, context, self._effects_at_once(key))
+
+    def _effects_at_once(self, key: tuple[str, ...]) -> dict[str, str]:
+        """Return `{option: the effect of the row that leads to it}` of a state, a trigger and its options."""
         at_once = self._at_once.get(key)
         if at_once is None:
+            state, trigger, *options = key
             rows = self._of_rows.get(trigger, {})
-            at_once = {option.value: rows.get((current_state.value, option.value), "") for option in options}
-            self._at_once[key] = at_once
-        return self.probabilities(agent, options, context, at_once)
+            at_once = self._at_once[key] = {option: rows.get((state, option), "") for option in options}
+        return at_once
 
     def probabilities(
         self,
@@ -162,22 +248,32 @@ class ChoiceOracle(Oracle[AgentState]):
         It is 0 if the option does not engage, and only the constant without a post in view. A state that the
         coefficients name under `states` has that constant and no other term.
         """
-        return self._utility(option.value, None if view is None else self._terms(agent, view), at_once)
+        return float(self._utility(option.value, None if view is None else self._terms(agent, view), at_once))
 
     def _terms(self, agent: SocialAgent, view: PostView) -> _Terms:
+        quality = math.log(view.quality) if self._coefficients.quality else 0.0
+        return self.terms_of(view, agent.persona.activity, quality, self._own(agent.persona))
+
+    def terms_of(self, view: Any, activity: Any, quality: Any, own: Any) -> _Terms:
+        """Return the terms of a person, or of many in columns.
+
+        Args:
+            view: the view of a post; `quality`: the log of its quality, 0 if it has no weight.
+            activity: the person's; `own`: the part of their traits and attributes.
+        """
         b = self._coefficients
         return _Terms(
             b.topic * view.topic_match,
             b.tie * view.followed,
-            b.activity * agent.persona.activity,
+            b.activity * activity,
             b.popularity * view.popularity,
             b.fatigue * view.fatigue,
-            b.quality * math.log(view.quality) if b.quality else 0.0,
+            b.quality * quality if b.quality else 0.0,
             b.exposure * (view.exposures - 1),
-            self._own(agent.persona),
+            own,
         )
 
-    def _utility(self, option: str, terms: _Terms | None, at_once: str) -> float:
+    def _utility(self, option: str, terms: _Terms | None, at_once: str) -> Any:
         b = self._coefficients
         if option in b.states:
             return b.states[option]
@@ -203,6 +299,24 @@ class ChoiceOracle(Oracle[AgentState]):
             else:
                 total += by_value.get(str(value), 0.0)
         return total
+
+
+_OWN_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        name: getattr(ChoiceOracle, name)
+        for name in ("ask", "answer", "checked_answer", "key", "distribution", "probabilities", "source", "method")
+    }
+)
+"""The methods that `answer_all` replaces. An oracle with another one of these answers each question by itself."""
+
+
+def _weights_of_all(utilities: Sequence[Floats]) -> list[tuple[float, ...]]:
+    """Return the probabilities of the options, a row for each question, as `ChoiceOracle.probabilities` does."""
+    highest = reduce(np.maximum, utilities)
+    # numpy's own exp and sum round the last bit otherwise
+    weights = [np.array([*map(math.exp, (utility - highest).tolist())]) for utility in utilities]
+    total = np.array([*map(math.fsum, zip(*(weight.tolist() for weight in weights), strict=True))])
+    return [*zip(*((weight / total).tolist() for weight in weights), strict=True)]
 
 
 def _effects_of(behaviour: Behaviour[Any]) -> dict[str, Effect]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
 from msgspec.structs import replace
 
 from prism.agents.social_agent import Draft, SocialAgent, relevance_of
-from prism.agents.turn import Question
+from prism.agents.turn import Question, Trigger
 from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.config.interventions import check_agents
@@ -18,6 +19,7 @@ from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.choice import ChoiceOracle
+from prism.social.decided import DecidedPeople
 from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
@@ -75,6 +77,7 @@ class SocialDomain:
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
         }
         self._embedded = embedded or ChoiceOracle(config.oracle.choice, config.simulation.seed, self.behaviour)
+        self._embedded.people = self.world.traits
         self._intentions = Intentions(config.population.intentions)
         self._clock = SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
         depth = config.statechart.max_history_depth
@@ -99,6 +102,10 @@ class SocialDomain:
             if row.action is not None and not {*steps_of(row.action)} <= known:
                 lines.append(f"{row.name}: its action is a function")
         return lines
+
+    def decided(self, tick: int, triggers: Sequence[Trigger[PostView]]) -> DecidedPeople:
+        """Return triggers with decisions, ascending by agent, in columns."""
+        return DecidedPeople(self.world, tick, triggers)
 
     def agent(self, agent_id: int) -> SocialAgent:
         """Return the person as their last applied update left them. Their history starts empty."""

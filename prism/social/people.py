@@ -33,7 +33,7 @@ class People:
     @property
     def activity(self) -> NDArray[np.float64]:
         """The activity of each person."""
-        return self._numbers("activity")
+        return self.numbers("activity")
 
     def read(self, field: str, people: Ints) -> NDArray[Any] | None:
         """Return a field `agent.NAME` of these people; None if somebody has no such number, truth value or text."""
@@ -44,7 +44,7 @@ class People:
 
     def _made(self, name: str) -> NDArray[Any] | None:
         if name in _OWN or name in TRAITS:
-            return self._numbers(name)
+            return self.numbers(name)
         if name == "interests":
             column = np.empty(len(self._personas), dtype=object)
             column[:] = [persona.interests for persona in self._personas]
@@ -59,13 +59,13 @@ class People:
         """Return different traits, and the place of each of these people's among them."""
         if isinstance(self._personas, SyntheticPeople):
             return _SYNTHETIC, self._personas.personality[people]
-        columns = [self._numbers(name)[people].tolist() for name in TRAITS]
+        columns = [self.numbers(name)[people].tolist() for name in TRAITS]
         rows = list(zip(*columns, strict=True))
         places = {each: place for place, each in enumerate(dict.fromkeys(rows))}
         found = [Traits(**dict(zip(TRAITS, each, strict=True))) for each in places]
         return found, [places[each] for each in rows]
 
-    def _numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> NDArray[np.float64]:
         """Return a number that everybody has."""
         column = self._columns.get(f"agent.{name}")
         if column is None:

@@ -16,7 +16,7 @@ from prism.columns import Ints
 from prism.config.model import RelevanceConfig
 from prism.rng import Draw, uniforms
 from prism.social.network import Network
-from prism.social.post import Post
+from prism.social.post import Post, PostView
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +47,38 @@ class Views:
         """Return the values of a field `post.NAME`; None if there is no column of it."""
         found: NDArray[Any] | None = getattr(self, field.removeprefix("post."), None)
         return found
+
+    def each(self, viewed_ticks: Ints) -> list[PostView]:
+        """Return the views, one by one.
+
+        Args:
+            viewed_ticks: the ticks since each post came into view.
+        """
+        posts, population = self._posts, self._network.population
+        return [
+            *map(
+                PostView,
+                [post.id for post in posts],
+                [post.author for post in posts],
+                [population.name(post.author) for post in posts],
+                map(self._network.text, posts),
+                [post.topics for post in posts],
+                self.age_ticks.tolist(),
+                [post.likes for post in posts],
+                [post.replies for post in posts],
+                [post.reshares for post in posts],
+                self.velocity.tolist(),
+                self.popularity.tolist(),
+                self.followed.tolist(),
+                self.topic_match.tolist(),
+                self.appeal.tolist(),
+                self._fatigue.tolist(),
+                self.quality.tolist(),
+                self.exposures.tolist(),
+                [post.origin for post in posts],
+                viewed_ticks.tolist(),
+            )
+        ]
 
     @cached_property
     def relevance(self) -> Floats:

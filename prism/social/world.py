@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -51,6 +51,7 @@ from prism.social.population import Population
 from prism.social.post import EXPOSURE_TICKS, PostView
 from prism.social.posting import CERTAIN, posting_rates
 from prism.social.realised import Realised
+from prism.social.seen import SeenPosts
 from prism.social.sessions import GONE, Sessions
 from prism.social.views import Views
 from prism.social.vocabulary import DRAFTED, Role, intend
@@ -131,7 +132,7 @@ class SocialWorld(World):
         """True for each state that is offline, by its number."""
         self.traits = People(population.personas)
         """The people in columns."""
-        self._weights, self._patience = config.population.relevance, config.statechart.default_timeout_ticks
+        self.weights, self._patience = config.population.relevance, config.statechart.default_timeout_ticks
         self._intentions = Intentions(config.population.intentions)
         """The settings of people, which they keep when interventions change those of the world."""
         self.seed = config.simulation.seed
@@ -182,14 +183,20 @@ class SocialWorld(World):
         numbers = self.current[agents]
         if any(field.startswith("post.") for field in fields) and (numbers < self.network.living.first).any():
             return None
-        views = Views(
-            self.network,
-            self._weights,
-            agents,
-            numbers,
-            tick=tick,
-            fatigue=self.sessions.places(agents) / np.maximum(1, self.sessions.shown[agents]),
-        )
+        return self.read_of(agents, tick, fields, self._views(agents, numbers, tick))
+
+    def _views(self, agents: Ints, numbers: Ints, tick: int) -> Views:
+        fatigue = self.sessions.places(agents) / np.maximum(1, self.sessions.shown[agents])
+        return Views(self.network, self.weights, agents, numbers, tick=tick, fatigue=fatigue)
+
+    def read_of(
+        self, agents: Ints, tick: int | Ints, fields: Collection[str], views: Views | SeenPosts | None
+    ) -> Mapping[str, NDArray[Any]] | None:
+        """Return what expressions read of these people and of the posts as they see them; None if that cannot be.
+
+        Args:
+            views: their views; None if no field is of a post.
+        """
         own: dict[str, Callable[[], NDArray[Any]]] = {
             "agent.ticks_in_state": lambda: tick - self.entered[agents],
             "agent.timeout_threshold": lambda: np.full(len(agents), self._patience),
@@ -200,7 +207,7 @@ class SocialWorld(World):
             if field in own:
                 values: NDArray[Any] | None = own[field]()
             elif field.startswith("post."):
-                values = views.read(field)
+                values = None if views is None else views.read(field)
             else:
                 values = self.traits.read(field, agents)
             if values is None:
@@ -214,7 +221,11 @@ class SocialWorld(World):
 
     def intended(self, agents: Ints, tick: int) -> Sequence[str]:
         """Return the action that each of these convinced people takes on the post in view, as `SocialAgent.intend`."""
-        return self._intentions.drawn_all(*self.traits.traits(agents), self._drawn(agents, tick, Draw.INTENTION))
+        return self.intentions_of(agents, self._drawn(agents, tick, Draw.INTENTION))
+
+    def intentions_of(self, agents: Ints, units: NDArray[np.float64]) -> Sequence[str]:
+        """Return the action that each of these convinced people takes, by a draw of each."""
+        return self._intentions.drawn_all(*self.traits.traits(agents), units)
 
     def state(self, agent: int) -> StrEnum:
         """Return a person's state."""
@@ -528,6 +539,14 @@ class SocialWorld(World):
         view = self.network.view_of(agent, post, tick, place / max(1, shown), tick - int(self.came[agent]))
         return Trigger(tick, agent, name, view)
 
+    def triggers_of(self, agents: Ints, tick: int, names: Sequence[str]) -> list[Trigger[PostView]]:
+        """Return `trigger` of each of these people."""
+        numbers, living = self.current[agents], self.network.living
+        if (numbers < living.first).any() or not self._with_view.issuperset(names):
+            return [self.trigger(agent, tick, name) for agent, name in zip(agents.tolist(), names, strict=True)]
+        views = self._views(agents, numbers, tick).each(tick - self.came[agents])
+        return [*map(Trigger, repeat(tick), agents.tolist(), names, views)]
+
     def _stay(self, kind: Kind, agents: Ints, tick: int) -> None:
         """Plan a timeout for people whose turn moved them nowhere, or remove quarantined people for good."""
         if kind.source == "quarantine":
@@ -678,6 +697,11 @@ class SocialWave(Wave[PostView]):
     def trigger(self, agent: int, name: str) -> Trigger[PostView]:
         """Return the trigger of a person, with the post in view if it carries one."""
         return self._world.trigger(agent, self.tick, name)
+
+    def at(self, places: Ints) -> list[Trigger[PostView]]:
+        """Return the triggers at these places."""
+        names = map(self.names.__getitem__, self.codes[places].tolist())
+        return self._world.triggers_of(self.agents[places], self.tick, [*names])
 
     def states(self) -> tuple[Sequence[StrEnum], NDArray[np.int16]]:
         """Return the states of the chart, and the number of each person's among them."""

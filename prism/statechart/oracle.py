@@ -148,6 +148,13 @@ class Oracle(ABC, Generic[S]):
         """
         return Answer(await self.ask(agent, current_state, trigger, options, context))
 
+    def answer_all(self, questions: Sequence[Any]) -> Sequence[str] | None:  # noqa: ARG002  # optional
+        """Return the option chosen in each of many `Question`s; None if each must be asked by itself.
+
+        An oracle may have it that computes its answers, and whose answers have no content. They are those of `answer`.
+        """
+        return None
+
     async def judge(  # the arguments of `ask`, and the samples
         self,
         agent: Any,

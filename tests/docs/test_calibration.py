@@ -49,6 +49,7 @@ ELSEWHERE = {
 ALLOWED = {
     ("network.py", 2048): "posts in a piece of a column",
     ("social_agent.py", 5): "statechart.default_timeout_ticks, for an agent that is made by hand",
+    ("choice.py", 4): "the fewest questions that are answered at once, with the same answers",
     ("social_agent.py", 50): "the depth of histories",
     ("vocabulary.py", 1e12): "the widest range of a count",
     ("persona.py", 0.5): "population.engagement_threshold, for a persona that is made by hand",

@@ -1,0 +1,124 @@
+"""Questions to an oracle that computes are answered at once as they are one by one, and so are decisions."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors import resume, run
+from actors.persistence.journal import JOURNAL
+from actors.runtime.simulation import Simulation
+from prism.config import Config, RunConfig
+from prism.social import choice
+from prism.social.chart import SOCIAL_BEHAVIOUR
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.statechart import Behaviour, Oracle
+from tests.actors.oracle.bench import Bench, question
+from tests.actors.runtime.test_columns import Settings, random_chart, random_settings
+from tests.actors.social_runs import SMALL
+from tests.tiers import Size
+
+pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+
+
+def settings_of(seed: int) -> Settings:
+    """Return settings of a world whose oracle has weights of every kind, and now and then a limit, or is off."""
+    draw, settings = random.Random(seed), random_settings(seed)  # a test
+    oracle: Settings = {**settings["oracle"], "max_fallback_share": 1.0}
+    people = settings["population"]
+    people["attributes"] = {**people["attributes"], "region": {"type": "text", "values": ["north", "south"]}}
+    people["attributes"]["urban"] = {"type": "bool", "probability": 0.4}
+    people["ambiguity"] = draw.choice([0.3, 1.0])
+    settings["population"]["posts_per_session"] = 0.9
+    oracle["choice"] = {
+        "scale": draw.uniform(0.01, 2.0),
+        "like": draw.uniform(-3.0, 3.0),
+        "quality": draw.choice([0.0, 0.7]),
+        "exposure": 0.3 if settings["feed"]["exposure"] == "complex" else 0.0,
+        "openness": draw.choice([0.0, 1.3]),
+        "attributes": draw.choice([{}, {"anxiety": 0.7, "patience": -0.2, "urban": 0.4, "region": {"north": 0.9}}]),
+        "states": draw.choice([{}, {"scrolling": 0.4}]),
+    }
+    kind = draw.choice(["", "", "", "calls", "off"])
+    if kind == "calls":
+        oracle["max_calls"] = draw.choice([3, 30])
+    return {**settings, "oracle": oracle, "statechart": {"oracle_enabled": kind != "off"}}
+
+
+def outcome(settings: Settings, chart: Behaviour[Any], way: str, *, at_once: bool) -> tuple[Any, ...]:
+    """Return the digest, the totals, the people and the compared choices of a run."""
+    config = msgspec.convert({**settings, "run": {**settings["run"], "activation": way}}, Config)
+    domain = SocialDomain(config, build_population(config.population, config.simulation.seed), chart)
+    oracle: Any = domain.oracle()
+    if not at_once:
+        oracle.people = None
+    simulation = Simulation(config, domain)
+    asyncio.run(simulation.run())
+    choices = msgspec.msgpack.encode(simulation.engine.open_questions.choices.state())
+    answered = simulation.oracle.statistics.answered
+    world = domain.world
+    return simulation.engine.digest.hexdigest(), world.totals(), [*world.columns()], choices, answered
+
+
+def test_random_worlds_have_one_digest_however_their_questions_are_answered(
+    size: Size, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "FEWEST", 1)
+    answered = 0
+    for seed in range(size(300, everyday=8)):
+        settings, chart = settings_of(seed), SOCIAL_BEHAVIOUR if seed % 3 else random_chart(seed)
+        reference = outcome(settings, chart, "resident", at_once=False)
+        assert outcome(settings, chart, "columns", at_once=True) == reference, seed
+        assert outcome(settings, chart, "on_demand", at_once=True) == reference, seed
+        answered += reference[-1]
+    assert answered > 5 * seed, "people ask"
+
+
+def test_a_run_that_was_ended_while_people_deliberated_goes_on_as_the_whole_one(tmp_path: Path) -> None:
+    people = msgspec.structs.replace(SMALL.population, ambiguity=0.6, deliberation_minutes=4.0)
+    asking = msgspec.structs.replace(SMALL, population=people)
+    first = run(asking, out=tmp_path / "whole")
+    columns = msgspec.structs.replace(asking, run=RunConfig(activation="columns"))
+    for ticks in range(14, 19):
+        run(columns, out=tmp_path / str(ticks), ticks=ticks)
+        assert resume(tmp_path / str(ticks), ticks=SMALL.simulation.length).digest == first.digest
+        assert (tmp_path / str(ticks) / JOURNAL).read_bytes() == (tmp_path / "whole" / JOURNAL).read_bytes()
+
+
+class AtOnce(Oracle[Any]):
+    """An oracle that computes, all at once where it can."""
+
+    waits = False
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        self.asked.append(agent.agent_id)
+        return options[-1]
+
+    def answer_all(self, questions: Any) -> list[str] | None:
+        if any(each.agent == 13 for each in questions):
+            raise ValueError("unlucky")
+        return [each.options[-1] for each in questions]
+
+
+async def test_answers_at_once_wait_for_room_and_none_is_lost() -> None:
+    oracle = AtOnce()
+    bench = Bench(oracle, capacity=2)
+    decided = await bench.ask(*map(question, range(9)))
+    assert [each.agent for each in decided] == [*range(9)]
+    assert (oracle.asked, bench.actor.statistics.answered) == ([], 9)
+
+
+async def test_questions_are_asked_one_by_one_where_they_cannot_be_answered_at_once() -> None:
+    oracle = AtOnce()
+    decided = await Bench(oracle).ask(question(12), question(13))
+    assert [each.agent for each in decided] == [12, 13]
+    assert oracle.asked == [12, 13]
