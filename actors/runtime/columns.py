@@ -246,9 +246,11 @@ def _encoded(
         head, tail = _parts(codec, tick, kind, effect)
         tails.append(tail)
     tails += [b"", b""]  # of the codes below 0
-    pieces = [head + encode(agent) + tails[code] for agent, code in zip(agents.tolist(), codes.tolist(), strict=True)]
+    pieces = [head] * (3 * len(agents))  # three of each answer: to join two of them first takes half as long again
+    pieces[1::3] = [*map(encode, agents.tolist())]
+    pieces[2::3] = [*map(tails.__getitem__, codes.tolist())]
     for place, encoded in alone.items():
-        pieces[place] = encoded
+        pieces[3 * place : 3 * place + 3] = encoded, b"", b""
     return b"".join(pieces)
 
 
