@@ -18,6 +18,7 @@ ALLOWED = {
     "calibration/plan.py": "refuses what only a social run has in another domain",
     "calibration/observe.py": "works out the statistics that real cascades are compared by",
     "experiments/processes.py": "loads the domain that most cells have before the workers are forked",
+    "runs/distil.py": "fits an oracle to the fields of questions, which people have and nations do not",
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
     "cli/backtest_plot.py": "its picture",
     "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
