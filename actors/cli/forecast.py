@@ -14,6 +14,9 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
     oracle, llm = config.oracle, config.llm
     read, written = forecast.prompt_tokens, forecast.completion_tokens
     calls = f"about {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
+    if oracle.sharing == "archetype":
+        by = "oracle.budget.calls" if oracle.budget.calls is not None else "audits, and each archetype of the rehearsal"
+        calls += f" ({by}) for about {_rounded(forecast.questions)} questions"
     tokens = (
         f"about {_rounded(read)} in, {_rounded(written)} out{_cap(oracle.max_tokens, read + written, 'max_tokens')}"
     )

@@ -25,6 +25,8 @@ from prism.domain import Domain
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity
 from prism.llm.context_window import most_tokens
 from prism.llm.spending import Spent, cost_usd
+from prism.sharing import Archetypes
+from prism.sharing.settings import archetypes_of, fields_of
 from prism.statechart import Answer, Oracle
 
 FACTOR = 2
@@ -47,6 +49,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         calls, prompt_tokens, completion_tokens: of the whole run.
+        questions: of the whole run; more than calls where they share judgements.
         usd: their cost; None without prices.
         hours: the time of the calls, if the server takes `oracle.max_concurrency` of them at once without slowing down.
         latency_s: the time of one call that this is computed with.
@@ -56,6 +59,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     calls: int
+    questions: int
     prompt_tokens: int
     completion_tokens: int
     usd: float | None
@@ -124,6 +128,10 @@ class RehearsedOracle(Oracle[Any]):
     def __init__(self, embedded: Oracle[Any], asked: Oracle[Any]) -> None:
         self.ticks: list[int] = []
         """The tick of each question."""
+        self.grouping: Archetypes | None = None
+        """The archetypes of questions, if they share judgements."""
+        self.archetypes: set[tuple[Any, ...]] = set()
+        """Those that the rehearsal has seen."""
         self.falls_back = embedded.falls_back
         self._embedded = embedded
         self._asked = asked
@@ -139,6 +147,8 @@ class RehearsedOracle(Oracle[Any]):
     ) -> Answer:
         """Return the embedded oracle's answer."""
         self.ticks.append(agent.tick)
+        if self.grouping is not None:
+            self.archetypes.add((current_state, trigger, *options, *self.grouping.key(agent, context)))
         await self._asked.answer(agent, current_state, trigger, options, context)
         return await self._embedded.answer(agent, current_state, trigger, options, context)
 
@@ -181,18 +191,22 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     domain = build_domain(rehearsed).domain
     model = MeasuringModel(config.llm.num_predict)
     oracle = RehearsedOracle(domain.oracle(), domain.oracle(model))
+    if config.oracle.sharing == "archetype":
+        oracle.grouping = archetypes_of(config, fields_of(config, domain))
     begun = perf_counter()
     _rehearse(rehearsed, domain, oracle)
     took_s = perf_counter() - begun
     scale = (check_domain(config).size or domain.size) / domain.size
     length, ticks = config.simulation.length, rehearsed.simulation.length
-    calls = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
+    questions = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
+    calls = _shared_calls(config, questions, len(oracle.archetypes))
     per_call = calls / max(1, model.calls)
     read = round(per_call * model.prompt_bytes / _PROMPT_BYTES_PER_TOKEN)
     written = round(per_call * model.answer_bytes / _ANSWER_BYTES_PER_TOKEN)
     spent = Spent("ok", round(calls), 0.0, read, 0, written)
     return Forecast(
         calls=round(calls),
+        questions=round(questions),
         prompt_tokens=read,
         completion_tokens=written,
         usd=cost_usd((spent,), config.llm.prices),
@@ -296,6 +310,16 @@ def _rehearsal_of(config: Config) -> Config:
         oracle=oracle,
         run=replace(config.run, tick_s=0.0),
     )
+
+
+def _shared_calls(config: Config, questions: float, archetypes: int) -> float:
+    """Return the calls that are left where questions share judgements: a run sees more archetypes than a rehearsal."""
+    oracle = config.oracle
+    if oracle.sharing != "archetype":
+        return questions
+    if oracle.budget.calls is not None:
+        return min(questions, oracle.budget.calls)
+    return min(questions, archetypes + oracle.audit * questions)
 
 
 def _calls_per_tick(asked: Sequence[int], ticks: int) -> float:

@@ -106,6 +106,17 @@ def test_what_cannot_be_shared_is_refused_in_a_line(settings: tuple[str, ...], p
     assert len(ended.err.strip().splitlines()) == 1
 
 
+@pytest.mark.process
+def test_validate_foretells_the_calls_of_a_run_that_shares(prism: Prism) -> None:
+    asked = (*SHARED, "--set", "oracle.backend=ollama", "--forecast")
+    plain = prism("validate", "small.yaml", "--set", "oracle.backend=ollama", "--forecast").out
+    shared = prism("validate", "small.yaml", *asked, "--set", "oracle.audit=0.02").out
+    assert "questions" not in plain
+    assert "(audits, and each archetype of the rehearsal) for about" in shared
+    budget = prism("validate", "small.yaml", *asked, "--set", "oracle.budget.calls=9").out
+    assert "about 9 (oracle.budget.calls) for about" in budget
+
+
 @pytest.mark.network
 def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:

@@ -14,6 +14,7 @@ from tests.wire.gateways import planned
 
 FORETOLD = Forecast(
     calls=100,
+    questions=100,
     prompt_tokens=10_000,
     completion_tokens=2_000,
     usd=3.0,
