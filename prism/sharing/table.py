@@ -246,7 +246,7 @@ class SharingTable:
             self._count(self._tick - self._rules.deliberation - 1)
             if self._budget is not None:
                 self._budget.begin(self._tick, self.questions)
-                self.questions.pop(self._tick - WINDOW, None)
+            self.questions.pop(self._tick - WINDOW, None)
             for judged in self._owners_before.pop(self._tick, ()):
                 group = self._group(judged.key, len(judged.probabilities))
                 leaf = self._owned(self._root(judged.key).leaf(judged.values), group)
@@ -265,7 +265,7 @@ class SharingTable:
             group.compare(judged, leaf)
             group.add(judged)
             touched[id(group)] = group
-            if leaf.add(judged):
+            if leaf.add(judged, self._rules.horizon):
                 changed[id(leaf)] = leaf
         for leaf in changed.values():
             self.splits += self._split(leaf)
@@ -353,10 +353,16 @@ class _Leaf:
         """Forget its judgements, which are too old."""
         self.records, self.look_at, self.basis, self.is_new = [], 0, None, True
 
-    def add(self, judged: Judged) -> bool:
-        """Let a judgement count; return False for one from before the latest question that was asked for all."""
+    def add(self, judged: Judged, horizon: float) -> bool:
+        """Let a judgement count; return False for one from before the latest question that was asked for all.
+
+        One that is `horizon` ticks younger than the others stands alone: those were forgotten when it was asked.
+        """
         if judged.asked < self.begun:
             return False
+        if judged.asked - self.begun >= horizon:
+            self.forget()
+            self.begun = judged.asked
         self.records.append(judged)
         if len(self.records) > KEPT:
             del self.records[0]
@@ -404,7 +410,7 @@ class _Group:
         """Let a judgement count."""
         self._records.append(judged)
         self._number += 1
-        self.whole.add(judged)
+        self.whole.add(judged, math.inf)
 
     def compare(self, judged: Judged, leaf: _Leaf) -> None:
         """Compare the surrogate with the archetype on an audit that neither knows yet."""

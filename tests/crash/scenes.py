@@ -229,7 +229,13 @@ INTERVENED = Scene(
 _SHARING = with_oracle(sharing="archetype", archetype={"followed": "exact"}, audit=0.4, sharing_tolerance=0.0)
 SHARED = Scene(is_live=False, config=msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=40)))
 """The embedded scene, longer, in which few archetypes share the judgements, and are split."""
-SHARED_LIVE = Scene(is_live=True, config=_SHARING)
+SHARED_LIVE = Scene(
+    is_live=True,
+    config=msgspec.structs.replace(
+        SHARED.config, oracle=msgspec.structs.replace(_SHARING.oracle, sharing_horizon=12, surrogate=True)
+    ),
+)
+"""The live scene with archetypes that are asked again, and a surrogate."""
 BUDGETED = Scene(
     is_live=False,
     config=msgspec.structs.replace(
