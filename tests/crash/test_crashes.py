@@ -75,8 +75,8 @@ def test_a_run_whose_questions_share_judgements_stands_crashes_anywhere(scene: S
     judged = [record for record in log if record[0] == JUDGED]
     assert any(record[6] for record in judged), "no audit"
     assert len(log) > 2 * len(judged), "nothing is shared"
-    assert crashes_each(scene, trials(scene, size(50, everyday=15), faults=1)) >= 0.8
-    assert crashes_each(scene, trials(scene, size(50, everyday=15), faults=2, first_seed=1000)) >= 1.6
+    assert crashes_each(scene, trials(scene, size(50, everyday=8), faults=1)) >= 0.8
+    assert crashes_each(scene, trials(scene, size(50, everyday=8), faults=2, first_seed=1000)) >= 1.6
 
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:
