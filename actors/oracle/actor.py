@@ -420,7 +420,7 @@ class OracleActor:
             return
         if waiting.key is not None:
             self._followers[waiting.key] = []
-        self._waiting.put(waiting, self._priority)
+        self._waiting.put(waiting, self._priority, waiting.kind)
 
     def _start_calls(self, calls: anyio.abc.TaskGroup) -> None:
         """Start every call that may start now, and set a timer for the next one."""
@@ -549,7 +549,7 @@ class OracleActor:
         self._start_calls(calls)
         await anyio.sleep(pause_s)
         put = self._waiting.put_first if answer.reason == "overloaded" else self._waiting.put
-        put(waiting, self._priority)
+        put(waiting, self._priority, waiting.kind)
         self._start_calls(calls)
 
     async def _forget(self, waiting: WaitingQuestion, answer: Answer) -> None:

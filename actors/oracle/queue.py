@@ -1,9 +1,10 @@
-"""The queue of questions that wait for the oracle: by priority, and in the order of arrival within one."""
+"""The queue of questions that wait for the oracle: by priority, kind and arrival."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterator
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from actors.core.messages import Decided, QuestionName
@@ -38,6 +39,12 @@ class WaitingQuestion(NamedTuple):
         """The question's agent, tick and trigger."""
         return self.question.agent, self.question.tick, self.question.trigger
 
+    @property
+    def kind(self) -> Hashable:
+        """The tick of the question, and what the prompts of its kind have in common: the trigger, state and options."""
+        question = self.question
+        return question.tick, question.trigger, question.state, question.options
+
     def decide(self, answer: Answer, now: float, spent: Spending = ()) -> Decided:
         """Return the message that tells the engine of the answer.
 
@@ -63,10 +70,14 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """A queue of a few priorities, 0 first."""
+    """A queue of a few priorities, 0 first, in which items of one group leave one after the other.
+
+    Groups leave in the order in which their first items arrived. Questions of a kind begin with the same text, which a
+    server with prefix caching then reads once, and not again after each question of another kind.
+    """
 
     def __init__(self) -> None:
-        self._lanes: dict[int, deque[T]] = {}
+        self._lanes: dict[int, dict[Hashable, deque[T]]] = {}
         self._size = 0
 
     def __len__(self) -> int:
@@ -74,16 +85,19 @@ class FairQueue(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         for priority in sorted(self._lanes):
-            yield from self._lanes[priority]
+            yield from chain.from_iterable(self._lanes[priority].values())
 
-    def put(self, item: T, priority: int = 0) -> None:
-        """Add an item behind those of its priority."""
-        self._lanes.setdefault(priority, deque()).append(item)
+    def put(self, item: T, priority: int = 0, group: Hashable = None) -> None:
+        """Add an item behind those of its group."""
+        self._lanes.setdefault(priority, {}).setdefault(group, deque()).append(item)
         self._size += 1
 
-    def put_first(self, item: T, priority: int = 0) -> None:
-        """Add an item before those of its priority."""
-        self._lanes.setdefault(priority, deque()).appendleft(item)
+    def put_first(self, item: T, priority: int = 0, group: Hashable = None) -> None:
+        """Add an item before those of its priority, and with it those of its group."""
+        lane = self._lanes.get(priority, {})
+        own = lane.pop(group, deque())
+        own.appendleft(item)
+        self._lanes[priority] = {group: own, **lane}
         self._size += 1
 
     def first(self) -> T | None:
@@ -97,7 +111,11 @@ class FairQueue(Generic[T]):
             IndexError: the queue is empty.
         """
         for priority in sorted(self._lanes):
-            if self._lanes[priority]:
+            lane = self._lanes[priority]
+            for group in lane:
+                item = lane[group].popleft()
+                if not lane[group]:
+                    del lane[group]
                 self._size -= 1
-                return self._lanes[priority].popleft()
+                return item
         raise IndexError("pop from an empty queue")

@@ -15,10 +15,9 @@ from prism.sharing.audit import Audited, Estimate, divergences, mean_with_interv
 from prism.sharing.fields import Fields
 from prism.sharing.records import Judged
 from prism.sharing.summary import rounded
-from prism.sharing.surrogate import Column, Surrogate, fit_surrogate
+from prism.sharing.surrogate import FOLDS, Column, Surrogate, fit_surrogate, held_out
 
 FORMAT: Final = 1
-FOLDS: Final = 10
 FEWEST: Final = 2 * FOLDS
 """The fewest judgements of one kind of question that a logit is fitted to."""
 
@@ -194,12 +193,10 @@ def _cross_validated(judged: Sequence[Judged], fields: Fields, options: Sequence
 
     Audits are a random sample, and stand for the questions that they were drawn from. Without any, all count.
     """
-    found: list[tuple[Judged, float]] = []
-    for fold in range(FOLDS):
-        fitted = fit_surrogate([each for place, each in enumerate(judged) if place % FOLDS != fold], fields, options)
-        for each in judged[fold::FOLDS]:
-            own = Audited(each.probabilities, fitted.predict(each.values), each.samples)
-            found.append((each, float(divergences([own])[0])))
+    found = [
+        (each, float(divergences([Audited(each.probabilities, said, each.samples)])[0]))
+        for each, said in zip(judged, held_out(judged, fields, options), strict=True)
+    ]
     audits = [(each, bits) for each, bits in found if each.is_audit] or found
     weights = [1.0 / each.chance for each, _ in audits]
     return rounded(mean_with_interval([bits for _, bits in audits], weights), floor=0.0)

@@ -34,6 +34,8 @@ LARGE: Final = 20.0
 """The value from which on a number counts by its logarithm."""
 MULTIPLIED_MAX: Final = 12
 """The most columns that are multiplied with each other."""
+FOLDS: Final = 10
+"""The parts of the judgements; each is left out once, to see how far away the logit of the others is."""
 _DIGITS: Final = 6
 _LEAST: Final = 1e-4
 """The weight of an option that no judgement has: its coefficients must be finite."""
@@ -128,6 +130,20 @@ def fit_surrogate(records: Sequence[Judged], fields: Fields, options: Sequence[s
         constants=tuple(_rounded(constants)),
         judgements=len(records),
     )
+
+
+def held_out(records: Sequence[Judged], fields: Fields, options: Sequence[str]) -> list[tuple[float, ...]]:
+    """Return what a surrogate says of each judgement that was fitted to the others, by cross-validation.
+
+    Raises:
+        ModuleNotFoundError: scikit-learn is not installed.
+    """
+    found: list[tuple[float, ...]] = [()] * len(records)
+    for fold in range(FOLDS):
+        fitted = fit_surrogate([each for place, each in enumerate(records) if place % FOLDS != fold], fields, options)
+        for place in range(fold, len(records), FOLDS):
+            found[place] = fitted.predict(records[place].values)
+    return found
 
 
 def _of_each_option(

@@ -28,7 +28,7 @@ from prism.sharing.budget import WINDOW, Budget
 from prism.sharing.fields import Fields, Value
 from prism.sharing.records import Judged, Name
 from prism.sharing.splits import SURE, Split, find_split
-from prism.sharing.surrogate import Surrogate, fit_surrogate
+from prism.sharing.surrogate import Surrogate, fit_surrogate, held_out
 
 Key = tuple[Value, ...]
 """The state, trigger and options of a question, and the group of each field."""
@@ -235,7 +235,7 @@ class SharingTable:
         common = key[: 2 + options]
         found = self._groups.get(common)
         if found is None:
-            found = self._groups[common] = _Group([str(option) for option in common[2:]])
+            found = self._groups[common] = _Group([str(option) for option in common[2:]], fits=self._rules.surrogate)
         return found
 
     def _advance(self, tick: int) -> None:
@@ -272,8 +272,7 @@ class SharingTable:
         for group in touched.values():
             if self._budget is not None:
                 group.whole.settle()
-            if self._rules.surrogate:
-                group.fit(self.archetypes.fields, self._rules.tolerance)
+            group.fit(self.archetypes.fields, self._rules.tolerance)
 
     def _split(self, leaf: _Leaf) -> int:
         """Split an archetype and its parts as long as their audits ask for it; return the number of splits."""
@@ -391,10 +390,12 @@ class _Group:
 
     Args:
         options: the options.
+        fits: whether a surrogate is fitted.
     """
 
-    def __init__(self, options: Sequence[str]) -> None:
+    def __init__(self, options: Sequence[str], *, fits: bool) -> None:
         self.options = tuple(options)
+        self._fits = fits
         self.whole = _Leaf("all")
         """All of them as one archetype, for a run with a budget."""
         self.surrogate: Surrogate | None = None
@@ -403,6 +404,8 @@ class _Group:
         self._fit_at = FEWEST_TO_FIT
         self._compared: deque[tuple[float, float | None]] = deque(maxlen=COMPARED)
         """`(divergence of the surrogate, of the archetype)` in bits of the latest audits; None without an archetype."""
+        self._before: list[tuple[Judged, float | None]] = []
+        """`(audit, divergence of the archetype)` of the audits before there is a surrogate."""
         self.decides_new = self.decides_known = False
         """True if the surrogate decides for archetypes without a judgement, and for those with one."""
 
@@ -414,27 +417,46 @@ class _Group:
 
     def compare(self, judged: Judged, leaf: _Leaf) -> None:
         """Compare the surrogate with the archetype on an audit that neither knows yet."""
-        if self.surrogate is None or not judged.is_audit:
+        if not (self._fits and judged.is_audit):
             return
         shared = () if leaf.basis is None else leaf.basis.probabilities
-        own = Audited(judged.probabilities, self.surrogate.predict(judged.values), judged.samples)
-        by_surrogate = float(divergences([own])[0])
-        by_archetype = float(divergences([own._replace(shared=shared)])[0]) if shared else None
-        self._compared.append((by_surrogate, by_archetype))
+        by_archetype = _bits_between(judged, shared) if shared else None
+        if self.surrogate is None:
+            self._before.append((judged, by_archetype))
+        else:
+            self._compared.append((_bits_between(judged, self.surrogate.predict(judged.values)), by_archetype))
 
     def fit(self, fields: Fields, tolerance: float) -> None:
-        """See whether audits trust the surrogate, and fit it again if there are enough new judgements.
+        """Fit the surrogate again if there are enough new judgements, and see whether audits trust it.
+
+        The first is compared on the audits that it is fitted to, by cross-validation; later ones on audits since.
 
         Args:
             tolerance: bits that it may be away, for an archetype without a judgement.
         """
+        if not self._fits:
+            return
+        if self._number >= self._fit_at:
+            self._fit_at = math.ceil(GROWTH * self._number)
+            records = list(self._records)
+            if self.surrogate is None:
+                self._cross_validate(records, fields)
+            self.surrogate = fit_surrogate(records, fields, self.options)
         pairs = [own - other for own, other in self._compared if other is not None]
         self.decides_known = len(pairs) >= FEWEST_TO_TRUST and _limit(pairs) < 0.0
         own = [own for own, _ in self._compared]
         self.decides_new = len(own) >= FEWEST_TO_TRUST and _limit(own) <= tolerance
-        if self._number >= self._fit_at:
-            self._fit_at = math.ceil(GROWTH * self._number)
-            self.surrogate = fit_surrogate(list(self._records), fields, self.options)
+
+    def _cross_validate(self, records: Sequence[Judged], fields: Fields) -> None:
+        said = {each.name: held for each, held in zip(records, held_out(records, fields, self.options), strict=True)}
+        for judged, by_archetype in self._before:
+            self._compared.append((_bits_between(judged, said[judged.name]), by_archetype))
+        self._before = []
+
+
+def _bits_between(judged: Judged, said: tuple[float, ...]) -> float:
+    """Return the divergence of a judgement from what was said of it without knowing it."""
+    return float(divergences([Audited(judged.probabilities, said, judged.samples)])[0])
 
 
 def _limit(values: Sequence[float]) -> float:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from structlog.typing import EventDict
 
 from actors.core.messages import Decided
@@ -166,3 +167,13 @@ async def test_too_many_fallbacks_stop_the_run_once(choices: int, share: float |
     bench = Bench(server, OracleConfig(max_attempts=1, max_fallback_share=share))
     await bench.ask(*map(question, range(choices)))
     assert bench.stops == stops
+
+
+@in_schedules(20)
+async def test_questions_of_a_kind_are_asked_one_after_the_other() -> None:
+    oracle = ScriptedOracle()
+    asked = [
+        replace(question(agent), options=("red", "green") if agent % 2 else ("green", "red")) for agent in range(6)
+    ]
+    await Bench(oracle, OracleConfig(max_concurrency=1)).ask(*asked)
+    assert [agent for _, agent in oracle.asked] == [0, 2, 4, 1, 3, 5]
