@@ -59,6 +59,8 @@ class CheckpointWriter:
         self._frame: list[Column] = []
         """The pieces of the next frame."""
         self._frame_bytes = 0
+        self._added_bytes = self._written_bytes = 0
+        """Of whole frames; the loop changes the one, and the thread the other."""
         self._pieces = 0
         self._link = ORIGIN
         self._is_begun = False
@@ -73,8 +75,14 @@ class CheckpointWriter:
         self.is_whole = kind is None
         if self.is_whole:
             self._waiting += [self._frame, self._pieces]
+            self._added_bytes += self._frame_bytes
         self.has_ended = True
         self._added.set()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes that were added and are not yet written, about."""
+        return self._added_bytes - self._written_bytes
 
     def add(self, column: Column) -> None:
         """Add the next piece of a column."""
@@ -83,6 +91,7 @@ class CheckpointWriter:
         self._frame_bytes += len(column.data)
         if self._frame_bytes >= FRAME_BYTES:
             self._waiting.append(self._frame)
+            self._added_bytes += self._frame_bytes
             self._frame, self._frame_bytes = [], 0
             self._added.set()
 
@@ -101,11 +110,14 @@ class CheckpointWriter:
             disk.append(self._draft, MAGIC)
             self.size = len(MAGIC)
         while self._waiting:
-            payload = _encode(self._waiting.popleft())
+            frame = self._waiting.popleft()
+            payload = _encode(frame)
             self._link = link_of(self._link, payload)
-            frame = encode_frame(self._link, payload)
-            disk.append(self._draft, frame)
-            self.size += len(frame)
+            encoded = encode_frame(self._link, payload)
+            disk.append(self._draft, encoded)
+            self.size += len(encoded)
+            if isinstance(frame, list):
+                self._written_bytes += sum(len(column.data) for column in frame)
 
     def put_in_place(self, disk: Disk, keep: Retention) -> None:
         """Give it its name; remove the checkpoints that are not kept, and drafts that crashes left. Blocks."""

@@ -43,6 +43,9 @@ PENDING_MAX = 64
 PENDING_BYTES = 64 << 20
 """Bytes of frames that may wait for the disk, where there is more than one: a tick of a million people has 7 MB."""
 
+COPIED_BYTES = 64 << 20
+"""Bytes that are copied for a checkpoint and may wait for the disk: of a million people it has half a gigabyte."""
+
 LENGTHS_KEPT = 1002
 """Ticks whose length of the oracle's log is kept. For older ones the length at the first tick serves, which is less."""
 
@@ -151,6 +154,7 @@ class RunStore(Record):
         begun = anyio.current_time()
         while await draft.has_more() and self._error is None:
             await self._attempt(partial(draft.write, self._disk))
+            self._wake_waiters()
         if draft.is_whole:
             await self._sync()
         if self._error is None:
@@ -275,6 +279,15 @@ class RunStore(Record):
         self._check()
         self._draft = draft
         self._changed.set()
+
+    async def room_for(self, draft: CheckpointWriter) -> None:
+        """Wait until what was copied for a checkpoint is not too far ahead of the disk.
+
+        Raises:
+            JournalError: the disk failed.
+        """
+        if draft.waiting_bytes > COPIED_BYTES:
+            await self._wait_until(lambda: draft.waiting_bytes <= COPIED_BYTES)
 
     async def close(self) -> None:
         """Wait until everything is written.

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import anyio
 import msgspec
 
 from actors.core.errors import ForeignCheckpointError
@@ -45,9 +46,14 @@ class Checkpointer:
             return
         self._latest = tick
         draft = CheckpointWriter(position_of(self._simulation, self._store), self._simulation.state())
+
+        async def room() -> None:
+            await anyio.lowlevel.checkpoint()  # the loop gets a turn after each piece
+            await self._store.room_for(draft)
+
         with draft, quick_turns():
             self._store.checkpoint(draft)
-            await self._simulation.copy_columns(draft.add)
+            await self._simulation.copy_columns(draft.add, room)
 
 
 @contextmanager

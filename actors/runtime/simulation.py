@@ -193,16 +193,16 @@ class Simulation:
             guards=self.guard_errors(),
         )
 
-    async def copy_columns(self, add: Callable[[Column], None]) -> None:
-        """Pass the world to `add`, one piece at a time, between two ticks. The loop gets a turn after each."""
+    async def copy_columns(self, add: Callable[[Column], None], room: Callable[[], Awaitable[None]]) -> None:
+        """Pass the world to `add`, one piece at a time, between two ticks, and wait for `room` after each."""
         for column in self.domain.world.columns():
             add(column)
-            await anyio.lowlevel.checkpoint()
+            await room()
 
     async def checkpoint(self) -> tuple[RunState, list[Column]]:
         """Return everything that `restore` needs, between two ticks."""
         columns: list[Column] = []
-        await self.copy_columns(columns.append)
+        await self.copy_columns(columns.append, anyio.lowlevel.checkpoint)
         return self.state(), columns
 
     def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:

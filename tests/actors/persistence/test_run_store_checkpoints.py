@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from functools import partial
 
 import anyio
+import pytest
 
+from actors.core.errors import JournalError
 from actors.persistence.checkpoint import checkpoint_names
+from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.journal import JOURNAL
 from actors.persistence.recovery import recover
+from prism.columns import Column
 from tests.actors.persistence.files import checkpoint_at, empty_run
 from tests.actors.persistence.store_harness import Gate, StoreHarness
 
@@ -71,6 +76,52 @@ async def test_frames_are_written_while_a_checkpoint_is() -> None:
         slow.opened.set()
         await harness.store.close()
     assert checkpoint_names(harness.disk) == [checkpoint_at(1, 0).name]
+
+
+async def copy(harness: StoreHarness, draft: CheckpointWriter, waiting: list[int]) -> None:
+    """Copy ten pieces of 700 bytes, and note how many bytes wait after each."""
+    with draft:
+        harness.store.checkpoint(draft)
+        for _ in range(10):
+            draft.add(Column("numbers", bytes(700)))
+            waiting.append(draft.waiting_bytes)
+            await harness.store.room_for(draft)
+
+
+async def test_what_is_copied_for_a_checkpoint_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.persistence.run_store.COPIED_BYTES", 2000)
+    monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
+    gate = Gate()
+    harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
+    made = checkpoint_at(0, harness.ticks[0].end)
+    draft, waiting = CheckpointWriter(made.position, made.state), list[int]()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        tasks.start_soon(copy, harness, draft, waiting)
+        await anyio.wait_all_tasks_blocked()
+        assert waiting == [700, 1400, 2100]
+        gate.opened.set()
+        await anyio.wait_all_tasks_blocked()
+        assert len(waiting) == 10
+        await harness.store.close()
+    assert checkpoint_names(harness.disk) == [made.name]
+
+
+async def test_copying_for_a_checkpoint_ends_where_the_disk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.persistence.run_store.COPIED_BYTES", 2000)
+    monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
+
+    async def fail(write: Callable[[], None]) -> None:
+        raise OSError(errno.ENOSPC, "no space left", "checkpoint")
+
+    harness = StoreHarness(empty_run(), fail, keeps_answers=False)
+    made = checkpoint_at(0, harness.ticks[0].end)
+    draft = CheckpointWriter(made.position, made.state)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        with pytest.raises(JournalError, match="free some space"):
+            await copy(harness, draft, [])
+    assert checkpoint_names(harness.disk) == []
 
 
 async def test_lines_are_on_the_medium_before_a_checkpoint_that_has_their_ticks_behind_it() -> None:
