@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,10 @@ NO_POST: Final = -1
 MANY: Final = -2
 """The code of topics that are not exactly one."""
 NUMBERS_MAX: Final = 2**31 - 1
+BLOCK: Final = 1 << 18
+"""Ids that are looked up at once."""
+NO_KEY: Final = -(2**63)
+"""No id of a post."""
 
 
 class LivingPosts:
@@ -74,12 +78,24 @@ class LivingPosts:
         """Return the number of the cascade of a root; NO_POST if it is forgotten."""
         return self._cascades.get(root, NO_POST)
 
-    def roots(self, cascades: Ints) -> Ints:
-        """Return the roots of cascades by number, with NO_POST for a forgotten one."""
-        roots = np.full(self._begun - self._first_cascade + 1, NO_POST, dtype=np.int64)
+    def numbers(self, posts: Ints) -> Ints:
+        """Return the numbers of posts by their ids, with NO_POST for a forgotten one."""
+        return _looked_up(self._numbers, posts)
+
+    def cascades_of(self, roots: Ints) -> Ints:
+        """Return the numbers of the cascades of roots, with NO_POST for a forgotten one."""
+        return _looked_up(self._cascades, roots)
+
+    def roots(self) -> Callable[[Ints], Ints]:
+        """Return a function that gives the roots of cascades by number, with NO_POST for a forgotten one.
+
+        It holds until the next cascade begins or ends.
+        """
+        first = self._first_cascade
+        roots = np.full(self._begun - first + 1, NO_POST, dtype=np.int64)
         numbers = np.fromiter(self._cascades.values(), np.int64, len(self._cascades))
-        roots[numbers - self._first_cascade] = np.fromiter(self._cascades, np.int64, len(self._cascades))
-        return roots[np.where(cascades < self._first_cascade, -1, cascades - self._first_cascade)]
+        roots[numbers - first] = np.fromiter(self._cascades, np.int64, len(self._cascades))
+        return lambda cascades: roots[np.where(cascades < first, -1, cascades - first)]
 
     def begin(self, root: int, engagements: int = 0) -> None:
         """Number a new cascade."""
@@ -209,6 +225,19 @@ class LivingPosts:
     def engagements(self, cascades: Ints) -> Ints:
         """Return the engagements of cascades that are not forgotten, by number."""
         return self._engagements[cascades - self._first_cascade]
+
+
+def _looked_up(found: Mapping[int, int], keys: Ints) -> Ints:
+    """Return the value of each key, with NO_POST where there is none. It takes a few blocks of memory besides."""
+    known, values = (np.fromiter(side, np.int64, len(found)) for side in (found.keys(), found.values()))
+    order = np.argsort(known)
+    known, values = np.append(known[order], NO_KEY), np.append(values[order], NO_POST)
+    result = np.empty_like(keys)
+    for start in range(0, len(keys), BLOCK):
+        block = keys[start : start + BLOCK]
+        places = np.searchsorted(known[:-1], block)
+        result[start : start + BLOCK] = np.where(known[places] == block, values[places], NO_POST)
+    return result
 
 
 class _Room:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, Rows, pack, pack_items, pack_rows
+from prism.columns import Column, Columns, Ints, pack, pack_items, pack_rows
 from prism.config import FeedConfig
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
@@ -408,8 +408,8 @@ class Network:
         yield from pack("posts", self.living, POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])
-        yield from pack_rows("timelines", self._timelines())
-        yield from pack_rows("seen", self._roots_seen())
+        yield from self._timelines()
+        yield from self._roots_seen()
         yield from self.cascades.columns()
         if self._qualities:
             yield from pack_items("qualities", self._qualities)
@@ -432,11 +432,10 @@ class Network:
             number = self.living.add(post)
             if post.kind is PostKind.ORIGINAL:
                 self.originals.append(number, post.origin)
-        numbers = np.fromiter(map(self.living.number, timelines.values.tolist()), np.int64, len(timelines.values))
+        numbers = self.living.numbers(timelines.values)
         known = timelines._replace(values=numbers)
         self.timelines.fill(known.only(numbers >= 0))
-        cascades = np.fromiter(map(self.living.cascade, seen.values.tolist()), np.int64, len(seen.values))
-        self.seen.fill(seen._replace(values=cascades))
+        self.seen.fill(seen._replace(values=self.living.cascades_of(seen.values)))
         if "qualities" in columns.unread:
             self._qualities = columns.items("qualities", int, float)
         if "shared_qualities" in columns.unread:
@@ -453,16 +452,17 @@ class Network:
         drawn = min(1.0, math.pow(unit, self.relevance.appeal_power) * self._shared.get(post.root, 1.0))
         return max(drawn, self._qualities[post.root]) if post.root in self._qualities else drawn
 
-    def _timelines(self) -> Rows:
-        """Return the ids of the posts that have come to each person and are not forgotten, oldest first."""
-        rows = self.timelines.rows()
-        rows = rows.only(rows.values >= self.living.first)
-        return rows._replace(values=self.living.ids(rows.values))
+    def _timelines(self) -> Iterator[Column]:
+        """Yield the ids of the posts that have come to each person and are not forgotten, oldest first."""
+        for rows in self.timelines.blocks():
+            known = rows.only(rows.values >= self.living.first)
+            yield from pack_rows("timelines", known._replace(values=self.living.ids(known.values)))
 
-    def _roots_seen(self) -> Rows:
-        """Return the roots of the cascades that each person has been shown, with NO_POST for a forgotten one."""
-        rows = self.seen.rows()
-        return rows._replace(values=self.living.roots(rows.values))
+    def _roots_seen(self) -> Iterator[Column]:
+        """Yield the roots of the cascades that each person has been shown, with NO_POST for a forgotten one."""
+        root_of = self.living.roots()
+        for rows in self.seen.blocks():
+            yield from pack_rows("seen", rows._replace(values=root_of(rows.values)))
 
     def _origin(self, author: int, tick: int, *, from_outside: bool) -> int:
         """Return the origin of the author's next original of this tick."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Ints, Rows, places_in_lists
+
+BLOCK: Final = 1 << 18
+"""Numbers that are copied at once: of a million people they would take as much memory as all else."""
 
 
 class Rings:
@@ -58,23 +64,29 @@ class Rings:
         found: list[int] = rows[0, : counts[0]][::-1].tolist()
         return found
 
-    def rows(self) -> Rows:
-        """Return the numbers of all who have any, oldest first."""
-        people = np.flatnonzero(self.counts)
-        lengths = self.counts[people].astype(np.int64)
-        before = places_in_lists(lengths)
-        width = self._rows.shape[1]
-        first = np.repeat(self._ends[people] - lengths, lengths)
-        places = (first + before) % width
-        values = self._flat[np.repeat(people * width, lengths) + places]
-        return Rows(people, lengths, values.astype(np.int64))
+    def blocks(self) -> Iterator[Rows]:
+        """Yield the numbers of all who have any, oldest first, of some people at a time; at least one block."""
+        people, width = np.flatnonzero(self.counts), self._rows.shape[1]
+        step = max(1, BLOCK // width)
+        for start in range(0, max(1, len(people)), step):
+            block = people[start : start + step]
+            lengths = self.counts[block].astype(np.int64)
+            first = np.repeat(self._ends[block] - lengths, lengths)
+            places = (first + places_in_lists(lengths)) % width
+            values = self._flat[np.repeat(block * width, lengths) + places]
+            yield Rows(block, lengths, values.astype(np.int64))
 
     def fill(self, rows: Rows) -> None:
         """Set the numbers of everybody, who have none yet."""
         width = int(rows.lengths.max(initial=1))
         if width > self._rows.shape[1]:
             self._widen(width)
-        self._rows[np.repeat(rows.keys, rows.lengths), places_in_lists(rows.lengths)] = rows.values
+        ends = np.cumsum(rows.lengths)
+        step = max(1, BLOCK // width)
+        for start in range(0, len(rows.keys), step):
+            block, lengths = rows.keys[start : start + step], rows.lengths[start : start + step]
+            values = rows.values[ends[start] - lengths[0] : ends[start] - lengths[0] + int(lengths.sum())]
+            self._rows[np.repeat(block, lengths), places_in_lists(lengths)] = values
         self.counts[rows.keys] = rows.lengths
         self._ends[rows.keys] = rows.lengths % self._rows.shape[1]
 
