@@ -6,7 +6,7 @@ the judgement that each person would have got can be worked out for all of them,
 divergence of what was shared.
 
     python -m benchmarks.sharing [--people 1000 10000] [--ticks 96] [--coverage 100] [--seeds 5] [--noise 0.1]
-        [--audit 0.01] [--budget 300] [--full 10000] [--ways surrogate ...]
+        [--audit 0.01] [--budget 300] [--full 10000] [--ways surrogate ...] [--seed 42]
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import logging
 import math
 import re
 from collections.abc import Sequence
-from functools import cache
 from statistics import fmean, stdev
 from time import perf_counter
 from typing import Any, Final, NamedTuple
@@ -29,6 +28,7 @@ from xxhash import xxh3_64_intdigest
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.oracle.queue import WaitingQuestion
+from actors.pages.sharing_words import interval
 from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer, ServerSettings
 from prism.config import Config, load_config
@@ -94,11 +94,13 @@ class Outcome(NamedTuple):
     """A run, and what would have been true of it.
 
     Args:
+        states: `{state: people in it}` after each round.
         bits: the true mean divergence of what was used from what each person would have got.
         pooled: the true divergence of the mean of all that was used from the mean of what all would have got.
     """
 
     simulation: Simulation
+    states: list[dict[str, int]]
     questions: int
     calls: int
     tokens: int
@@ -114,8 +116,10 @@ class Noted(NamedTuple):
     own: tuple[float, ...]
 
 
-def config_of(people: int, ticks: int, seed: int, url: str, oracle: dict[str, Any]) -> Config:
-    """Return the configuration of a run."""
+def config_of(
+    people: int, ticks: int, seed: int, url: str, oracle: dict[str, Any], more: dict[str, Any] | None = None
+) -> Config:
+    """Return the configuration of a run; `more` are further settings."""
     archetype = {"archetype": KEY} if oracle["sharing"] == "archetype" else {}
     return load_config(
         overrides={
@@ -129,6 +133,7 @@ def config_of(people: int, ticks: int, seed: int, url: str, oracle: dict[str, An
             "oracle.max_concurrency": 16,
             "llm.host": url,
             **{f"oracle.{name}": value for name, value in {**oracle, **archetype}.items()},
+            **(more or {}),
         }
     )
 
@@ -141,12 +146,19 @@ async def run(config: Config, model: Model) -> Outcome:
         noted: list[Noted] = []
         if simulation.oracle.sharing is not None:
             _note(simulation, opened.oracle, model, noted)
+        states: list[dict[str, int]] = []
+
+        def note_states(tick: int) -> None:
+            if tick % config.simulation.ticks_per_round == 0:
+                states.append(simulation.counters.agents_by_state())
+
         begun = perf_counter()
-        await simulation.run()
+        await simulation.run(note_states)
         took_s = perf_counter() - begun
     rows = [np.array(side) for side in zip(*noted, strict=True)] if noted else [np.zeros((0, 4))] * 2
     return Outcome(
         simulation,
+        states,
         simulation.counters.questions,
         simulation.oracle.statistics.calls,
         simulation.oracle.tokens,
@@ -184,11 +196,11 @@ def compare(args: argparse.Namespace, url: str, model: Model) -> None:
         for way, oracle in WAYS.items():
             if (way in {"none", "exact"} and people > args.full) or way not in args.ways:
                 continue
-            done = anyio.run(run, config_of(people, args.ticks, 42, url, settings_of(oracle, args)), model)
+            done = anyio.run(run, config_of(people, args.ticks, args.seed, url, settings_of(oracle, args)), model)
             sharing = done.simulation.oracle.sharing
             summary = None if sharing is None else sharing.summary("archetype")
             found = None if summary is None else summary.divergence
-            audited = "" if found is None else f"{found.mean:.4f} ({found.low or 0:.4f} to {found.high or 0:.4f})"
+            audited = "" if found is None else interval(found, 4)
             each = done.questions / max(1, done.calls)
             print(
                 f"| {people:,} | {way} | {done.questions:,} | {done.calls:,} | {each:,.1f} | {done.bits:.4f} "
@@ -221,41 +233,65 @@ def coverage(args: argparse.Namespace, url: str, model: Model) -> None:
         print(f"{way}: the interval holds the true divergence in {held} of {tried} runs of {args.people[0]:,} people")
 
 
-@cache
-def _measures() -> tuple[str, ...]:
-    return "likes", "replies", "reshares", "largest", "resting"
+FEEDS: Final = "chronological", "interest"
+"""Feeds whose contrast is compared."""
+TOTALS: Final = "likes", "replies", "reshares", "largest cascade", "deepest cascade", "branched cascades"
 
 
-def measured(done: Outcome) -> dict[str, float]:
-    """Return the outcome of a run in a few numbers."""
+def totals_of(done: Outcome) -> dict[str, float]:
+    """Return the engagements and cascades of a run."""
     totals = done.simulation.domain.world.totals()
-    states = totals["behaviour"]["time_by_state"]
+    sizes = totals["largest_cascade"]["size"], totals["deepest_cascade"], totals["cascades_branched"]
+    return dict(zip(TOTALS, (totals["likes"], totals["replies"], totals["reshares"], *sizes), strict=True))
+
+
+def states_of(done: Outcome) -> dict[str, float]:
+    """Return the share of the people in each state after each round."""
+    people = sum(done.states[0].values())
     return {
-        "likes": float(totals["likes"]),
-        "replies": float(totals["replies"]),
-        "reshares": float(totals["reshares"]),
-        "largest": float(totals["largest_cascade"]["size"]),
-        "resting": float(states["resting"]),
+        f"{state} after round {number}": count / people
+        for number, counts in enumerate(done.states, start=1)
+        for state, count in counts.items()
     }
 
 
 def outcomes(args: argparse.Namespace, url: str, model: Model) -> None:
     """Print outcomes of shared runs beside those of fully asked ones, in standard deviations over seeds."""
-    people = args.people[-1]
-    ways = ("none", "archetype", "surrogate")
+    people, ways = args.people[-1], ("none", "archetype", "surrogate")
     found: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
     for seed in range(args.seeds):
         for way in ways:
             oracle = settings_of(WAYS[way], args)
-            found[way].append(measured(anyio.run(run, config_of(people, args.ticks, seed, url, oracle), model)))
-    print(f"{people:,} people, {args.seeds} seeds: difference from full asking, in its standard deviations over seeds")
+            one, other = (
+                anyio.run(run, config_of(people, args.ticks, seed, url, oracle, {"feed.algorithm": feed}), model)
+                for feed in FEEDS
+            )
+            contrast = {
+                f"{name}, {FEEDS[1]} less {FEEDS[0]}": more - totals_of(one)[name]
+                for name, more in totals_of(other).items()
+            }
+            found[way].append({**totals_of(other), **states_of(other), **contrast})
+    print(f"{people:,} people, {args.seeds} seeds: difference from full asking, in its standard deviations over seeds;")
+    print(
+        f"of two equal ways, a mean of {args.seeds} seeds differs by {math.sqrt(2 / args.seeds):.2f} of them by chance"
+    )
     for way in ways[1:]:
-        parts = []
-        for name in _measures():
-            full = [each[name] for each in found["none"]]
-            spread = stdev(full) or 1.0
-            parts.append(f"{name} {(fmean(each[name] for each in found[way]) - fmean(full)) / spread:+.2f}")
-        print(f"  {way}: {', '.join(parts)}")
+        away = {name: _away(found, way, name) for name in found["none"][0]}
+        within = sum(abs(each) <= 1.0 for each in away.values())
+        print(f"  {way}: {within} of {len(away)} within one")
+        states = [name for name in away if " after round " in name]
+        farthest = max(states, key=lambda name: abs(away[name]))
+        print(f"    states: {len(states)} numbers, the farthest is {farthest}: {away[farthest]:+.2f}")
+        for name, value in away.items():
+            if name not in states:
+                print(f"    {name}: {value:+.2f}")
+
+
+def _away(found: dict[str, list[dict[str, float]]], way: str, name: str) -> float:
+    """Return how far the mean of a way is from that of full asking."""
+    full = [each[name] for each in found["none"]]
+    away = fmean(each[name] for each in found[way]) - fmean(full)
+    return away / stdev(full) if stdev(full) else math.copysign(math.inf, away) if away else 0.0
 
 
 def main() -> None:
@@ -265,6 +301,7 @@ def main() -> None:
     parser.add_argument("--full", type=int, default=10_000, help="the most people of whom all are asked")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="the ways that are compared")
     parser.add_argument("--ticks", type=int, default=96)
+    parser.add_argument("--seed", type=int, default=42, help="of the runs whose ways are compared")
     parser.add_argument("--coverage", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--noise", type=float, default=0.1)
