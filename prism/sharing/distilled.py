@@ -29,6 +29,7 @@ class FittedColumn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         field: the field that it reads.
         kind: `number`, `log` or `value`, as in `prism.sharing.surrogate.Column`.
         coefficients: one for each option; only their differences mean something.
+        low, high: the ends of a number: one outside counts as the end.
     """
 
     field: str
@@ -37,6 +38,8 @@ class FittedColumn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     value: float | int | bool | str = ""
     mean: float = 0.0
     scale: float = 1.0
+    low: float | None = None
+    high: float | None = None
 
 
 class FittedProduct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,7 +119,19 @@ def _column(each: FittedColumn, place: int) -> Column:
     if not (math.isfinite(each.mean) and math.isfinite(each.scale) and each.scale > 0.0):
         raise ValueError(f"{each.field}: expected a finite mean and a scale above 0, got {each.mean} and {each.scale}")
     kind: Any = each.kind
-    return Column(field=each.field, place=place, kind=kind, value=each.value, mean=each.mean, scale=each.scale)
+    low, high = -math.inf if each.low is None else each.low, math.inf if each.high is None else each.high
+    if not low <= high:
+        raise ValueError(f"{each.field}: expected low up to high, got {low} and {high}")
+    return Column(
+        field=each.field,
+        place=place,
+        kind=kind,
+        value=each.value,
+        mean=each.mean,
+        scale=each.scale,
+        low=low,
+        high=high,
+    )
 
 
 def read_distilled(text: str, name: str) -> Distilled:
@@ -168,6 +183,8 @@ def _question(of: tuple[str, str], fitted: Surrogate, divergence: Estimate) -> D
             value=column.value,
             mean=column.mean,
             scale=column.scale,
+            low=column.low if math.isfinite(column.low) else None,
+            high=column.high if math.isfinite(column.high) else None,
             coefficients=coefficients,
         )
         for column, coefficients in zip(fitted.columns, by_column, strict=False)

@@ -48,6 +48,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         field: the field; `place`: its number among the fields of a judgement.
         kind: `number`, `log`, or `value`: 1 where the field has the value `value`, otherwise 0.
         mean, scale: of a number: what is taken off it, and what it is divided by.
+        low, high: of a number: the ends of what the judgements had. One outside counts as the end: nothing is known of
+            what a model says there, and a straight line would soon be far off.
     """
 
     field: str
@@ -56,6 +58,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     value: Value = ""
     mean: float = 0.0
     scale: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
 
     def read(self, values: Sequence[Value]) -> float:
         """Return the column of a question with these values."""
@@ -63,7 +67,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind == "value":
             return 1.0 if value == self.value else 0.0
         number = float(value) if isinstance(value, int | float) else 0.0  # a question without a context has no number
-        return ((_logarithm(number) if self.kind == "log" else number) - self.mean) / self.scale
+        number = min(max(_logarithm(number) if self.kind == "log" else number, self.low), self.high)
+        return (number - self.mean) / self.scale
 
 
 class Surrogate(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,7 +200,8 @@ def _columns(records: Sequence[Judged], fields: Fields) -> list[Column]:
         scale = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / len(numbers))
         if scale > 0.0:
             mean, scale = round(mean, _DIGITS), round(scale, _DIGITS) or 10.0**-_DIGITS
-            columns.append(Column(field=name, place=place, kind=kind, mean=mean, scale=scale))
+            low, high = round(min(numbers), _DIGITS), round(max(numbers), _DIGITS)
+            columns.append(Column(field=name, place=place, kind=kind, mean=mean, scale=scale, low=low, high=high))
     return columns
 
 

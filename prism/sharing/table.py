@@ -39,11 +39,15 @@ FITTED: Final = 4000
 """The most judgements that a surrogate is fitted to: the latest."""
 GROWTH: Final = 1.25
 """The growth of the judgements after which an archetype is looked at, and a surrogate is fitted, again."""
+GROWTH_OF_FEW: Final = 1.1
+"""The same for a surrogate of few judgements, to which each one more matters."""
 FEWEST_TO_FIT: Final = 30
 FEWEST_TO_TRUST: Final = 10
 """The fewest audits that a surrogate was compared on before it is used."""
 COMPARED: Final = 200
 """The latest audits on which a surrogate is compared with archetypes."""
+VALIDATED: Final = 1000
+"""The most judgements of a cross-validation: the latest."""
 
 
 @unique
@@ -175,7 +179,7 @@ class SharingTable:
         leaf = self._root(key).leaf(values)
         if leaf.basis is not None and question.tick - leaf.begun >= self._rules.horizon:
             leaf.forget()
-        if group.surrogate is not None and (group.decides_new if leaf.is_new else group.decides_known):
+        if group.surrogate is not None and self._is_modelled(leaf, group):
             basis, role = Basis(leaf, None, group.surrogate.predict(values)), Role.MODELLED
         else:
             leaf, role = self._owned(leaf, group), Role.SHARED
@@ -187,11 +191,20 @@ class SharingTable:
         is_audit = uniform(self._rules.seed, question.agent, question.tick, Draw.AUDIT) < chance
         return Place(Role.AUDITED if is_audit else role, basis, key, values, chance)
 
+    def _is_modelled(self, leaf: _Leaf, group: _Group) -> bool:
+        """Return whether the surrogate decides in place of an archetype."""
+        if not leaf.is_new:
+            return group.decides_known
+        return group.decides_new or (self._leaves_unasked and group.decides_unasked)
+
+    @property
+    def _leaves_unasked(self) -> bool:
+        """True if the budget leaves it to audits to make archetypes."""
+        return self._budget is not None and self._owners_before_tick >= self._budget.owners
+
     def _owned(self, leaf: _Leaf, group: _Group) -> _Leaf:
         """Return the archetype that is asked: itself, unless the budget leaves that to audits."""
-        if self._budget is None or not leaf.is_new or self._owners_before_tick < self._budget.owners:
-            return leaf
-        return group.whole
+        return group.whole if leaf.is_new and self._leaves_unasked else leaf
 
     def _own(self, leaf: _Leaf, name: Name) -> Basis:
         self._owners_in_tick += 1
@@ -402,12 +415,10 @@ class _Group:
         self._records: deque[Judged] = deque(maxlen=FITTED)
         self._number = 0
         self._fit_at = FEWEST_TO_FIT
-        self._compared: deque[tuple[float, float | None]] = deque(maxlen=COMPARED)
-        """`(divergence of the surrogate, of the archetype)` in bits of the latest audits; None without an archetype."""
-        self._before: list[tuple[Judged, float | None]] = []
-        """`(audit, divergence of the archetype)` of the audits before there is a surrogate."""
-        self.decides_new = self.decides_known = False
-        """True if the surrogate decides for archetypes without a judgement, and for those with one."""
+        self._audits: deque[_Compared] = deque(maxlen=COMPARED)
+        self.decides_new = self.decides_known = self.decides_unasked = False
+        """True if the surrogate decides for archetypes without a judgement, for those with one, and for those that the
+        budget leaves without one."""
 
     def add(self, judged: Judged) -> None:
         """Let a judgement count."""
@@ -416,20 +427,16 @@ class _Group:
         self.whole.add(judged, math.inf)
 
     def compare(self, judged: Judged, leaf: _Leaf) -> None:
-        """Compare the surrogate with the archetype on an audit that neither knows yet."""
+        """Compare the surrogate, the archetype and the mean of all on an audit that none of them knows yet."""
         if not (self._fits and judged.is_audit):
             return
-        shared = () if leaf.basis is None else leaf.basis.probabilities
-        by_archetype = _bits_between(judged, shared) if shared else None
-        if self.surrogate is None:
-            self._before.append((judged, by_archetype))
-        else:
-            self._compared.append((_bits_between(judged, self.surrogate.predict(judged.values)), by_archetype))
+        surrogate = None if self.surrogate is None else _bits_between(judged, self.surrogate.predict(judged.values))
+        self._audits.append(_Compared(judged, surrogate, _bits_of(judged, leaf), _bits_of(judged, self.whole)))
 
     def fit(self, fields: Fields, tolerance: float) -> None:
         """Fit the surrogate again if there are enough new judgements, and see whether audits trust it.
 
-        The first is compared on the audits that it is fitted to, by cross-validation; later ones on audits since.
+        A new one is compared on the latest audits, which it is fitted to, by cross-validation.
 
         Args:
             tolerance: bits that it may be away, for an archetype without a judgement.
@@ -437,21 +444,41 @@ class _Group:
         if not self._fits:
             return
         if self._number >= self._fit_at:
-            self._fit_at = math.ceil(GROWTH * self._number)
+            self._fit_at = math.ceil((GROWTH if self._number >= COMPARED else GROWTH_OF_FEW) * self._number)
             records = list(self._records)
-            if self.surrogate is None:
-                self._cross_validate(records, fields)
+            self._cross_validate(records[-VALIDATED:], fields)
             self.surrogate = fit_surrogate(records, fields, self.options)
-        pairs = [own - other for own, other in self._compared if other is not None]
-        self.decides_known = len(pairs) >= FEWEST_TO_TRUST and _limit(pairs) < 0.0
-        own = [own for own, _ in self._compared]
+        compared = [each for each in self._audits if each.surrogate is not None]
+        self.decides_known = _is_nearer([(each.surrogate, each.archetype) for each in compared])
+        self.decides_unasked = _is_nearer([(each.surrogate, each.whole) for each in compared])
+        own = [each.surrogate for each in compared if each.surrogate is not None]
         self.decides_new = len(own) >= FEWEST_TO_TRUST and _limit(own) <= tolerance
 
     def _cross_validate(self, records: Sequence[Judged], fields: Fields) -> None:
         said = {each.name: held for each, held in zip(records, held_out(records, fields, self.options), strict=True)}
-        for judged, by_archetype in self._before:
-            self._compared.append((_bits_between(judged, said[judged.name]), by_archetype))
-        self._before = []
+        for place, each in enumerate(self._audits):
+            if (held := said.get(each.judged.name)) is not None:
+                self._audits[place] = each._replace(surrogate=_bits_between(each.judged, held))
+
+
+class _Compared(NamedTuple):
+    """An audit, and the divergence in bits of what was said of it without knowing it; None where nothing was."""
+
+    judged: Judged
+    surrogate: float | None
+    archetype: float | None
+    whole: float | None
+
+
+def _bits_of(judged: Judged, leaf: _Leaf) -> float | None:
+    shared = () if leaf.basis is None else leaf.basis.probabilities
+    return _bits_between(judged, shared) if shared else None
+
+
+def _is_nearer(pairs: Sequence[tuple[float | None, float | None]]) -> bool:
+    """Return whether the first of each pair is less in the mean, where both are known."""
+    differences = [one - other for one, other in pairs if one is not None and other is not None]
+    return len(differences) >= FEWEST_TO_TRUST and math.fsum(differences) < 0.0
 
 
 def _bits_between(judged: Judged, said: tuple[float, ...]) -> float:
