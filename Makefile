@@ -145,8 +145,8 @@ dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from t
 rules: $(READY) ## build deploy/kubernetes/prometheusrule.yaml from deploy/prometheus/rules
 	$(BIN)/python -m deploy.prometheus_rule
 
-crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=... of each of 8 kinds; about an hour)
-	$(BIN)/python -m tests.crash --trials $(or $(TRIALS),5000)
+crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=... of each of 4 kinds, SCENES="sealed shared ..."; about an hour)
+	$(BIN)/python -m tests.crash --trials $(or $(TRIALS),5000) --scenes $(or $(SCENES),embedded live)
 
 soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILLS=...; about 15 minutes)
 	$(BIN)/python -m tests.durability.kills --kills $(or $(KILLS),300)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any, Final, Literal
 
 import msgspec
@@ -121,11 +122,12 @@ def fit_surrogate(records: Sequence[Judged], fields: Fields, options: Sequence[s
     shares = np.array([record.probabilities for record in records], dtype=np.float64) + _LEAST
     # An option for each row, weighted by its probability: so a judgement counts as one answer that is divided.
     fitted: Any = LogisticRegression(max_iter=500, tol=1e-8)
-    fitted.fit(
-        np.repeat(rows, len(options), axis=0),
-        np.tile(np.arange(len(options)), len(records)),
-        sample_weight=shares.ravel() / (1.0 + len(options) * _LEAST),
-    )
+    with _threads().limit(limits=1):
+        fitted.fit(
+            np.repeat(rows, len(options), axis=0),
+            np.tile(np.arange(len(options)), len(records)),
+            sample_weight=shares.ravel() / (1.0 + len(options) * _LEAST),
+        )
     weights, constants = _of_each_option(fitted.coef_, fitted.intercept_, len(options))
     return Surrogate(
         options=tuple(options),
@@ -135,6 +137,14 @@ def fit_surrogate(records: Sequence[Judged], fields: Fields, options: Sequence[s
         constants=tuple(_rounded(constants)),
         judgements=len(records),
     )
+
+
+@cache
+def _threads() -> Any:
+    """Return what limits the threads of linear algebra: on small matrices several take six times as long as one."""
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415  # it comes with scikit-learn
+
+    return ThreadpoolController()
 
 
 def held_out(records: Sequence[Judged], fields: Fields, options: Sequence[str]) -> list[tuple[float, ...]]:

@@ -57,16 +57,16 @@ def test_the_scenes_are_worth_a_crash() -> None:
 
 def test_a_run_with_interventions_stands_two_crashes_anywhere(size: Size) -> None:
     assert b"Breaking: a bridge" in INTERVENED.whole.visible(JOURNAL)
-    assert crashes_each(INTERVENED, trials(INTERVENED, size(120, everyday=40), faults=2)) >= 1.7
+    assert crashes_each(INTERVENED, trials(INTERVENED, size(100, everyday=15), faults=2)) >= 1.7
 
 
 def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> None:
     names = [name for name in SEALED.whole.visible_names() if start_of(name) >= 0]
     assert len(names) >= 3
     assert len(records(SEALED.whole.visible(JOURNAL))) < 1 + SEALED.config.simulation.length
-    assert crashes_each(SEALED, trials(SEALED, size(150, everyday=60), faults=1)) >= 0.85
-    assert crashes_each(SEALED, trials(SEALED, size(150, everyday=40), faults=2, first_seed=1000)) >= 1.7
-    assert crashes_each(SEALED, trials(SEALED, size(50, everyday=10), faults=5, first_seed=2000)) >= 3.5
+    assert crashes_each(SEALED, trials(SEALED, size(80, everyday=14), faults=1)) >= 0.85
+    assert crashes_each(SEALED, trials(SEALED, size(80, everyday=10), faults=2, first_seed=1000)) >= 1.7
+    assert crashes_each(SEALED, trials(SEALED, size(20, everyday=3), faults=5, first_seed=2000)) >= 3.5
 
 
 @pytest.mark.parametrize("scene", [SHARED, SHARED_LIVE, BUDGETED], ids=["embedded", "live", "budgeted"])
@@ -75,8 +75,8 @@ def test_a_run_whose_questions_share_judgements_stands_crashes_anywhere(scene: S
     judged = [record for record in log if record[0] == JUDGED]
     assert any(record[6] for record in judged), "no audit"
     assert len(log) > 2 * len(judged), "nothing is shared"
-    assert crashes_each(scene, trials(scene, size(50, everyday=8), faults=1)) >= 0.8
-    assert crashes_each(scene, trials(scene, size(50, everyday=8), faults=2, first_seed=1000)) >= 1.6
+    assert crashes_each(scene, trials(scene, size(20, everyday=4), faults=1)) >= 0.8
+    assert crashes_each(scene, trials(scene, size(20, everyday=4), faults=2, first_seed=1000)) >= 1.6
 
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:
@@ -90,17 +90,17 @@ def test_the_fickle_oracle_never_repeats_itself() -> None:
 
 @SCENES
 def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(150, everyday=50), faults=1)) >= size(90, everyday=85) / 100
+    assert crashes_each(scene, trials(scene, size(120, everyday=25), faults=1)) >= size(90, everyday=85) / 100
 
 
 @SCENES
 def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(200, everyday=40), faults=2)) >= 1.8
+    assert crashes_each(scene, trials(scene, size(150, everyday=20), faults=2)) >= 1.8
 
 
 @SCENES
 def test_a_run_stands_five_crashes_in_a_row(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(50, everyday=15), faults=5)) >= 3.8
+    assert crashes_each(scene, trials(scene, size(40, everyday=8), faults=5)) >= 3.8
 
 
 def test_a_run_killed_before_its_journals_name_was_on_the_medium_loses_nothing_later() -> None:
@@ -131,12 +131,12 @@ def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_writ
 @pytest.mark.parametrize("lookahead", [0, 1])
 def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=True, config=with_deliberation(lookahead))
-    assert crashes_each(scene, trials(scene, size(50, everyday=15), faults=2)) >= 1.7
+    assert crashes_each(scene, trials(scene, size(40, everyday=8), faults=2)) >= 1.7
 
 
 def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions(size: Size) -> None:
     assert b"late" in REAL_TIME.whole.visible(JOURNAL)
-    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(100, everyday=20), faults=2)) >= 1.7
+    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(80, everyday=10), faults=2)) >= 1.7
 
 
 @SCENES
