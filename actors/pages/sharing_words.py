@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary
+
+POINT: Final = 0.01
+TENTH: Final = 0.1
+"""The part of a share by which it may be off: of a rare choice, such as to reshare, a point is much."""
 
 
 def interval(estimate: Estimate, digits: int) -> str:
@@ -23,13 +29,15 @@ def sharing_notice(sharing: SharingSummary) -> str | None:
     each, option = wrong[0]
     return (
         f"Sharing has changed what was chosen: {option} has a share of {each.shared[option]:.3f}, and would have "
-        f"{interval(each.corrected[option], 3)} if everybody had been asked."
+        f"{interval(each.corrected[option], 3)} if everybody had been asked. Cascades and states that follow from "
+        "these choices are off as well."
     )
 
 
 def _is_off(each: SharedShares, option: str) -> bool:
-    """Return whether the share of an option is surely another than it should be, by a point or more."""
+    """Return whether the share of an option is surely another than it should be, by a point or a tenth of it."""
     corrected, share = each.corrected[option], each.shared[option]
     if corrected.low is None or corrected.high is None:
         return False
-    return not corrected.low - 0.01 <= share <= corrected.high + 0.01
+    margin = min(POINT, TENTH * share)
+    return not corrected.low - margin <= share <= corrected.high + margin

@@ -1,0 +1,63 @@
+"""The warning of a report about judgements that were shared."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.pages.sharing_words import sharing_notice
+from prism.sharing.audit import Estimate
+from prism.sharing.summary import SharedShares, SharingSummary
+
+
+def summary(shared: float, low: float, high: float, *, audited: int = 100) -> SharingSummary:
+    """Return the summary of a run in which `like` had this share, and would have had one from `low` to `high`."""
+    corrected = {"like": Estimate(mean=(low + high) / 2, low=low, high=high)}
+    shares = SharedShares(
+        trigger="decides",
+        state="reading",
+        questions=1000,
+        audits=audited,
+        shared={"like": shared},
+        corrected=corrected if audited else {},
+    )
+    return SharingSummary(
+        by="archetype",
+        fields=["followed: exact"],
+        archetypes=3,
+        splits=0,
+        asked_for_all=3,
+        shared=900,
+        audited=audited,
+        questions_per_call=10.0,
+        divergence=Estimate(mean=0.01) if audited else None,
+        shares=[shares],
+        furthest=[],
+    )
+
+
+@pytest.mark.parametrize(
+    ("shared", "low", "high"),
+    [(0.5, 0.48, 0.52), (0.5, 0.505, 0.52), (0.05, 0.04, 0.045), (0.05, 0.054, 0.06)],
+    ids=["inside", "half a point below", "half a point above", "less than a tenth of it below"],
+)
+def test_a_share_that_is_right_but_for_a_little_is_no_warning(shared: float, low: float, high: float) -> None:
+    assert sharing_notice(summary(shared, low, high)) is None
+
+
+@pytest.mark.parametrize(
+    ("shared", "low", "high"),
+    [(0.5, 0.515, 0.55), (0.5, 0.4, 0.48), (0.05, 0.056, 0.07), (0.05, 0.03, 0.044)],
+    ids=["a point below", "two points above", "a tenth of it below", "a tenth of it above"],
+)
+def test_a_share_that_is_surely_wrong_is_a_warning_with_the_right_one(shared: float, low: float, high: float) -> None:
+    notice = sharing_notice(summary(shared, low, high))
+    assert notice is not None
+    assert f"like has a share of {shared:.3f}, and would have " in notice
+    assert f"({low:.3f} to {high:.3f}) if everybody had been asked" in notice
+    assert "Cascades" in notice
+
+
+def test_without_audits_the_warning_says_that_nobody_knows() -> None:
+    notice = sharing_notice(summary(0.5, 0.4, 0.6, audited=0))
+    assert notice is not None
+    assert "without audits" in notice
