@@ -10,6 +10,7 @@ import msgspec
 
 from actors.factory.charts import load_chart
 from actors.factory.domains import build_domain
+from actors.results.judgement_table import add_judgements
 from actors.results.movements import FinalStates, Transitions
 from actors.results.people import AgentRows, Edges
 from actors.results.post_tables import Feeds, PostTables
@@ -96,6 +97,7 @@ class RunTables:
             self._posts.finish()
         if self._questions is not None:
             self._questions.finish()
+        self._add_judgements()
         if self._quarters is not None:
             self._quarters.finish(self._rounds.read())
         if (rows := tables.if_wanted("agents")) is not None:
@@ -105,6 +107,10 @@ class RunTables:
             self._edges.finish(population)
         if (rows := tables.if_wanted("runs")) is not None:
             rows.add(*_run_row(run))
+
+    def _add_judgements(self) -> None:
+        if _has(self._run, "judgements") and (rows := self._tables.if_wanted("judgements")) is not None:
+            add_judgements(self._run, rows, self._domain.domain)
 
 
 class _Domain:
@@ -124,7 +130,7 @@ class _Domain:
             ConfigError: an input file of the run is not there any more, or the code of its domain.
         """
         if self._built is None:
-            hint = "; --tables without agents, edges and questions needs no input files"
+            hint = "; --tables without agents, edges, questions and judgements needs no input files"
             try:
                 self._built = build_domain(self._run.config).domain
             except InputError as error:
@@ -164,6 +170,8 @@ def _has(run: RecordedRun, table: str) -> bool:
         return run.domain == "social"
     if table == "feeds":
         return run.domain == "social" and run.config.run.record_feeds
+    if table == "judgements":
+        return run.config.oracle.sharing != "none"
     if table in ("chains", "indicators"):
         return run.domain == "economy"
     return True

@@ -82,6 +82,7 @@ TICK: Final = _column("tick", INTEGER, "the tick, from 0 on", "ticks")
 AT: Final = _column("time", TIME, "simulated time at the beginning of the tick", "UTC")
 AGENT: Final = _column("agent", INTEGER, "the agent's number", key="agents.agent")
 
+NO_SHARING: Final = "no judgements were shared: set oracle.sharing"
 NO_FEED: Final = "no posts on a feed in this domain"
 NO_ECONOMY: Final = "no economy"
 
@@ -219,6 +220,22 @@ _QUESTIONS = (
     _column("completion_tokens", INTEGER, "tokens written", "tokens"),
     _column("cost_usd", NUMBER, "cost of these calls by llm.prices", "USD"),
 )
+_JUDGEMENTS = (
+    RUN,
+    TICK,
+    AT,
+    AGENT,
+    _column("trigger", NAME, "what the agent was asked about"),
+    _column("state", NAME, "state in which the agent waits"),
+    _column("archetype", TEXT, "state, trigger, and the group of each field, before any split"),
+    _column("is_audit", BOOLEAN, "asked although it could have shared; otherwise asked for all of its archetype"),
+    _column("probabilities", JSON, "probability of each option, as the model judged"),
+    _column("shared", JSON, "in an audit, what it would have shared"),
+    _column("divergence", NUMBER, "in an audit, the Jensen-Shannon divergence of the two", "bits"),
+    _column("chance", NUMBER, "probability with which it was audited; 1 for one asked for all"),
+    _column("samples", INTEGER, "answers that the probabilities were counted from; 0 for probabilities of the server"),
+    _column("fields", JSON, "value of each field of the question"),
+)
 _CHAINS = (
     RUN,
     TICK,
@@ -293,6 +310,12 @@ _ALL: Final = (
         about="a question to the oracle, in the order of asking",
         columns=_QUESTIONS,
         primary=("run", "question"),
+    ),
+    Table(
+        name="judgements",
+        about="a judgement that questions shared, or an audit of one, by tick and agent",
+        columns=_JUDGEMENTS,
+        absent=NO_SHARING,
     ),
     Table(
         name="chains",

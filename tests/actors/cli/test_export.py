@@ -126,7 +126,7 @@ def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Pr
     ended = prism("export", "run", "--to", "csv")
     assert ended.code == 3
     assert ended.err.startswith("prism: run: ties.txt: ")
-    assert ended.err.endswith("; --tables without agents, edges and questions needs no input files\n")
+    assert ended.err.endswith("; --tables without agents, edges, questions and judgements needs no input files\n")
     assert prism("export", "run", "--to", "csv", "--tables", "runs,rounds,transitions,posts,engagements").code == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -51,6 +52,33 @@ def test_a_report_shows_what_was_shared(prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "silent", *SHARED, "--set", "oracle.audit=0")
     assert prism("report", "silent", "--out", "silent.html").code == 0
     assert "so the error of sharing is not known" in Path("silent.html").read_text()
+
+
+def test_an_export_has_every_judgement_with_what_was_shared_instead(prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+    prism("run", "small.yaml", "-q", "--out", "plain")
+    ended = prism("export", "shared", "plain", "--to", "csv", "--out", "tables")
+    assert ended.code == 0, ended.err
+    with Path("tables/judgements.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = summary(Path("shared"))["sharing"]
+    assert isinstance(found, dict)
+    assert {row["run"] for row in rows} == {"shared"}
+    assert [row["is_audit"] for row in rows].count("true") == found["audited"] > 10
+    assert [row["is_audit"] for row in rows].count("false") == found["asked_for_all"]
+    assert [(int(row["tick"]), int(row["agent"])) for row in rows] == sorted(
+        (int(row["tick"]), int(row["agent"])) for row in rows
+    )
+    for row in rows:
+        assert sum(json.loads(row["probabilities"]).values()) == pytest.approx(1.0)
+        assert set(json.loads(row["fields"])) >= {"post.topic_match", "post.followed"}
+        assert "followed: " in row["archetype"]
+    audits = [row for row in rows if row["is_audit"] == "true"]
+    bits = [float(row["divergence"]) / float(row["chance"]) for row in audits]
+    weights = [1.0 / float(row["chance"]) for row in audits]
+    assert sum(bits) / sum(weights) == pytest.approx(found["divergence"]["mean"], abs=1e-4)
+    assert prism("export", "plain", "--to", "csv", "--out", "none").code == 0
+    assert not Path("none/judgements.csv").exists()
 
 
 def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
