@@ -45,14 +45,14 @@ def assert_stands(
 def test_a_fault_at_any_operation_is_one_line_and_loses_nothing(scene: Scene, code: int, size: Size) -> None:
     places = faults(scene, code)
     assert len(places) > 100
-    places = places[:: size(2, everyday=7)]
+    places = places[:: size(3, everyday=9)]
     assert assert_stands(scene, code, places) >= len(places) - 5  # a fickle oracle's run may be a little shorter
 
 
 @SCENES
 @KINDS
 def test_a_fault_for_good_is_one_line_and_loses_nothing(scene: Scene, code: int, size: Size) -> None:
-    places = faults(scene, code)[:: size(4, everyday=15)]
+    places = faults(scene, code)[:: size(6, everyday=20)]
     assert assert_stands(scene, code, places, lasts=True) >= len(places) - 1
 
 
@@ -60,5 +60,5 @@ def test_a_fault_for_good_is_one_line_and_loses_nothing(scene: Scene, code: int,
 @pytest.mark.parametrize("cut", [Cut.KILLED, Cut.TORN])
 def test_a_fault_while_a_crash_is_mended_is_one_line_and_loses_nothing(code: int, cut: Cut, size: Size) -> None:
     crash = Fault(crash=Crash(at=LIVE.whole.changes * 3 // 4, share=0.5), cut=cut)
-    places = range(1, 50, size(1, everyday=5))
+    places = range(1, 50, size(2, everyday=6))
     assert assert_stands(LIVE, code, places, first=(crash,)) > 0.3 * len(places)

@@ -216,7 +216,7 @@ def one_by_one(apply_all: Any, updates: Updates) -> None:
 
 def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(size: Size) -> None:
     moved = 0
-    for seed in range(size(300, everyday=12)):
+    for seed in range(size(100, everyday=8)):
         settings = random_settings(seed)
         reference = outcome(settings, seed, "resident", at_once=False)
         assert outcome(settings, seed, "resident") == reference, seed
