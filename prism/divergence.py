@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.rng import WORLD, Draw, integer
+from prism.rng import WORLD, Draw, integer, integers
 
 FIRST_OPTION: Final = "first_option"
 EMBEDDED: Final = "embedded"
@@ -34,6 +34,8 @@ _RESAMPLES: Final = 400
 _UNKNOWN: Final = BINS
 """The bin of questions without a relevance."""
 _ONE: Final = 1 << 40
+FEWEST_AT_ONCE: Final = 16
+"""The fewest choices of one kind that are counted in arrays: of fewer it takes longer than one by one."""
 _DIGITS: Final = 4
 _TAIL: Final = 0.025
 
@@ -51,6 +53,23 @@ class Reference(NamedTuple):
 
 
 NO_REFERENCE: Final = Reference()
+
+
+class Compared(NamedTuple):
+    """A choice of the oracle that is compared with the first option.
+
+    Args:
+        agent, tick, trigger, state, options: of the question.
+        chosen: by the oracle.
+    """
+
+    agent: int
+    tick: int
+    trigger: str
+    state: str
+    options: Sequence[str]
+    chosen: str
+    reference: Reference = NO_REFERENCE
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +207,55 @@ class ComparedChoices:
             cell.known += 1
             for number, probability in zip(numbers, reference.probabilities, strict=True):
                 cell.expected[number] += round(probability * _ONE)
+
+    def add_all(self, choices: Sequence[Compared]) -> None:
+        """Count choices of the oracle, as `add` counts each."""
+        kinds: dict[tuple[str, str, Sequence[str]], list[Compared]] = {}
+        for each in choices:
+            kinds.setdefault((each.trigger, each.state, each.options), []).append(each)
+        for kind in kinds.values():
+            if len(kind) >= FEWEST_AT_ONCE and all(each.chosen in each.options for each in kind):
+                self._add_kind(kind)
+                continue
+            for one in kind:
+                name = one.agent, one.tick, one.trigger
+                self.add(name, one.state, one.options, chosen=one.chosen, other=one.options[0], reference=one.reference)
+
+    def _add_kind(self, kind: Sequence[Compared]) -> None:
+        """Count choices with the same trigger, state and options."""
+        options = kind[0].options
+        counts, size = self._of(kind[0].trigger, kind[0].state), len(options)
+        numbers, places = (
+            [_number(counts, option) for option in options],
+            {option: at for at, option in enumerate(options)},
+        )
+        agents, ticks = (
+            np.array(side, dtype=np.int64) for side in ([each.agent for each in kind], [each.tick for each in kind])
+        )
+        groups = integers(_GROUPS, 0, agents, ticks, Draw.BOOTSTRAP_GROUP)
+        bins = np.array([_bin(each.reference.relevance) for each in kind])
+        keys, cells = np.unique(bins * _GROUPS + groups, return_inverse=True)
+        taken = np.array([places[each.chosen] for each in kind])
+        chosen = np.bincount(cells * size + taken, minlength=len(keys) * size).reshape(-1, size)
+        known = np.array([each.reference.probabilities is not None for each in kind])
+        shares = [each.reference.probabilities for each in kind if each.reference.probabilities is not None]
+        expected = np.zeros((len(keys), size), dtype=np.int64)
+        if shares:
+            np.add.at(expected, cells[known], np.rint(np.array(shares) * _ONE).astype(np.int64))
+        questions = chosen.sum(axis=1)
+        known_of = np.bincount(cells[known], minlength=len(keys))
+        rows = zip(
+            keys.tolist(), questions.tolist(), known_of.tolist(), chosen.tolist(), expected.tolist(), strict=True
+        )
+        for key, asked, sure, of_option, units in rows:
+            cell = counts.cell(key)
+            cell.questions += asked
+            cell.same += of_option[0]
+            cell.known += sure
+            cell.other[numbers[0]] += asked
+            for number, count, part in zip(numbers, of_option, units, strict=True):
+                cell.chosen[number] += count
+                cell.expected[number] += part
 
     def add_fallback(self, trigger: str, state: str) -> None:
         """Count a question that the oracle did not answer."""

@@ -13,6 +13,7 @@ from prism.divergence import (
     EMBEDDED,
     FIRST_OPTION,
     RULE,
+    Compared,
     ComparedChoices,
     CountsState,
     Distance,
@@ -206,3 +207,36 @@ def test_an_interval_is_moved_by_the_bias_of_its_resamples() -> None:
     assert moved_interval(np.array([0.2, 0.3, 0.4]), 0.2) == pytest.approx((0.105, 0.295))
     assert moved_interval(np.array([0.0, 0.0, 0.3]), 0.0) == pytest.approx((0.0, 0.185))
     assert moved_interval(np.array([0.9, 0.95, 1.0]), 1.0) == pytest.approx((0.9525, 1.0))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_choices_that_are_counted_together_are_counted_as_one_by_one(seed: int) -> None:
+    kinds = (("decides", "reading", ("scroll", "like", "post")), ("decides", "reading", ("scroll", "post")))
+    choices = []
+    for number in range(300):
+        trigger, state, options = kinds[uniform(seed, number, 0, 1) < 0.3]
+        shares = [0.1 + uniform(seed, number, place, 2) for place in range(len(options))]
+        chosen = "sleep" if seed == 7 and number == 200 else options[pick(shares, uniform(seed, number, 0, 3))]
+        relevance = None if number % 7 == 0 else uniform(seed, number, 0, 4)
+        probabilities = None if number % 5 == 0 else [share / sum(shares) for share in shares]
+        reference = Reference(relevance, probabilities)
+        choices.append(Compared(number % 40, number // 10, trigger, state, options, chosen, reference))
+    one_by_one, together, in_parts = ComparedChoices(), ComparedChoices(), ComparedChoices()
+    for each in choices:
+        name = each.agent, each.tick, each.trigger
+        first = each.options[0]
+        one_by_one.add(name, each.state, each.options, chosen=each.chosen, other=first, reference=each.reference)
+    together.add_all(choices)
+    for start in range(0, len(choices), 25):
+        in_parts.add_all(choices[start : start + 25])
+    assert together.divergences() == one_by_one.divergences() == in_parts.divergences()
+    assert counted(together) == counted(one_by_one) == counted(in_parts)
+
+
+def counted(choices: ComparedChoices) -> object:
+    """Return the counts, whatever the order of the cells, and whichever options they have room for."""
+    found = []
+    for trigger, state, counts in choices.state():
+        cells = {key: counts.cell(key) for key in sorted(counts.cells)}
+        found.append((trigger, state, counts.options, cells))
+    return found

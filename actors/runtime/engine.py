@@ -226,7 +226,7 @@ class EngineActor:
             await self._exchange(tick, triggers)
             if due := self.open_questions.take_due(tick):  # without deliberation: the agents that asked in this wave
                 await self._await_answers(due, tick)
-                await self._exchange(tick, [self.open_questions.close(agent, tick) for agent in due])
+                await self._exchange(tick, self.open_questions.close_all(due, tick))
             if not (triggers := self._world.reactions(tick)):
                 break
         frame = self.digest.add(tick, self._frame, self._in_frame)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
 from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
-from prism.divergence import NO_REFERENCE, ComparedChoices, Reference
+from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, Reference
 
 
 class OpenQuestions:
@@ -87,8 +87,32 @@ class OpenQuestions:
         for agent in agents:
             self._decided.pop(agent, None)
 
-    def close(self, agent: int, tick: int) -> Trigger[Any]:
-        """Remove an agent's question, and return its trigger with the decision; late, and the first option, if none."""
+    def close_all(self, agents: Sequence[int], tick: int) -> list[Trigger[Any]]:
+        """Remove the questions of these agents, and return their triggers with their decisions."""
+        triggers, compared = list[Trigger[Any]](), list[Compared]()
+        for agent in agents:
+            question, decision = self._close(agent)
+            if len(question.options) > 1:
+                if decision.source in FALLBACKS:
+                    self.choices.add_fallback(question.trigger, question.state)
+                else:
+                    compared.append(
+                        Compared(
+                            agent,
+                            question.tick,
+                            question.trigger,
+                            question.state,
+                            question.options,
+                            decision.state,
+                            self._reference(question),
+                        )
+                    )
+            triggers.append(Trigger(tick, agent, question.trigger, question.context, decision))
+        self.choices.add_all(compared)
+        return triggers
+
+    def _close(self, agent: int) -> tuple[Question[Any], Decision]:
+        """Remove an agent's question, and return it with its decision; late, and the first option, if there is none."""
         question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
         if decided is None:
             self.late += 1
@@ -97,20 +121,7 @@ class OpenQuestions:
             decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
         if decision.source in FALLBACKS:
             self.fallbacks[decision.reason] += 1
-        if len(question.options) > 1:
-            self._compare(question, decision)
-        return Trigger(tick, agent, question.trigger, question.context, decision)
-
-    def _compare(self, question: Question[Any], decision: Decision) -> None:
-        """Count a choice beside what simpler deciders would have chosen."""
-        if decision.source in FALLBACKS:
-            self.choices.add_fallback(question.trigger, question.state)
-            return
-        name = question.agent, question.tick, question.trigger
-        first, reference = question.options[0], self._reference(question)
-        self.choices.add(
-            name, question.state, question.options, chosen=decision.state, other=first, reference=reference
-        )
+        return question, decision
 
     def is_open(self, name: QuestionName) -> bool:
         """Return whether this question has no answer yet."""
