@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -151,8 +152,12 @@ def _full_name(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
     ends = [each for each in known if each.rpartition(".")[2] == name]
     if len(ends) == 1:
         return ends[0]
-    problem = f"stands for {' and '.join(ends)}" if ends else f"no such field: {guesses(name, sorted(known))}"
-    raise ExpressionError(name, 1, problem)
+    if ends:
+        raise ExpressionError(name, 1, f"stands for {' and '.join(ends)}")
+    by_last = {each.rpartition(".")[2]: each for each in sorted(known)}
+    close = get_close_matches(name.rpartition(".")[2], by_last, n=1)
+    meant = f"did you mean {by_last[close[0]]}?" if close else guesses(name, sorted(known))
+    raise ExpressionError(name, 1, f"no such field: {meant}")
 
 
 def _is_bounded(field: Field) -> bool:

@@ -46,6 +46,7 @@ def test_counts_are_grouped_by_their_logarithm(count: int, group: int) -> None:
     ("name", "text", "problem"),
     [
         ("shoe", "exact", "no such field"),
+        ("mach", "exact", "no such field: did you mean post.match?"),
         ("age", "exact", "stands for agent.age and post.age"),
         ("post.likes", "4 bins", "exact or log2, got '4 bins'"),
         ("agent.mood", "log2", "agent.mood is grouped by exact, got 'log2'"),
