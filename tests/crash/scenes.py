@@ -242,7 +242,7 @@ BUDGETED = Scene(
         SHARED.config,
         simulation=SimulationConfig(seed=11, ticks=160),
         oracle=msgspec.structs.replace(
-            _SHARING.oracle, audit=0.0, surrogate=True, sharing_tolerance=1.0, budget=BudgetConfig(calls=75)
+            _SHARING.oracle, audit=0.0, surrogate=True, sharing_tolerance=1.0, budget=BudgetConfig(calls=45)
         ),
     ),
 )
