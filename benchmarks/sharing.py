@@ -219,7 +219,8 @@ def settings_of(oracle: dict[str, Any], args: argparse.Namespace) -> dict[str, A
 
 def coverage(args: argparse.Namespace, url: str, model: Model) -> None:
     """Print how often the audited interval holds the true divergence."""
-    for way in ("archetype, audit, split", "surrogate", "surrogate, budget"):
+    audited = ("archetype, audit, split", "surrogate", "surrogate, budget")
+    for way in (way for way in audited if way in args.ways):
         oracle = settings_of(WAYS[way], args)
         oracle = {**oracle, "audit": 0.1} if "budget.calls" not in oracle else oracle
         held = tried = 0

@@ -225,13 +225,10 @@ class ComparedChoices:
         """Count choices with the same trigger, state and options."""
         options = kind[0].options
         counts, size = self._of(kind[0].trigger, kind[0].state), len(options)
-        numbers, places = (
-            [_number(counts, option) for option in options],
-            {option: at for at, option in enumerate(options)},
-        )
-        agents, ticks = (
-            np.array(side, dtype=np.int64) for side in ([each.agent for each in kind], [each.tick for each in kind])
-        )
+        numbers = [_number(counts, option) for option in options]
+        places = {option: at for at, option in enumerate(options)}
+        agents = np.array([each.agent for each in kind], dtype=np.int64)
+        ticks = np.array([each.tick for each in kind], dtype=np.int64)
         groups = integers(_GROUPS, 0, agents, ticks, Draw.BOOTSTRAP_GROUP)
         bins = np.array([_bin(each.reference.relevance) for each in kind])
         keys, cells = np.unique(bins * _GROUPS + groups, return_inverse=True)

@@ -195,7 +195,7 @@ def test_damage_to_any_file_is_found_or_mended(
     kind: str, undisturbed: dict[str, Undisturbed], tmp_path: Path, prism: Prism, size: Size
 ) -> None:
     random, outcomes = Random(20), Counter[str]()
-    for number in range(size(45, everyday=5)):
+    for number in range(size(25, everyday=3)):
         name, damage = damaged_copy(undisturbed[kind], random, number)
         try:
             outcomes[trial(undisturbed[kind], name, prism)] += 1
@@ -213,7 +213,7 @@ def test_each_digit_of_the_rows_and_of_the_summary_counts(
     random, run = Random(21), undisturbed[kind]
     shutil.copytree(run.path, "run")
     for name in (ROUNDS, SUMMARY):
-        for _ in range(size(40, everyday=2)):
+        for _ in range(size(20, everyday=2)):
             change_digit(Path("run", name), random)
             if run.has_damage(Path("run"), name):
                 ended = checked(prism("verify", "run", "--quiet"), {1})

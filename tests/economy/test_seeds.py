@@ -35,7 +35,7 @@ async def path_of(seed: int) -> dict[str, list[float]]:
 
 
 async def test_every_seed_stays_within_what_real_economies_have_been(size: Size) -> None:
-    seeds, traps = size(200, everyday=4), 0
+    seeds, traps = size(100, everyday=4), 0
     for seed in range(1, seeds + 1):
         columns = await path_of(seed)
         assert all(math.isfinite(each) for each in moments(columns).values())
