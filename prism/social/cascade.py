@@ -25,7 +25,7 @@ class CascadeEdge(NamedTuple):
     kind: PostKind
 
 
-class Cascade(msgspec.Struct, kw_only=True):
+class Cascade(msgspec.Struct, kw_only=True, gc=False):
     """The size of one cascade so far.
 
     Args:

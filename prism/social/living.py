@@ -130,6 +130,7 @@ class LivingPosts:
         number = self.end
         if number >= NUMBERS_MAX:
             raise OverflowError(f"a run can make {NUMBERS_MAX:,} posts, and this one has")
+        post.topics = self.topics[self._code(post.topics)]  # equal topics are one object: there are a million posts
         self._posts.append(post)
         self._numbers[post.id] = number
         self._by_place = None

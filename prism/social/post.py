@@ -31,7 +31,7 @@ class PostKind(StrEnum):
     RESHARE = "reshare"
 
 
-class Post(msgspec.Struct, kw_only=True):
+class Post(msgspec.Struct, kw_only=True, gc=False):
     """A post and the counts of its engagements.
 
     Args:
