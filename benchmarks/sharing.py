@@ -267,11 +267,9 @@ def outcomes(args: argparse.Namespace, url: str, model: Model) -> None:
                 anyio.run(run, config_of(people, args.ticks, seed, url, oracle, {"feed.algorithm": feed}), model)
                 for feed in FEEDS
             )
-            contrast = {
-                f"{name}, {FEEDS[1]} less {FEEDS[0]}": more - totals_of(one)[name]
-                for name, more in totals_of(other).items()
-            }
-            found[way].append({**totals_of(other), **states_of(other), **contrast})
+            before, after = totals_of(one), totals_of(other)
+            contrast = {f"{name}, {FEEDS[1]} less {FEEDS[0]}": after[name] - before[name] for name in TOTALS}
+            found[way].append({**after, **states_of(other), **contrast})
     print(f"{people:,} people, {args.seeds} seeds: difference from full asking, in its standard deviations over seeds;")
     print(
         f"of two equal ways, a mean of {args.seeds} seeds differs by {math.sqrt(2 / args.seeds):.2f} of them by chance"

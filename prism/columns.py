@@ -24,6 +24,10 @@ Ints = NDArray[np.int64]
 PIECE = 32_768
 """Values in a piece: about 2 ms of encoding."""
 
+BLOCK = 1 << 18
+"""Values that are copied or looked up at once: of a million people's lists, temporary arrays would take as much memory
+as all else."""
+
 LISTS_A_PIECE = PIECE // 4
 """Lists that are encoded together, even where they are short."""
 

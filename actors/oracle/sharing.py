@@ -18,7 +18,7 @@ from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.sharing import Basis, Judged, Role, SharingTable
-from prism.sharing.audit import Audited, divergences
+from prism.sharing.audit import divergence_from
 from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
 from prism.statechart import Oracle
 
@@ -144,9 +144,9 @@ class Sharing:
 
     def _add_audit(self, judged: Judged) -> None:
         self.audits.append(judged)
-        audited = Audited(judged.probabilities, judged.shared, judged.samples, judged.chance)
-        self._bits += audited.weight * float(divergences([audited])[0])
-        self._weight += audited.weight
+        weight = 1.0 / judged.chance
+        self._bits += weight * divergence_from(judged, judged.shared)
+        self._weight += weight
 
     def close(self, name: QuestionName) -> None:
         """Note that the engine has the answer to a question."""

@@ -8,8 +8,7 @@ from actors.persistence.oracle_log import ANSWERS, read_judgements
 from actors.results.recorded_run import RecordedRun
 from actors.results.rows import Rows
 from prism.domain import Domain
-from prism.sharing.audit import Audited, divergences
-from prism.sharing.records import Judged
+from prism.sharing.audit import divergence_from
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.sharing.table import words_of
 
@@ -19,35 +18,27 @@ def add_judgements(run: RecordedRun, rows: Rows, domain: Domain) -> None:
     if ANSWERS not in run.disk.names():
         return
     archetypes = archetypes_of(run.config, fields_of(run.config, domain))
-    for judged in sorted(read_judgements(run.disk, run.disk.size(ANSWERS)), key=_place):
+    for judged in sorted(read_judgements(run.disk, run.disk.size(ANSWERS)), key=lambda each: (each.asked, each.name)):
         if judged.asked >= run.length:
             continue
-        options = [str(option) for option in judged.key[2 : 2 + len(judged.probabilities)]]
+        state, _, *options = map(str, judged.kind)
         rows.add(
             run.name,
             judged.asked,
             run.time_at(judged.asked),
             judged.agent,
             judged.trigger,
-            str(judged.key[0]),
+            state,
             words_of(archetypes, judged.key),
             judged.is_audit,
             _shares(options, judged.probabilities),
             _shares(options, judged.shared) if judged.is_audit else None,
-            _bits(judged) if judged.is_audit else None,
+            divergence_from(judged, judged.shared) if judged.is_audit else None,
             judged.chance,
             judged.samples,
             msgspec.json.encode(dict(zip(archetypes.names, judged.values, strict=False))).decode(),
         )
 
 
-def _place(judged: Judged) -> tuple[int, int, str]:
-    return judged.asked, judged.agent, judged.trigger
-
-
 def _shares(options: list[str], shares: tuple[float, ...]) -> str:
     return msgspec.json.encode(dict(zip(options, shares, strict=True))).decode()
-
-
-def _bits(judged: Judged) -> float:
-    return float(divergences([Audited(judged.probabilities, judged.shared, judged.samples)])[0])

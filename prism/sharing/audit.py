@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.divergence import jensen_shannon_rows
+from prism.sharing.records import Judged
 
 NORMAL: Final = 1.959963984540054
 """The quantile of the normal distribution that leaves 2.5% above it."""
@@ -70,6 +71,11 @@ def divergences(audits: Sequence[Audited]) -> NDArray[np.float64]:
     )
     found: NDArray[np.float64] = rows - np.array([_excess(audit) for audit in audits])
     return found
+
+
+def divergence_from(judged: Judged, said: Sequence[float]) -> float:
+    """Return the divergence of a judgement from what was said of its question, in bits, as `divergences` does."""
+    return float(divergences([Audited(judged.probabilities, said, judged.samples)])[0])
 
 
 def _excess(audit: Audited) -> float:

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from prism.errors import InputError
-from prism.sharing.audit import Audited, Estimate, divergences, mean_with_interval
+from prism.sharing.audit import Estimate, divergence_from, mean_with_interval
 from prism.sharing.fields import Fields
 from prism.sharing.records import Judged
 from prism.sharing.summary import rounded
@@ -162,7 +162,7 @@ def distil(judged: Iterable[Judged], fields: Fields, model: str, digest: str) ->
     """
     groups: dict[tuple[Any, ...], list[Judged]] = defaultdict(list)
     for each in judged:
-        groups[each.key[: 2 + len(each.probabilities)]].append(each)
+        groups[each.kind].append(each)
     questions = []
     for (state, trigger, *options), own in sorted(groups.items(), key=str):
         if len(own) < FEWEST:
@@ -210,10 +210,8 @@ def _cross_validated(judged: Sequence[Judged], fields: Fields, options: Sequence
 
     Audits are a random sample, and stand for the questions that they were drawn from. Without any, all count.
     """
-    found = [
-        (each, float(divergences([Audited(each.probabilities, said, each.samples)])[0]))
-        for each, said in zip(judged, held_out(judged, fields, options), strict=True)
-    ]
+    said = held_out(judged, fields, options)
+    found = [(each, divergence_from(each, of_it)) for each, of_it in zip(judged, said, strict=True)]
     audits = [(each, bits) for each, bits in found if each.is_audit] or found
     weights = [1.0 / each.chance for each, _ in audits]
     return rounded(mean_with_interval([bits for _, bits in audits], weights), floor=0.0)

@@ -37,6 +37,11 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
         return self.agent, self.asked, self.trigger
 
     @property
+    def kind(self) -> tuple[float | int | bool | str, ...]:
+        """The state, trigger and options of the question: the part of `key` before the groups."""
+        return self.key[: 2 + len(self.probabilities)]
+
+    @property
     def is_audit(self) -> bool:
         """True for a question that was asked although its archetype has a judgement."""
         return bool(self.shared)

@@ -148,7 +148,7 @@ def _shares(group: tuple[str, ...], sums: Sequence[int], audits: Sequence[Judged
     trigger, state, *options = group
     total = sum(sums)
     shares = [units / total if total else 0.0 for units in sums]
-    own = [each for each in audits if each.key[: 2 + len(options)] == (state, trigger, *options)]
+    own = [each for each in audits if each.kind == (state, trigger, *options)]
     corrected: dict[str, Estimate] = {}
     if own:
         found = corrected_shares(shares, [_audited(each) for each in own])

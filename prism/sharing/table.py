@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from prism.agents import Question
 from prism.rng import Draw, uniform
 from prism.sharing.archetype import Archetypes
-from prism.sharing.audit import Audited, divergences
+from prism.sharing.audit import divergence_from
 from prism.sharing.budget import WINDOW, Budget
 from prism.sharing.fields import Fields, Value
 from prism.sharing.records import Judged, Name
@@ -308,8 +308,7 @@ def words_of(archetypes: Archetypes, key: Key) -> str:
 
 def _bits(judged: Sequence[Judged]) -> list[float]:
     """Return the divergence of each audit."""
-    audits = [Audited(each.probabilities, each.shared, each.samples) for each in judged if each.is_audit]
-    return [float(divergences([audit])[0]) for audit in audits]
+    return [divergence_from(each, each.shared) for each in judged if each.is_audit]
 
 
 def _text(item: tuple[Key, object]) -> str:
@@ -430,7 +429,7 @@ class _Group:
         """Compare the surrogate, the archetype and the mean of all on an audit that none of them knows yet."""
         if not (self._fits and judged.is_audit):
             return
-        surrogate = None if self.surrogate is None else _bits_between(judged, self.surrogate.predict(judged.values))
+        surrogate = None if self.surrogate is None else divergence_from(judged, self.surrogate.predict(judged.values))
         self._audits.append(_Compared(judged, surrogate, _bits_of(judged, leaf), _bits_of(judged, self.whole)))
 
     def fit(self, fields: Fields, tolerance: float) -> None:
@@ -458,7 +457,7 @@ class _Group:
         said = {each.name: held for each, held in zip(records, held_out(records, fields, self.options), strict=True)}
         for place, each in enumerate(self._audits):
             if (held := said.get(each.judged.name)) is not None:
-                self._audits[place] = each._replace(surrogate=_bits_between(each.judged, held))
+                self._audits[place] = each._replace(surrogate=divergence_from(each.judged, held))
 
 
 class _Compared(NamedTuple):
@@ -472,18 +471,13 @@ class _Compared(NamedTuple):
 
 def _bits_of(judged: Judged, leaf: _Leaf) -> float | None:
     shared = () if leaf.basis is None else leaf.basis.probabilities
-    return _bits_between(judged, shared) if shared else None
+    return divergence_from(judged, shared) if shared else None
 
 
 def _is_nearer(pairs: Sequence[tuple[float | None, float | None]]) -> bool:
     """Return whether the first of each pair is less in the mean, where both are known."""
     differences = [one - other for one, other in pairs if one is not None and other is not None]
     return len(differences) >= FEWEST_TO_TRUST and math.fsum(differences) < 0.0
-
-
-def _bits_between(judged: Judged, said: tuple[float, ...]) -> float:
-    """Return the divergence of a judgement from what was said of it without knowing it."""
-    return float(divergences([Audited(judged.probabilities, said, judged.samples)])[0])
 
 
 def _limit(values: Sequence[float]) -> float:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from prism.columns import Ints
+from prism.columns import BLOCK, Ints
 from prism.social.feed import lucks
 from prism.social.post import Post
 
@@ -17,8 +17,6 @@ NO_POST: Final = -1
 MANY: Final = -2
 """The code of topics that are not exactly one."""
 NUMBERS_MAX: Final = 2**31 - 1
-BLOCK: Final = 1 << 18
-"""Ids that are looked up at once."""
 NO_KEY: Final = -(2**63)
 """No id of a post."""
 

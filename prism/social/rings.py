@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, Rows, places_in_lists
-
-BLOCK: Final = 1 << 18
-"""Numbers that are copied at once: of a million people they would take as much memory as all else."""
+from prism.columns import BLOCK, Ints, Rows, places_in_lists
 
 
 class Rings:
