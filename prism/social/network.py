@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -95,8 +96,8 @@ class Network:
         """Originals that interventions have published."""
         self.events: list[Event] = []
         """The effects since the world was last asked for them, in order."""
-        self._made: dict[int, int] = {}
-        """`{author: posts made so far}`: the number of the author's next post."""
+        self._made = array("I", bytes(array("I").itemsize * population.size))
+        """The posts that each person has made so far: the number of the next one."""
         self.timelines = Rings(population.size, feed.memory)
         """The numbers of the posts that have come to each person."""
         self.seen = Rings(population.size, _seen_kept(feed))
@@ -404,7 +405,9 @@ class Network:
 
     def columns(self) -> Iterator[Column]:
         """Yield every post and the posts that each person has seen, for `restore`."""
-        yield from pack_items("made", self._made)
+        authors = np.flatnonzero(self._made)
+        yield from pack("made.key", map(int, authors))
+        yield from pack("made", map(self._made.__getitem__, authors))
         yield from pack("posts", self.living, POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])
@@ -419,7 +422,7 @@ class Network:
 
     def restore(self, columns: Columns) -> None:
         """Take over the network that these columns hold."""
-        self._made = columns.items("made", int, int)
+        np.asarray(self._made)[columns.array("made.key")] = columns.array("made")
         posts = columns.values("posts", Post)
         self.counts = columns.items("counts", str, int)
         self.from_outside = columns.value("from_outside", int)
@@ -494,9 +497,8 @@ class Network:
         )
 
     def _next_id(self, author: int) -> int:
-        number = self._made.get(author, 0)
-        new = post_id(author, number)
-        self._made[author] = number + 1
+        new = post_id(author, self._made[author])
+        self._made[author] += 1
         return new
 
     def _push(self, post: Post, number: int) -> None:
