@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
-from prism.columns import Column, Columns, pack, pack_items
-from prism.social.post import Post, PostKind
+from prism.columns import Column, Columns, Ints, pack, pack_items
+from prism.social.post import NO_POST, Post, PostKind, looked_up
 
 CASCADES_A_PIECE = 8192
 """Cascades in one piece of a column."""
@@ -25,7 +27,7 @@ class CascadeEdge(NamedTuple):
     kind: PostKind
 
 
-class Cascade(msgspec.Struct, kw_only=True, gc=False):
+class Cascade(msgspec.Struct, kw_only=True, frozen=True, gc=False):
     """The size of one cascade so far.
 
     Args:
@@ -42,17 +44,6 @@ class Cascade(msgspec.Struct, kw_only=True, gc=False):
     depth: int = 0
     engagements: int = 0
 
-    def liked(self, tick: int) -> None:
-        """Count a like of a post of the tree."""
-        self.engagements += 1
-        self.touched = tick
-
-    def grown(self, child: Post) -> None:
-        """Count a reply or reshare that joined the tree."""
-        self.posts += 1
-        self.depth = max(self.depth, child.depth)
-        self.liked(child.created)
-
 
 class CascadeSize(msgspec.Struct, frozen=True):
     """A cascade's size and depth, as reports give it. A larger one has more posts, or as many posts and more depth."""
@@ -63,10 +54,22 @@ class CascadeSize(msgspec.Struct, frozen=True):
 
 
 class Cascades:
-    """The cascades that still receive engagements, and the largest one so far."""
+    """The cascades that still receive engagements, in columns, and the largest one so far.
+
+    They are numbered from 0 in the order in which they begin.
+    """
 
     def __init__(self) -> None:
-        self._living: dict[int, Cascade] = {}
+        self._numbers: dict[int, int] = {}
+        """`{root: the number of its cascade}`."""
+        self._first = 0
+        """The number of the cascade in the first place of the columns."""
+        self._roots = array("q")
+        self._touched = array("q")
+        self._posts = array("I")
+        """The posts of each cascade; 0 of one that is forgotten."""
+        self._depths = array("I")
+        self._engagements = array("I")
         self.largest = CascadeSize()
         self.deepest = 0
         self.branched = 0
@@ -74,33 +77,83 @@ class Cascades:
         self._retired: Counter[int] = Counter()
 
     def __getitem__(self, root: int) -> Cascade:
-        return self._living[root]
+        return self._at(self._numbers[root] - self._first)
 
     def __contains__(self, root: int) -> bool:
-        return root in self._living
+        return root in self._numbers
 
     def __len__(self) -> int:
-        return len(self._living)
+        return len(self._numbers)
 
     def __iter__(self) -> Iterator[Cascade]:
-        return iter(self._living.values())
+        return (self._at(number - self._first) for number in self._numbers.values())
+
+    def _at(self, place: int) -> Cascade:
+        return Cascade(
+            root=self._roots[place],
+            touched=self._touched[place],
+            posts=self._posts[place],
+            depth=self._depths[place],
+            engagements=self._engagements[place],
+        )
+
+    def number(self, root: int) -> int:
+        """Return the number of the cascade of a root; NO_POST if it is forgotten."""
+        return self._numbers.get(root, NO_POST)
+
+    def numbers(self, roots: Ints) -> Ints:
+        """Return the numbers of the cascades of roots, with NO_POST for a forgotten one."""
+        return looked_up(self._numbers, roots)
+
+    def roots(self) -> Callable[[Ints], Ints]:
+        """Return a function that gives the roots of cascades by number, with NO_POST for a forgotten one.
+
+        It holds until the next cascade begins or ends.
+        """
+        first = self._first
+        roots = np.append(np.where(np.asarray(self._posts) > 0, np.asarray(self._roots), NO_POST), NO_POST)
+        return lambda cascades: roots[np.where(cascades < first, -1, cascades - first)]
+
+    def engagements(self, cascades: Ints) -> Ints:
+        """Return the engagements of cascades that are not forgotten, by number."""
+        return np.asarray(self._engagements)[cascades - self._first].astype(np.int64)
+
+    def engagements_of(self, root: int) -> int:
+        """Return the engagements of the cascade of a root that is not forgotten."""
+        return self._engagements[self._numbers[root] - self._first]
 
     def started(self, post: Post) -> None:
         """Start a cascade with an original post."""
-        self._living[post.id] = Cascade(root=post.id, touched=post.created)
+        self._begin(Cascade(root=post.id, touched=post.created))
+
+    def _begin(self, cascade: Cascade) -> None:
+        self._numbers[cascade.root] = self._first + len(self._roots)
+        self._roots.append(cascade.root)
+        self._touched.append(cascade.touched)
+        self._posts.append(cascade.posts)
+        self._depths.append(cascade.depth)
+        self._engagements.append(cascade.engagements)
+
+    def engaged(self, root: int, tick: int) -> int:
+        """Count a like, reply or reshare of a post of the tree, and return the cascade's number."""
+        number = self._numbers[root]
+        self._engagements[number - self._first] += 1
+        self._touched[number - self._first] = tick
+        return number
 
     def grown(self, child: Post) -> None:
-        """Add a reply or reshare to its cascade."""
-        cascade = self._living[child.root]
-        self.branched += cascade.posts == 1
-        cascade.grown(child)
-        self.deepest = max(self.deepest, cascade.depth)
-        if (cascade.posts, cascade.depth) > (self.largest.size, self.largest.depth):
-            self.largest = CascadeSize(cascade.root, cascade.posts, cascade.depth)
+        """Add a reply or reshare, which is counted as an engagement, to its cascade."""
+        place = self._numbers[child.root] - self._first
+        posts, depth = self._posts[place] + 1, max(self._depths[place], child.depth)
+        self._posts[place], self._depths[place] = posts, depth
+        self.branched += posts == 2
+        self.deepest = max(self.deepest, depth)
+        if (posts, depth) > (self.largest.size, self.largest.depth):
+            self.largest = CascadeSize(child.root, posts, depth)
 
     def sizes(self) -> dict[int, int]:
         """Return `{posts in a cascade: cascades of that size}` over all cascades so far, ascending."""
-        counts = self._retired + Counter(cascade.posts for cascade in self._living.values())
+        counts = self._retired + Counter(posts for posts in self._posts if posts)
         return dict(sorted(counts.items()))
 
     def totals(self) -> dict[str, Any]:
@@ -112,19 +165,28 @@ class Cascades:
             "cascade_sizes": {str(size): count for size, count in self.sizes().items()},
         }
 
-    def retire(self, before: int) -> list[int]:
-        """Forget cascades without an engagement since before that tick, and return their roots.
+    def retire(self, before: int) -> None:
+        """Forget cascades without an engagement since before that tick. So a long run does not grow."""
+        posts = np.asarray(self._posts)
+        old = np.flatnonzero((np.asarray(self._touched) < before) & (posts > 0))
+        self._retired.update(posts[old].tolist())
+        for root in np.asarray(self._roots)[old].tolist():
+            del self._numbers[root]
+        posts[old] = 0
+        kept = int(np.argmax(posts > 0)) if self._numbers else len(posts)
+        del posts  # no column can be made shorter while somebody looks at it
+        if kept > len(self._posts) // 2:
+            self._drop(kept)
 
-        So a long run does not grow.
-        """
-        old = [root for root, cascade in self._living.items() if cascade.touched < before]
-        for root in old:
-            self._retired[self._living.pop(root).posts] += 1
-        return old
+    def _drop(self, count: int) -> None:
+        """Drop the first places of the columns."""
+        self._first += count
+        for column in (self._roots, self._touched, self._posts, self._depths, self._engagements):
+            del column[:count]
 
     def columns(self) -> Iterator[Column]:
         """Yield every cascade, for `restore`."""
-        yield from pack("cascades", self._living.values(), CASCADES_A_PIECE)
+        yield from pack("cascades", self, CASCADES_A_PIECE)
         yield from pack_items("cascades_retired", self._retired)
         yield from pack("cascades_branched", [self.branched])
         yield from pack("cascade_largest", [self.largest])
@@ -132,7 +194,8 @@ class Cascades:
 
     def restore(self, columns: Columns) -> None:
         """Take over the cascades that these columns hold."""
-        self._living = {cascade.root: cascade for cascade in columns.values("cascades", Cascade)}
+        for cascade in columns.values("cascades", Cascade):
+            self._begin(cascade)
         self._retired = Counter(columns.items("cascades_retired", int, int))
         self.branched = columns.value("cascades_branched", int)
         self.largest = columns.value("cascade_largest", CascadeSize)

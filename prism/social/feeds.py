@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from prism.columns import Ints, Rows, distinct, places_in_lists
 from prism.rng import Draw, uniforms
-from prism.social.living import NO_POST
 from prism.social.network import Network, Witness
+from prism.social.post import NO_POST
 from prism.social.tie_filter import may_follow
 
 Floats = NDArray[np.float64]
@@ -228,7 +228,7 @@ class FeedWave(Witness):
     def _engagements(self, found: _Candidates) -> Ints:
         """Return the engagements of each candidate's cascade when its reader looked."""
         cascades = found.cascades
-        engagements = self._network.living.engagements(cascades)
+        engagements = self._network.cascades.engagements(cascades)
         if not self._engaged:
             return engagements
         done = np.array(self._engaged, dtype=np.int64)

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from prism.columns import BLOCK, Ints
+from prism.columns import Ints
+from prism.social.cascade import Cascades
 from prism.social.feed import lucks
-from prism.social.post import Post
+from prism.social.post import NO_POST, Post, looked_up
 
 FIRST_ROOM: Final = 1024
-NO_POST: Final = -1
-"""The number of no post."""
 MANY: Final = -2
 """The code of topics that are not exactly one."""
 NUMBERS_MAX: Final = 2**31 - 1
-NO_KEY: Final = -(2**63)
-"""No id of a post."""
 
 
 class LivingPosts:
     """A queue of posts: they are numbered from 0 in the order in which they are made, and forgotten in the same order.
 
-    What changes with an engagement is in a post; the columns have what does not, and the engagements of cascades.
+    What changes with an engagement is in a post; the columns have what does not.
+
+    Args:
+        cascades: the cascades of the posts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cascades: Cascades) -> None:
         self.first = 0
         """The number of the oldest post that is not forgotten."""
         self._base = 0
@@ -38,12 +38,7 @@ class LivingPosts:
         self.topics: list[tuple[str, ...]] = []
         """The topics of posts, by their code."""
         self._codes: dict[tuple[str, ...], int] = {}
-        self._cascades: dict[int, int] = {}
-        """`{root: the number of its cascade}`, numbered from 0 in the order in which they begin."""
-        self._begun = 0
-        self._engagements = np.zeros(FIRST_ROOM, dtype=np.int64)
-        """By number of the cascade, less `_first_cascade`."""
-        self._first_cascade = 0
+        self._cascades = cascades
         self._room = _Room(FIRST_ROOM)
         self._filled = 0
         """The posts with lower numbers are in the columns; those of a wave come there together."""
@@ -72,52 +67,9 @@ class LivingPosts:
         """Return the number of a post, by its id; NO_POST if it is forgotten."""
         return self._numbers.get(post, NO_POST)
 
-    def cascade(self, root: int) -> int:
-        """Return the number of the cascade of a root; NO_POST if it is forgotten."""
-        return self._cascades.get(root, NO_POST)
-
     def numbers(self, posts: Ints) -> Ints:
         """Return the numbers of posts by their ids, with NO_POST for a forgotten one."""
-        return _looked_up(self._numbers, posts)
-
-    def cascades_of(self, roots: Ints) -> Ints:
-        """Return the numbers of the cascades of roots, with NO_POST for a forgotten one."""
-        return _looked_up(self._cascades, roots)
-
-    def roots(self) -> Callable[[Ints], Ints]:
-        """Return a function that gives the roots of cascades by number, with NO_POST for a forgotten one.
-
-        It holds until the next cascade begins or ends.
-        """
-        first = self._first_cascade
-        roots = np.full(self._begun - first + 1, NO_POST, dtype=np.int64)
-        numbers = np.fromiter(self._cascades.values(), np.int64, len(self._cascades))
-        roots[numbers - first] = np.fromiter(self._cascades, np.int64, len(self._cascades))
-        return lambda cascades: roots[np.where(cascades < first, -1, cascades - first)]
-
-    def begin(self, root: int, engagements: int = 0) -> None:
-        """Number a new cascade."""
-        place = self._begun - self._first_cascade
-        if place == len(self._engagements):
-            oldest = min(self._cascades.values(), default=self._begun)
-            kept = self._engagements[oldest - self._first_cascade :]
-            self._engagements = np.zeros(max(FIRST_ROOM, 2 * len(kept)), dtype=np.int64)
-            self._engagements[: len(kept)] = kept
-            self._first_cascade, place = oldest, self._begun - oldest
-        if engagements:
-            self._engagements[place] = engagements
-        self._cascades[root] = self._begun
-        self._begun += 1
-
-    def end_cascade(self, root: int) -> None:
-        """Forget a cascade."""
-        del self._cascades[root]
-
-    def engaged(self, root: int) -> int:
-        """Count an engagement with a cascade, and return its number."""
-        number = self._cascades[root]
-        self._engagements[number - self._first_cascade] += 1
-        return number
+        return looked_up(self._numbers, posts)
 
     def add(self, post: Post) -> int:
         """Number a new post, whose cascade has one.
@@ -152,7 +104,7 @@ class LivingPosts:
         room.author[places] = [post.author for post in new]
         room.created[places] = [post.created for post in new]
         room.origin[places] = [post.origin for post in new]
-        room.cascade[places] = [self._cascades[post.root] for post in new]
+        room.cascade[places] = [self._cascades.number(post.root) for post in new]
         room.topics[places] = [self._code(post.topics) for post in new]
         self._filled = self.end
 
@@ -220,23 +172,6 @@ class LivingPosts:
     def topic_codes(self, numbers: Ints) -> Ints:
         """Return the codes of the topics of such posts."""
         return self._columns.topics[numbers - self._base]
-
-    def engagements(self, cascades: Ints) -> Ints:
-        """Return the engagements of cascades that are not forgotten, by number."""
-        return self._engagements[cascades - self._first_cascade]
-
-
-def _looked_up(found: Mapping[int, int], keys: Ints) -> Ints:
-    """Return the value of each key, with NO_POST where there is none. It takes a few blocks of memory besides."""
-    known, values = (np.fromiter(side, np.int64, len(found)) for side in (found.keys(), found.values()))
-    order = np.argsort(known)
-    known, values = np.append(known[order], NO_KEY), np.append(values[order], NO_POST)
-    result = np.empty_like(keys)
-    for start in range(0, len(keys), BLOCK):
-        block = keys[start : start + BLOCK]
-        places = np.searchsorted(known[:-1], block)
-        result[start : start + BLOCK] = np.where(known[places] == block, values[places], NO_POST)
-    return result
 
 
 class _Room:

@@ -88,9 +88,9 @@ class Network:
         self.seed = seed
         self.ticks_per_round = ticks_per_round
         self.relevance = relevance
-        self.living = LivingPosts()
-        """The posts that are not forgotten."""
         self.cascades = Cascades()
+        self.living = LivingPosts(self.cascades)
+        """The posts that are not forgotten."""
         self.counts: dict[str, int] = {"posts": 0, "likes": 0, "replies": 0, "reshares": 0}
         self.from_outside = 0
         """Originals that interventions have published."""
@@ -165,7 +165,6 @@ class Network:
     def _start(self, post: Post) -> Post:
         """Return an original post, as the root of a cascade and on its way to its author's followers."""
         self.cascades.started(post)
-        self.living.begin(post.id)
         number = self.living.add(post)
         self.originals.append(number, post.origin)
         if self.witness is not None:
@@ -204,14 +203,13 @@ class Network:
     def _like(self, agent: int, post: Post, tick: int) -> None:
         """Add a person's like to a post and its cascade."""
         post.likes += 1
-        self._engages(agent, post.root)
-        self.cascades[post.root].liked(tick)
+        self._engages(agent, post.root, tick)
         self.counts["likes"] += 1
         self.events.append(PostEvent(tick, agent, "like", post.id))
 
     def _reply(self, author: int, parent: Post, tick: int, text: str) -> None:
         """Add a reply to the post's cascade, and send it to the post's author."""
-        self._engages(author, parent.root)
+        self._engages(author, parent.root, tick)
         reply = self._child(author, tick, PostKind.REPLY, parent, text)
         parent.replies += 1
         self.cascades.grown(reply)
@@ -226,7 +224,7 @@ class Network:
 
         It becomes a child of the post that `feed.reshare_credit` says.
         """
-        self._engages(author, seen.root)
+        self._engages(author, seen.root, tick)
         parent = self._credited(author, seen)
         reshare = self._child(author, tick, PostKind.RESHARE, parent, text)
         parent.reshares += 1
@@ -245,9 +243,9 @@ class Network:
             return next((copy for copy in copies if copy is not None and copy.root == seen.root and copy.is_copy), seen)
         return seen
 
-    def _engages(self, agent: int, root: int) -> None:
+    def _engages(self, agent: int, root: int, tick: int) -> None:
         """Count an engagement, and who has it, where cascades are shown again to those who have not."""
-        cascade = self.living.engaged(root)
+        cascade = self.cascades.engaged(root, tick)
         if self.witness is not None:
             self.witness.engaged(agent, cascade)
         if self.feed.exposure != "once":
@@ -291,7 +289,7 @@ class Network:
                 continue
             if self.feed.exposure != "once":
                 self._exposures.shown(agent, post)
-            self.seen.add(np.array([agent]), np.array([self.living.cascade(post.root)]))
+            self.seen.add(np.array([agent]), np.array([self.cascades.number(post.root)]))
         return feed
 
     def qualities(self, numbers: Ints) -> NDArray[np.float64]:
@@ -339,7 +337,7 @@ class Network:
             replies=post.replies,
             reshares=post.reshares,
             velocity=post.velocity(tick, self.ticks_per_round),
-            popularity=popularity(self.cascades[post.root].engagements, self.relevance.popularity_half),
+            popularity=popularity(self.cascades.engagements_of(post.root), self.relevance.popularity_half),
             followed=self.ties.follows(agent, post.author),
             topic_match=topic_match(population.interests(agent), post.topics),
             appeal=self._appeal(agent, post, exposures),
@@ -374,9 +372,9 @@ class Network:
             what = "" if root is None else f": {self._said(root)}"
             lines.append(f"largest cascade, {largest.size:,} posts, {largest.depth:,} deep{what}")
         living = [
-            (self.cascades[post.id].engagements, number, post)
+            (self.cascades.engagements_of(post.id), number, post)
             for number in self.originals.newest(TOP_OF)
-            if (post := self.living.get(number)) is not None and self.cascades[post.id].engagements
+            if (post := self.living.get(number)) is not None and self.cascades.engagements_of(post.id)
         ]
         top = nlargest(TOP_POSTS, living, key=lambda each: (each[0], each[2].id))
         return lines + [f"{count:,} engagements: {self._said(post)}" for count, _, post in top]
@@ -400,8 +398,7 @@ class Network:
             alive = {post.root for post in self.living}
             self._qualities = {root: quality for root, quality in self._qualities.items() if root in alive}
             self._shared = {root: quality for root, quality in self._shared.items() if root in alive}
-        for root in self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round):
-            self.living.end_cascade(root)
+        self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
 
     def columns(self) -> Iterator[Column]:
         """Yield every post and the posts that each person has seen, for `restore`."""
@@ -427,10 +424,9 @@ class Network:
         self.counts = columns.items("counts", str, int)
         self.from_outside = columns.value("from_outside", int)
         timelines, seen = columns.rows("timelines"), columns.rows("seen")
+        self.cascades = Cascades()
         self.cascades.restore(columns)
-        self.living, self.originals = LivingPosts(), Originals(self.feed.recent)
-        for cascade in self.cascades:
-            self.living.begin(cascade.root, cascade.engagements)
+        self.living, self.originals = LivingPosts(self.cascades), Originals(self.feed.recent)
         for post in posts:
             number = self.living.add(post)
             if post.kind is PostKind.ORIGINAL:
@@ -438,7 +434,7 @@ class Network:
         numbers = self.living.numbers(timelines.values)
         known = timelines._replace(values=numbers)
         self.timelines.fill(known.only(numbers >= 0))
-        self.seen.fill(seen._replace(values=self.living.cascades_of(seen.values)))
+        self.seen.fill(seen._replace(values=self.cascades.numbers(seen.values)))
         if "qualities" in columns.unread:
             self._qualities = columns.items("qualities", int, float)
         if "shared_qualities" in columns.unread:
@@ -463,7 +459,7 @@ class Network:
 
     def _roots_seen(self) -> Iterator[Column]:
         """Yield the roots of the cascades that each person has been shown, with NO_POST for a forgotten one."""
-        root_of = self.living.roots()
+        root_of = self.cascades.roots()
         for rows in self.seen.blocks():
             yield from pack_rows("seen", rows._replace(values=root_of(rows.values)))
 
@@ -548,8 +544,8 @@ class Network:
             post = self.living.get(each)
             if post is None or post.author == agent:
                 continue
-            if self.living.cascade(post.root) not in seen or (again and self._shows_again(agent, post)):
-                found.append(Candidate(post, self.cascades[post.root].engagements))
+            if self.cascades.number(post.root) not in seen or (again and self._shows_again(agent, post)):
+                found.append(Candidate(post, self.cascades.engagements_of(post.root)))
         return found
 
     def _shows_again(self, agent: int, post: Post) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prism.columns import Ints
 from prism.rng import Draw, integer, integers, mixed, mixed_below, mixed_for, salts, sample
-from prism.social.living import NO_POST
+from prism.social.post import NO_POST
 
 FIRST_SIZE = 1024
 AT_ONCE = 65_536

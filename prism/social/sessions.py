@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Column, Columns, Ints, Rows, pack, pack_rows, places_in_lists
-from prism.social.living import NO_POST, LivingPosts
+from prism.social.living import LivingPosts
+from prism.social.post import NO_POST
 
 CLOSED: Final = -1
 GONE: Final = -2

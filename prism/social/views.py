@@ -93,9 +93,9 @@ class Views:
     @cached_property
     def popularity(self) -> Floats:
         """The popularity of the post's cascade."""
-        living = self._network.living
-        engagements = living.engagements(living.cascades(self._numbers))
-        return np.asarray(engagements / (engagements + self._network.relevance.popularity_half))
+        network = self._network
+        engagements = network.cascades.engagements(network.living.cascades(self._numbers))
+        return np.asarray(engagements / (engagements + network.relevance.popularity_half))
 
     @cached_property
     def appeal(self) -> Floats:

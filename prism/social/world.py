@@ -44,11 +44,10 @@ from prism.social.effects import Act
 from prism.social.feeds import FeedWave
 from prism.social.hours import hour_at
 from prism.social.intentions import Intentions
-from prism.social.living import NO_POST
 from prism.social.network import Network
 from prism.social.people import People
 from prism.social.population import Population
-from prism.social.post import EXPOSURE_TICKS, PostView
+from prism.social.post import EXPOSURE_TICKS, NO_POST, PostView
 from prism.social.posting import CERTAIN, posting_rates
 from prism.social.realised import Realised
 from prism.social.seen import SeenPosts

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from prism.social.cascade import Cascade, CascadeEdge, Cascades, CascadeSize, edge_of
-from prism.social.post import Post, PostKind
+from prism.social.post import NO_POST, Post, PostKind
 
 
 def post(number: int, *, created: int = 0, parent: Post | None = None) -> Post:
@@ -18,6 +19,11 @@ def post(number: int, *, created: int = 0, parent: Post | None = None) -> Post:
         depth=0 if parent is None else parent.depth + 1,
         kind=PostKind.ORIGINAL if parent is None else PostKind.REPLY,
     )
+
+
+def grow(cascades: Cascades, child: Post) -> None:
+    cascades.engaged(child.root, child.created)
+    cascades.grown(child)
 
 
 def test_an_original_is_a_cascade_of_one_post() -> None:
@@ -36,7 +42,7 @@ def test_nothing_that_grew_is_the_largest_cascade_at_first() -> None:
 def test_a_like_engages_a_cascade_and_does_not_grow_it() -> None:
     cascades = Cascades()
     cascades.started(post(4))
-    cascades[4].liked(12)
+    assert cascades.engaged(4, 12) == 0
     assert cascades[4] == Cascade(root=4, touched=12, posts=1, depth=0, engagements=1)
 
 
@@ -46,7 +52,7 @@ def test_a_chain_grows_deep_and_a_star_grows_wide() -> None:
     child = post(1, parent=root, created=1)
     grandchild = post(2, parent=child, created=2)
     for grown in (child, grandchild, post(3, parent=root, created=3)):
-        cascades.grown(grown)
+        grow(cascades, grown)
     assert cascades[0] == Cascade(root=0, touched=3, posts=4, depth=2, engagements=3)
     assert (cascades.largest, cascades.deepest, cascades.branched) == (CascadeSize(0, 4, 2), 2, 1)
 
@@ -57,11 +63,11 @@ def test_more_posts_make_a_larger_cascade_then_more_depth() -> None:
     for root in roots:
         cascades.started(root)
     first, second = (post(root.id + 1, parent=root) for root in roots)
-    cascades.grown(first)
-    cascades.grown(second)
+    grow(cascades, first)
+    grow(cascades, second)
     assert cascades.largest.root == 0
-    cascades.grown(post(2, parent=roots[0]))
-    cascades.grown(post(12, parent=second))
+    grow(cascades, post(2, parent=roots[0]))
+    grow(cascades, post(12, parent=second))
     assert cascades.largest == CascadeSize(10, 3, 2)
 
 
@@ -69,10 +75,33 @@ def test_a_cascade_untouched_since_before_a_tick_is_forgotten_and_its_size_is_no
     cascades, old, new = Cascades(), post(0, created=0), post(1, created=5)
     cascades.started(old)
     cascades.started(new)
-    cascades.grown(post(2, parent=old, created=4))
+    grow(cascades, post(2, parent=old, created=4))
     cascades.retire(5)
     assert (0 in cascades, 1 in cascades) == (False, True)
     assert cascades.largest == CascadeSize(0, 2, 1)
+
+
+def test_columns_of_forgotten_cascades_are_dropped_and_numbers_stay() -> None:
+    cascades = Cascades()
+    for number in range(10):
+        cascades.started(post(100 + number, created=number))
+    cascades.engaged(101, 20)
+    cascades.retire(8)
+    assert [cascade.root for cascade in cascades] == [101, 108, 109]
+    roots = cascades.roots()
+    assert roots(np.array([0, 1, 7, 8, 9])).tolist() == [NO_POST, 101, NO_POST, 108, 109]
+    cascades.retire(9)
+    cascades.engaged(109, 21)
+    cascades.retire(21)
+    assert [cascades.number(root) for root in (101, 108, 109)] == [NO_POST, NO_POST, 9]
+    assert cascades.roots()(np.array([0, 1, 8, 9])).tolist() == [NO_POST, NO_POST, NO_POST, 109]
+    cascades.started(post(110, created=22))
+    cascades.engaged(110, 23)
+    assert (cascades.number(110), cascades.engagements(np.array([10, 9])).tolist()) == (10, [1, 1])
+    cascades.retire(30)
+    assert (len(cascades), cascades.sizes()) == (0, {1: 11})
+    cascades.started(post(111))
+    assert (cascades.number(111), cascades[111]) == (11, Cascade(root=111, touched=0))
 
 
 @pytest.mark.parametrize("kind", [PostKind.REPLY, PostKind.RESHARE])

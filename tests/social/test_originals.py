@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from prism.social.feed import luck
-from prism.social.living import NO_POST
 from prism.social.originals import FIRST_SIZE, Originals
-from prism.social.post import Post, origin_of, post_id
+from prism.social.post import NO_POST, Post, origin_of, post_id
 
 
 def original(author: int, tick: int = 0) -> Post:
