@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from prism.columns import Column, Columns, Ints, pack, pack_items
-from prism.social.post import NO_POST, Post, PostKind, looked_up
+from prism.columns import Column, Columns, Ints, looked_up, pack, pack_items
+from prism.social.post import NO_POST, Post, PostKind
 
 CASCADES_A_PIECE = 8192
 """Cascades in one piece of a column."""
@@ -103,7 +103,7 @@ class Cascades:
 
     def numbers(self, roots: Ints) -> Ints:
         """Return the numbers of the cascades of roots, with NO_POST for a forgotten one."""
-        return looked_up(self._numbers, roots)
+        return looked_up(self._numbers, roots, NO_POST)
 
     def roots(self) -> Callable[[Ints], Ints]:
         """Return a function that gives the roots of cascades by number, with NO_POST for a forgotten one.

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from prism.columns import Ints
+from prism.columns import Ints, looked_up
 from prism.social.cascade import Cascades
 from prism.social.feed import lucks
-from prism.social.post import NO_POST, Post, looked_up
+from prism.social.post import NO_POST, Post
 
 FIRST_ROOM: Final = 1024
 MANY: Final = -2
@@ -69,7 +69,7 @@ class LivingPosts:
 
     def numbers(self, posts: Ints) -> Ints:
         """Return the numbers of posts by their ids, with NO_POST for a forgotten one."""
-        return looked_up(self._numbers, posts)
+        return looked_up(self._numbers, posts, NO_POST)
 
     def add(self, post: Post) -> int:
         """Number a new post, whose cascade has one.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum, unique
 from typing import Any, Final
 
 import msgspec
-import numpy as np
 
-from prism.columns import BLOCK, Ints
 from prism.rng import Draw, uniform
 
 EXPOSURE_TICKS: Final = 1 << 31
@@ -26,9 +23,6 @@ AUTHORS_MAX: Final = 1 << 29
 
 NO_POST: Final = -1
 """The number of no post, and of no cascade."""
-
-NO_KEY: Final = -(2**63)
-"""No id of a post."""
 
 
 @unique
@@ -203,16 +197,3 @@ def topic_match(interests: tuple[str, ...], topics: tuple[str, ...]) -> float:
     if len(topics) == 1:  # nearly always
         return 1.0 if topics[0] in interests else 0.0
     return sum(topic in interests for topic in topics) / len(topics) if topics else 0.0
-
-
-def looked_up(found: Mapping[int, int], keys: Ints) -> Ints:
-    """Return the value of each key, with NO_POST where there is none. It takes a few blocks of memory besides."""
-    known, values = (np.fromiter(side, np.int64, len(found)) for side in (found.keys(), found.values()))
-    order = np.argsort(known)
-    known, values = np.append(known[order], NO_KEY), np.append(values[order], NO_POST)
-    result = np.empty_like(keys)
-    for start in range(0, len(keys), BLOCK):
-        block = keys[start : start + BLOCK]
-        places = np.searchsorted(known[:-1], block)
-        result[start : start + BLOCK] = np.where(known[places] == block, values[places], NO_POST)
-    return result
