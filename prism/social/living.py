@@ -96,7 +96,8 @@ class LivingPosts:
     def _fill(self) -> None:
         """Put the posts that are not yet there into the columns."""
         if self.end - self._base > len(self._room.author):
-            self._room = self._room.moved(self.first - self._base, self._filled - self.first, 2 * len(self._posts))
+            kept, size = self._filled - self.first, len(self._posts)
+            self._room.move(self.first - self._base, kept, size + size // 4)
             self._base = self.first
         new, room = self._posts[self._filled - self.first :], self._room
         places = slice(self._filled - self._base, self.end - self._base)
@@ -128,7 +129,7 @@ class LivingPosts:
     def places(self, numbers: Ints) -> Ints:
         """Return the places of posts in the order by tick, luck and id of all that are not forgotten."""
         self._order()
-        return self._columns.place[numbers - self._base] - self.first
+        return self._columns.place[numbers - self._base].astype(np.int64) - self.first
 
     def at_places(self, places: Ints) -> Ints:
         """Return the numbers of the posts at these places of the order."""
@@ -140,7 +141,7 @@ class LivingPosts:
             start, columns = max(self._ordered, self.first), self._columns
             new = np.arange(start - self._base, self.end - self._base)
             created, ids = columns.created[new], columns.id[new]
-            order = np.lexsort((ids, lucks(columns.origin[new], columns.author[new]), created))
+            order = np.lexsort((ids, lucks(columns.origin[new], columns.author[new].astype(np.int64)), created))
             columns.place[new[order]] = new + self._base
             if len(new):
                 self._ordered = start + int(np.searchsorted(created, created[-1]))
@@ -155,7 +156,7 @@ class LivingPosts:
 
     def authors(self, numbers: Ints) -> Ints:
         """Return the authors of such posts."""
-        return self._columns.author[numbers - self._base]
+        return self._columns.author[numbers - self._base].astype(np.int64)
 
     def created(self, numbers: Ints) -> Ints:
         """Return the ticks of such posts."""
@@ -167,23 +168,26 @@ class LivingPosts:
 
     def cascades(self, numbers: Ints) -> Ints:
         """Return the numbers of the cascades of such posts."""
-        return self._columns.cascade[numbers - self._base]
+        return self._columns.cascade[numbers - self._base].astype(np.int64)
 
     def topic_codes(self, numbers: Ints) -> Ints:
         """Return the codes of the topics of such posts."""
-        return self._columns.topics[numbers - self._base]
+        return self._columns.topics[numbers - self._base].astype(np.int64)
 
 
 class _Room:
-    """The columns of posts."""
+    """The columns of posts. Authors are below 2**29; posts, cascades and codes of topics are numbered below 2**31."""
 
-    def __init__(self, room: int) -> None:
-        columns = np.zeros((7, room), dtype=np.int64)
-        self.id, self.author, self.created, self.origin, self.cascade, self.topics, self.place = columns
+    def __init__(self, size: int) -> None:
+        self.id, self.created, self.origin = np.zeros((3, size), dtype=np.int64)
+        self.author, self.cascade, self.topics, self.place = np.zeros((4, size), dtype=np.int32)
 
-    def moved(self, first: int, kept: int, size: int) -> _Room:
-        """Return new columns of this size, which begin with the kept ones."""
-        new = _Room(max(FIRST_ROOM, size))
+    def move(self, first: int, kept: int, size: int) -> None:
+        """Begin with the kept places, and have room for so many. It holds one column twice at a time."""
         for name, column in vars(self).items():
-            getattr(new, name)[:kept] = column[first : first + kept]
-        return new
+            if size > len(column):
+                larger = np.zeros(size + size // 4, dtype=column.dtype)
+                larger[:kept] = column[first : first + kept]
+                setattr(self, name, larger)
+            else:
+                column[:kept] = column[first : first + kept]
