@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from actors.factory.charts import check_choices, load_chart
-from actors.factory.domains import build_domain, distilled_oracle
+from actors.factory.domains import build_domain, check_sharing, distilled_oracle
 from actors.factory.input_files import check_graph_format, fitting_memory, parse_graph, read_if_small
 from prism.config import Config
 from prism.config.interventions import check_agents, numbered
 from prism.config.model import PopulationConfig
 from prism.domain import Domain
-from prism.sharing.settings import archetypes_of
 from prism.social.attribute_lines import lines_of_columns, lines_of_people
 from prism.social.chart import can_post
 from prism.social.graph import FollowGraph
@@ -58,8 +57,7 @@ def check_domain(config: Config) -> Checked:
         check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
-    if config.oracle.sharing != "none":
-        archetypes_of(config, QuestionFields(config, chart.behaviour.chart))
+    check_sharing(config, lambda: QuestionFields(config, chart.behaviour.chart))
     _, distilled = distilled_oracle(config, chart.behaviour)
     silent = () if can_post(chart.behaviour) else (NOBODY_POSTS,)
     return checked._replace(inputs={**checked.inputs, **chart.inputs, **distilled}, people=(*checked.people, *silent))

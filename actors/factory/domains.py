@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from actors.core.extras import not_installed
 from actors.factory.charts import check_choices, load_chart
 from actors.factory.input_files import fitting_memory, load_population, read_input
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
-from prism.domain import Domain
-from prism.errors import InputError
+from prism.domain import Domain, QuestionFields
+from prism.errors import ConfigError, InputError
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.social.choice import ChoiceOracle
 from prism.social.population import ignore_step
@@ -115,9 +117,25 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
         InputError: an input file cannot be used.
     """
     built = DOMAINS.get(config.simulation.domain, _own)(config, on_step)
-    if config.oracle.sharing != "none":
-        archetypes_of(config, fields_of(config, built.domain))
+    check_sharing(config, lambda: fields_of(config, built.domain))
     return built
+
+
+def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
+    """Check that questions can share judgements as the configuration asks, if they are to.
+
+    Args:
+        fields: returns the fields of the domain's questions.
+
+    Raises:
+        ConfigError: they cannot, or a package is missing.
+    """
+    if config.oracle.sharing == "none":
+        return
+    if config.oracle.surrogate and find_spec("sklearn") is None:
+        problem = not_installed("a surrogate is fitted with scikit-learn", "sharing")
+        raise ConfigError("configuration", problem, key="oracle.surrogate")
+    archetypes_of(config, fields())
 
 
 def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
