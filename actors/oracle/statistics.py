@@ -10,6 +10,7 @@ import structlog
 from actors.core.messages import Decided, QuestionName
 from actors.core.state import Effort, OracleState
 from actors.oracle.call import Answer
+from actors.oracle.sharing import METHODS
 from prism.agents import FALLBACKS
 from prism.latencies import Latencies
 from prism.llm.spending import Ledger, Spending, tokens_of
@@ -154,9 +155,12 @@ class OracleCounters:
             self.retries_written[retried] += 1
 
     def count_recorded(self, decided: Decided) -> None:
-        """Count an answer that was recorded before the resume: with its calls, but without its latency."""
+        """Count an answer that was recorded before the resume: with its calls, but without its latency.
+
+        What was drawn from a shared judgement took none.
+        """
         name = (decided.agent, decided.asked, decided.trigger)
-        if decided.reason not in UNASKED:
+        if decided.reason not in UNASKED and decided.method not in METHODS.values():
             self.count_call(name)
         if not self._has_effort:
             self._add_effort(Effort(spent=decided.spent))

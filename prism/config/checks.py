@@ -276,15 +276,17 @@ def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: R
 
 def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
     needs = {
-        "oracle.surrogate": oracle.surrogate,
-        "oracle.budget.calls": oracle.budget.calls is not None,
-        "oracle.archetype": oracle.archetype,
+        "oracle.surrogate=false": oracle.surrogate,
+        "oracle.budget.calls=null": oracle.budget.calls is not None,
+        "oracle.archetype={}": oracle.archetype,
     }
-    for key, is_set in needs.items():
+    for without, is_set in needs.items():
+        key = without.partition("=")[0]
         if is_set and oracle.sharing != "archetype":
             yield Conflict(
                 keys=(key, "oracle.sharing"),
-                problem=f"{key} is for questions that share: expected sharing archetype, got {oracle.sharing}",
+                problem=f"only questions that share have one: expected sharing archetype, or {without}, got "
+                f"{oracle.sharing}",
             )
 
 

@@ -43,6 +43,20 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert "no audits: the error of sharing is not known" in silent.out
 
 
+@pytest.mark.parametrize("more", [(), ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60")])
+def test_a_resume_counts_no_call_for_what_was_drawn_from_a_shared_judgement(
+    more: tuple[str, ...], prism: Prism, tmp_path: Path
+) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *more)
+    whole = summary(tmp_path / "shared")
+    for path in (*(tmp_path / "shared").glob("checkpoint-*"), tmp_path / "shared" / SUMMARY):
+        path.unlink()
+    assert prism("resume", "shared", "-q").out.strip() == whole["digest"]
+    again = summary(tmp_path / "shared")
+    counts = ("oracle_questions", "oracle_calls", "decisions_by_method", "sharing")
+    assert [again[key] for key in counts] == [whole[key] for key in counts]
+
+
 def test_a_report_shows_what_was_shared(prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
     assert prism("report", "shared", "--out", "page.html").code == 0
@@ -114,11 +128,14 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
     ("settings", "problem"),
     [
         (("oracle.sharing=some",), "oracle.sharing"),
-        (("oracle.archetype={shoe: exact}",), "expected sharing archetype, got none"),
+        (("oracle.archetype={shoe: exact}",), "expected sharing archetype, or oracle.archetype={}, got none"),
         (("oracle.sharing=archetype", "oracle.archetype={shoe: exact}"), "oracle.archetype.shoe: no such field"),
         (("oracle.sharing=archetype", "oracle.archetype={likes: 4 bins}"), "oracle.archetype.likes: post.likes is"),
-        (("oracle.surrogate=true",), "expected sharing archetype, got none"),
-        (("oracle.sharing=exact", "oracle.budget.calls=5"), "expected sharing archetype, got exact"),
+        (("oracle.surrogate=true",), "expected sharing archetype, or oracle.surrogate=false, got none"),
+        (
+            ("oracle.sharing=exact", "oracle.budget.calls=5"),
+            "expected sharing archetype, or oracle.budget.calls=null, got exact",
+        ),
         (("oracle.sharing=archetype", "oracle.sharing_horizon=5"), "expected more than 5 ticks, got 5"),
         (("oracle.sharing=archetype", "oracle.audit=1.5"), "oracle.audit"),
         (("oracle.sharing=archetype", "simulation.domain=economy"), "questions of the domain economy have no fields"),
