@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from actors.pages.card import Chart, Table
 from actors.pages.picture import SMALL, TEXT, figure, label, plain_numbers
-from actors.pages.sharing_words import interval
+from actors.pages.sharing_words import in_short, interval
 from actors.pages.words import count, plural
 from actors.results.run_groups import RunGroup
 from prism.palette import BLUE, VERMILION
+from prism.sharing.audit import FEWEST
 from prism.sharing.summary import SharingSummary
 
 ROWS_MAX = 12
@@ -93,8 +94,8 @@ def _furthest(sharing: SharingSummary, of: str) -> Chart:
     drawn = figure(height=56 + 36 * len(sharing.furthest))
     axes = drawn.subplots()
     most = max(each.divergence.high or each.divergence.mean for each in sharing.furthest) or 1e-6
-    for row, each in enumerate(sharing.furthest):
-        text = each.archetype if len(each.archetype) < 60 else f"{each.archetype[:59]}…"
+    texts = in_short([each.archetype for each in sharing.furthest])
+    for row, (each, text) in enumerate(zip(sharing.furthest, texts, strict=True)):
         axes.text(0, row - 0.36, text, color=TEXT, fontsize=SMALL, va="center")
         bits = each.divergence
         if bits.low is not None and bits.high is not None:
@@ -111,7 +112,8 @@ def _furthest(sharing: SharingSummary, of: str) -> Chart:
     return Chart(
         f"Archetypes with the most error{of}",
         drawn,
-        f"{count(sharing.archetypes)} archetypes, {plural(sharing.splits, 'split')}. Most of the error is in "
-        f"{first.archetype}: {interval(first.divergence, 4)} bits by {plural(first.audits, 'audit')}.",
+        f"{plural(sharing.archetypes, 'archetype')}, {plural(sharing.splits, 'split')}. The largest part of the error "
+        f'is that of "{first.archetype}": {interval(first.divergence, 4)} bits by {plural(first.audits, "audit")}. '
+        f"The others follow in the order of their parts. A dot without a line has fewer than {FEWEST} audits.",
         Table(("archetype", "audits", "bits (95%)"), rows, frozenset({0, 2})),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Final
 
 from prism.sharing.audit import Estimate
@@ -10,6 +12,22 @@ from prism.sharing.summary import SharedShares, SharingSummary
 POINT: Final = 0.01
 TENTH: Final = 0.1
 """The part of a share by which it may be off: of a rare choice, such as to reshare, a point is much."""
+SHORT_MAX: Final = 60
+"""The most characters of an archetype in short."""
+
+_BETWEEN: Final = re.compile(r", (?=[a-z_]+[.][a-z_0-9]+(?:: | [<>]| is ))")
+"""What stands between two fields of an archetype in words."""
+_BEFORE: Final = re.compile(r"^[a-z_]+[.](?=[a-z_0-9]+(?:: | [<>]| is ))")
+"""What stands before the last part of a field's name."""
+
+
+def in_short(archetypes: Sequence[str]) -> list[str]:
+    """Return each archetype in words, without what all of them have in common, unless nothing else is left."""
+    parts = [_BETWEEN.split(each) for each in archetypes]
+    common = set.intersection(*map(set, parts)) if len(parts) > 1 else set[str]()
+    short = [", ".join(_BEFORE.sub("", part) for part in each if part not in common) for each in parts]
+    texts = [each or whole for each, whole in zip(short, archetypes, strict=True)]
+    return [text if len(text) <= SHORT_MAX else f"{text[: SHORT_MAX - 1]}…" for text in texts]
 
 
 def interval(estimate: Estimate, digits: int) -> str:

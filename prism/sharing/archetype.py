@@ -39,12 +39,14 @@ class Grouping(NamedTuple):
         text: the groups as declared, such as `4 bins`.
         read: returns the field's value for an agent and a context.
         group: returns the group of a value.
+        words: returns a group in words, such as `0.25 to 0.5`.
     """
 
     name: str
     text: str
     read: Reader
     group: Callable[[Any], Value]
+    words: Callable[[Any], str] = str
 
 
 def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) -> Grouping:
@@ -63,11 +65,11 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
     if text == EXACT and field.kind != "texts":
         return Grouping(full, text, read, _same)
     if text == LOG2 and field.is_number and field.low >= 0.0:
-        return Grouping(full, text, read, _log2)
+        return Grouping(full, text, read, _log2, _log2_words)
     bins = _BINS.fullmatch(text)
     if bins is not None and field.is_number and _is_bounded(field) and int(bins[1]) <= BINS_MAX:
         low, high = field.bounds
-        return Grouping(full, text, read, _binning(low, high, int(bins[1])))
+        return Grouping(full, text, read, _binning(low, high, int(bins[1])), _bin_words(low, high, int(bins[1])))
     raise ExpressionError(text, 1, f"{full} is grouped by {_ways(field)}, got {text!r}")
 
 
@@ -131,12 +133,11 @@ class Archetypes:
         )
 
     def words(self, key: Sequence[Value]) -> str:
-        """Return a key in words: `post.topic_match 4 bins: 2, post.followed: True`."""
-        parts = []
-        for each, group in zip(self.groupings, key, strict=True):
-            how = "" if each.text == EXACT else f" {each.text}"
-            parts.append(f"{each.name}{how}: {group}")
-        return ", ".join(parts)
+        """Return a key in words: `post.topic_match: 0.5 to 0.75, post.followed: True`."""
+        return ", ".join(
+            f"{each.name}: {'none' if group == NOTHING else each.words(group)}"
+            for each, group in zip(self.groupings, key, strict=True)
+        )
 
 
 def _read(name: str, read: Reader, agent: Any, context: Any) -> Value:
@@ -182,6 +183,16 @@ def _same(value: Value) -> Value:
 def _log2(value: float) -> int:
     """Return 0 below 1, and then 1 for 1, 2 for 2 to 3, 3 for 4 to 7, and so on."""
     return int(value).bit_length()
+
+
+def _log2_words(group: int) -> str:
+    low, high = 2 ** (group - 1) if group else 0, 2**group - 1
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _bin_words(low: float, high: float, bins: int) -> Callable[[int], str]:
+    width = (high - low) / bins
+    return lambda group: f"{low + group * width:.4g} to {low + (group + 1) * width:.4g}"
 
 
 def _binning(low: float, high: float, bins: int) -> Callable[[float], int]:

@@ -77,10 +77,28 @@ def test_questions_alike_in_every_group_have_one_key() -> None:
     archetypes = Archetypes([grouping("match", "2 bins", KNOWN), grouping("mood", "exact", KNOWN)], KNOWN)
     assert archetypes.key(PERSON, post(match=0.6)) == archetypes.key(PERSON, post(match=0.9, likes=7)) == (1, "cross")
     assert archetypes.key(PERSON, post(match=0.4)) == (0, "cross")
-    assert archetypes.words((1, "cross")) == "post.match 2 bins: 1, agent.mood: cross"
+    assert archetypes.words((1, "cross")) == "post.match: 0.5 to 1, agent.mood: cross"
+
+
+@pytest.mark.parametrize(
+    ("text", "group", "words"),
+    [
+        ("4 bins", 0, "0 to 0.25"),
+        ("4 bins", 3, "0.75 to 1"),
+        ("3 bins", 1, "0.3333 to 0.6667"),
+        ("exact", 0.5, "0.5"),
+        ("log2", 0, "0"),
+        ("log2", 1, "1"),
+        ("log2", 2, "2 to 3"),
+        ("log2", 5, "16 to 31"),
+    ],
+)
+def test_a_group_in_words_says_which_values_it_has(text: str, group: float, words: str) -> None:
+    assert Archetypes([grouping("post.match", text, KNOWN)], KNOWN).words((group,)) == f"post.match: {words}"
 
 
 def test_a_question_without_a_context_has_nothing_in_the_contexts_fields() -> None:
     archetypes = Archetypes([grouping("match", "2 bins", KNOWN), grouping("mood", "exact", KNOWN)], KNOWN)
     assert archetypes.key(PERSON, None) == ("", "cross")
+    assert archetypes.words(("", "cross")) == "post.match: none, agent.mood: cross"
     assert dict(zip(archetypes.names, archetypes.values(PERSON, None), strict=True))["post.likes"] == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pages.sharing_words import sharing_notice
+from actors.pages.sharing_words import SHORT_MAX, in_short, sharing_notice
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary
 
@@ -61,3 +61,27 @@ def test_without_audits_the_warning_says_that_nobody_knows() -> None:
     notice = sharing_notice(summary(0.5, 0.4, 0.6, audited=0))
     assert notice is not None
     assert "without audits" in notice
+
+
+def test_archetypes_in_short_are_what_they_differ_by() -> None:
+    first = "decides in evaluating, post.likes: 0, agent.personality: outgoing, rude and calm, post.followed: True"
+    second = (
+        "decides in evaluating, post.likes: 4 to 7, agent.personality: outgoing, rude and calm, post.followed: True"
+    )
+    assert in_short([first, second]) == ["likes: 0", "likes: 4 to 7"]
+    third = first.replace("rude and calm", "kind and calm")
+    assert in_short([first, third]) == [
+        "personality: outgoing, rude and calm",
+        "personality: outgoing, kind and calm",
+    ]
+    assert in_short(["decides in evaluating", "decides in evaluating, post.likes: 0"]) == [
+        "decides in evaluating",
+        "likes: 0",
+    ]
+
+
+def test_an_archetype_that_is_alone_has_all_its_fields_as_far_as_they_fit() -> None:
+    assert in_short(["asks in idle, agent.mood: cross"]) == ["asks in idle, mood: cross"]
+    (cut,) = in_short(["asks in idle, agent.mood: " + "very " * 20 + "cross"])
+    assert (len(cut), cut[-1]) == (SHORT_MAX, "…")
+    assert in_short([]) == []
