@@ -16,9 +16,9 @@ SHORT_MAX: Final = 60
 """The most characters of an archetype in short."""
 
 _BETWEEN: Final = re.compile(r", (?=[a-z_]+[.][a-z_0-9]+(?:: | [<>]| is ))")
-"""What stands between two fields of an archetype in words."""
+"""The mark between two fields of an archetype in words."""
 _BEFORE: Final = re.compile(r"^[a-z_]+[.](?=[a-z_0-9]+(?:: | [<>]| is ))")
-"""What stands before the last part of a field's name."""
+"""The part of a field's name before its last one."""
 
 
 def in_short(archetypes: Sequence[str]) -> list[str]:
