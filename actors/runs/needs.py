@@ -41,6 +41,9 @@ SEALING: Final = 5
 """The memory that it takes to seal a segment, in its own sizes. Rehearsals seal none while they run: it does not grow
 with the agents."""
 
+LOCKED: Final = 0.5
+"""The share of the time of sealing that the run waits for: a thread seals, half of the time without Python's lock."""
+
 _KIB_PER_UNIT: Final = 1 if sys.platform != "darwin" else 1 / 1024
 
 
@@ -54,7 +57,7 @@ class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
         rounds_bytes: the bytes of the journal of each round, before they are sealed.
         memory_mib: the most memory of the process.
         segment_bytes: the bytes that are sealed together; 0 for none.
-        sealed_share: what is left of bytes that are sealed.
+        sealed_share: what is left of bytes that are sealed; `seal_s`: the time that it takes to seal one.
     """
 
     agents: int
@@ -64,6 +67,7 @@ class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
     memory_mib: float
     segment_bytes: int = 0
     sealed_share: float = 1.0
+    seal_s: float = 0.0
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,12 +137,14 @@ def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs
     journal = scaled(tuple(grown(each.rounds_bytes) for each in measured))
     largest = measured[-1]
     memory_mib = scaled(tuple(each.memory_mib for each in measured))
+    run_s = scaled(tuple(grown(each.rounds_s) for each in measured))
     if journal > largest.segment_bytes > 0:  # of the last segment half is there, in the mean
+        run_s += LOCKED * largest.seal_s * journal
         journal = journal * largest.sealed_share + largest.segment_bytes / 2
         memory_mib += SEALING * largest.segment_bytes / 2**20
     return Needs(
         start_s=scaled(tuple(each.start_s for each in measured)),
-        run_s=scaled(tuple(grown(each.rounds_s) for each in measured)),
+        run_s=run_s,
         memory_mib=memory_mib,
         journal_bytes=journal,
         rehearsed=tuple(each.agents for each in measured),
@@ -184,7 +190,7 @@ def measure(config: Config, segment_bytes: int) -> Rehearsed:
         watch = _Stopwatch(Path(directory) / "run")
         result = run(config, out=Path(directory) / "run", observer=watch)
         last, memory_mib = perf_counter(), _peak_kib() / 1024
-        share = _sealed_share(Path(directory), segment_bytes)
+        share, seal_s = _sealing(Path(directory), segment_bytes)
     length, ends = config.simulation.ticks_per_round, [watch.ends[0] - watch.first_s, *watch.ends]
     marks = [*range(0, len(ends) - 1, length), len(ends) - 1]
     times, sizes = [ends[mark] for mark in marks], [0, *(watch.sizes[mark - 1] for mark in marks[1:])]
@@ -197,21 +203,23 @@ def measure(config: Config, segment_bytes: int) -> Rehearsed:
         memory_mib=memory_mib,
         segment_bytes=segment_bytes,
         sealed_share=share,
+        seal_s=seal_s,
     )
 
 
-def _sealed_share(directory: Path, segment_bytes: int) -> float:
-    """Return what is left of the ticks of a rehearsal when they are sealed."""
+def _sealing(directory: Path, segment_bytes: int) -> tuple[float, float]:
+    """Return what is left of a byte of a rehearsal when it is sealed, and the seconds that it takes."""
     disk, sealed = RealDisk(directory / "run"), RealDisk(directory)
     header, first = read_header(disk)
     size = journal_size(disk) - first
     if not segment_bytes or not size:
-        return 1.0
+        return 1.0, 0.0
     create_journal(sealed, header)
+    begun = perf_counter()
     JournalWriter(sealed, min(segment_bytes, size)).copy(whole_ticks(disk))
-    end = read_tail(sealed).sealed.start
+    took_s, end = perf_counter() - begun, read_tail(sealed).sealed.start
     sealed.close()
-    return sum(sealed.size(name) for name in segment_names(sealed, end)) / (end - first)
+    return sum(sealed.size(name) for name in segment_names(sealed, end)) / (end - first), took_s / (end - first)
 
 
 def _peak_kib() -> float:

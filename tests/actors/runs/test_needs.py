@@ -10,7 +10,7 @@ import pytest
 from actors import run
 from actors.core.errors import ActorError
 from actors.persistence.journal import JOURNAL
-from actors.runs.needs import LAST, ROUNDS, SEALING, SIZES, Rehearsed, foretold, measure, needs
+from actors.runs.needs import LAST, LOCKED, ROUNDS, SEALING, SIZES, Rehearsed, foretold, measure, needs
 from prism.config import Config, PopulationConfig, SimulationConfig
 
 SMALL = Config(simulation=SimulationConfig(rounds=15, ticks_per_round=8, seed=3), population=PopulationConfig(size=200))
@@ -44,6 +44,14 @@ def test_of_a_journal_that_is_sealed_only_its_share_and_half_a_segment_are_left(
     assert foretold((small,), 10_000, 9).memory_mib == pytest.approx(90 + SEALING * 8e6 / 2**20)
 
 
+def test_a_run_waits_for_a_part_of_its_sealing_if_it_seals_anything() -> None:
+    sealing = {"segment_bytes": 8_000_000, "sealed_share": 0.05, "seal_s": 2e-8}
+    small, large = (msgspec.structs.replace(rehearsed(size), **sealing) for size in SIZES)
+    unsealed = foretold((rehearsed(SIZES[0]), rehearsed(SIZES[1])), 1_000_000, 50)
+    assert foretold((small, large), 1_000_000, 50).run_s == pytest.approx(unsealed.run_s + LOCKED * 2e-8 * 1e8 * 50)
+    assert foretold((small,), 10_000, 2).run_s == foretold((rehearsed(SIZES[0]),), 10_000, 2).run_s
+
+
 def test_a_run_that_was_rehearsed_as_it_is_needs_what_was_measured() -> None:
     found = foretold((rehearsed(500),), 500, 6)
     assert found.run_s == pytest.approx(9.0)
@@ -62,6 +70,7 @@ def test_a_rehearsal_measures_each_round_and_its_journal(tmp_path: Path) -> None
     assert found.agents == 200
     assert found.segment_bytes == 8_000_000
     assert 0.02 < found.sealed_share < 0.3
+    assert 0.0 < found.seal_s < 1e-4
 
 
 @pytest.mark.long
