@@ -56,14 +56,19 @@ class CascadeSize(msgspec.Struct, frozen=True):
 class Cascades:
     """The cascades that still receive engagements, in columns, and the largest one so far.
 
-    They are numbered from 0 in the order in which they begin.
+    They are numbered from 0 in the order in which they begin. Most live for as long as each other, and a few for very
+    long: those few have the first places of the columns, and from `_first` on every number has a place.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
         """`{root: the number of its cascade}`."""
+        self._early = np.empty(0, dtype=np.int64)
+        """The numbers of the cascades in the first places of the columns, ascending."""
         self._first = 0
-        """The number of the cascade in the first place of the columns."""
+        """The number of the cascade in the place after theirs."""
+        self._shift = 0
+        """The numbers from there on, less their places."""
         self._roots = array("q")
         self._touched = array("q")
         self._posts = array("I")
@@ -77,7 +82,7 @@ class Cascades:
         self._retired: Counter[int] = Counter()
 
     def __getitem__(self, root: int) -> Cascade:
-        return self._at(self._numbers[root] - self._first)
+        return self._at(self._place(self._numbers[root]))
 
     def __contains__(self, root: int) -> bool:
         return root in self._numbers
@@ -86,7 +91,21 @@ class Cascades:
         return len(self._numbers)
 
     def __iter__(self) -> Iterator[Cascade]:
-        return (self._at(number - self._first) for number in self._numbers.values())
+        return map(self._at, map(self._place, self._numbers.values()))
+
+    def _place(self, number: int) -> int:
+        """Return the place of a cascade that is not forgotten. Hot paths have this line themselves."""
+        return number - self._shift if number >= self._first else self._early_place(number)
+
+    def _early_place(self, number: int) -> int:
+        return int(np.searchsorted(self._early, number))
+
+    def _places(self, cascades: Ints) -> Ints:
+        """Return the places of such cascades."""
+        places = cascades - self._shift
+        early = np.flatnonzero(cascades < self._first)
+        places[early] = np.searchsorted(self._early, cascades[early])
+        return places
 
     def _at(self, place: int) -> Cascade:
         return Cascade(
@@ -110,24 +129,36 @@ class Cascades:
 
         It holds until the next cascade begins or ends.
         """
-        first = self._first
-        roots = np.append(np.where(np.asarray(self._posts) > 0, np.asarray(self._roots), NO_POST), NO_POST)
-        return lambda cascades: roots[np.where(cascades < first, -1, cascades - first)]
+        living = np.flatnonzero(np.asarray(self._posts))
+        numbers = np.append(self._numbers_at(living), np.iinfo(np.int64).max)
+        roots = np.append(np.asarray(self._roots)[living], NO_POST)
+
+        def root_of(cascades: Ints) -> Ints:
+            places = np.searchsorted(numbers, cascades)
+            return np.where(numbers[places] == cascades, roots[places], NO_POST)
+
+        return root_of
+
+    def _numbers_at(self, places: Ints) -> Ints:
+        """Return the numbers of the cascades in these places, ascending."""
+        early = int(np.searchsorted(places, len(self._early)))
+        return np.append(self._early[places[:early]], places[early:] + self._shift)
 
     def engagements(self, cascades: Ints) -> Ints:
         """Return the engagements of cascades that are not forgotten, by number."""
-        return np.asarray(self._engagements)[cascades - self._first].astype(np.int64)
+        return np.asarray(self._engagements)[self._places(cascades)].astype(np.int64)
 
     def engagements_of(self, root: int) -> int:
         """Return the engagements of the cascade of a root that is not forgotten."""
-        return self._engagements[self._numbers[root] - self._first]
+        number = self._numbers[root]
+        return self._engagements[number - self._shift if number >= self._first else self._early_place(number)]
 
     def started(self, post: Post) -> None:
         """Start a cascade with an original post."""
         self._begin(Cascade(root=post.id, touched=post.created))
 
     def _begin(self, cascade: Cascade) -> None:
-        self._numbers[cascade.root] = self._first + len(self._roots)
+        self._numbers[cascade.root] = len(self._roots) + self._shift
         self._roots.append(cascade.root)
         self._touched.append(cascade.touched)
         self._posts.append(cascade.posts)
@@ -137,13 +168,15 @@ class Cascades:
     def engaged(self, root: int, tick: int) -> int:
         """Count a like, reply or reshare of a post of the tree, and return the cascade's number."""
         number = self._numbers[root]
-        self._engagements[number - self._first] += 1
-        self._touched[number - self._first] = tick
+        place = number - self._shift if number >= self._first else self._early_place(number)
+        self._engagements[place] += 1
+        self._touched[place] = tick
         return number
 
     def grown(self, child: Post) -> None:
         """Add a reply or reshare, which is counted as an engagement, to its cascade."""
-        place = self._numbers[child.root] - self._first
+        number = self._numbers[child.root]
+        place = number - self._shift if number >= self._first else self._early_place(number)
         posts, depth = self._posts[place] + 1, max(self._depths[place], child.depth)
         self._posts[place], self._depths[place] = posts, depth
         self.branched += posts == 2
@@ -173,16 +206,20 @@ class Cascades:
         for root in np.asarray(self._roots)[old].tolist():
             del self._numbers[root]
         posts[old] = 0
-        kept = int(np.argmax(posts > 0)) if self._numbers else len(posts)
-        del posts  # no column can be made shorter while somebody looks at it
-        if kept > len(self._posts) // 2:
-            self._drop(kept)
+        if len(posts) > 2 * len(self._numbers):
+            self._drop(np.flatnonzero(posts))
 
-    def _drop(self, count: int) -> None:
-        """Drop the first places of the columns."""
-        self._first += count
-        for column in (self._roots, self._touched, self._posts, self._depths, self._engagements):
-            del column[:count]
+    def _drop(self, living: Ints) -> None:
+        """Drop the places of the forgotten: all of those before the younger three quarters of the living."""
+        begin = max(len(self._early), int(living[len(living) // 4])) if len(living) else len(self._roots)
+        early = living[: np.searchsorted(living, begin)]
+        numbers = self._numbers_at(np.append(early, begin))
+        self._early, self._first = numbers[:-1], int(numbers[-1])
+        self._shift = self._first - len(self._early)
+        for name in ("_roots", "_touched", "_posts", "_depths", "_engagements"):
+            column = getattr(self, name)
+            kept = np.asarray(column)[early]
+            setattr(self, name, array(column.typecode, kept.tobytes()) + column[begin:])
 
     def columns(self) -> Iterator[Column]:
         """Yield every cascade, for `restore`."""

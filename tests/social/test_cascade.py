@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from prism.social.cascade import Cascade, CascadeEdge, Cascades, CascadeSize, edge_of
 from prism.social.post import NO_POST, Post, PostKind
@@ -102,6 +105,34 @@ def test_columns_of_forgotten_cascades_are_dropped_and_numbers_stay() -> None:
     assert (len(cascades), cascades.sizes()) == (0, {1: 11})
     cascades.started(post(111))
     assert (cascades.number(111), cascades[111]) == (11, Cascade(root=111, touched=0))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_columns_of_cascades_say_what_a_plain_dictionary_says_and_do_not_grow(seed: int) -> None:
+    random, cascades = Random(seed), Cascades()
+    plain: dict[int, Cascade] = {}
+    numbers: dict[int, int] = {}
+    for tick in range(120):
+        for _ in range(random.choice((0, 3, 20))):
+            root = 1000 + len(numbers)
+            numbers[root] = len(numbers)
+            cascades.started(post(root, created=tick))
+            plain[root] = Cascade(root=root, touched=tick)
+        lasting = [root for root in plain if numbers[root] % 50 == 0]
+        for root in [*lasting, *random.choices([*plain] or [0], k=5 if plain else 0)]:
+            assert cascades.engaged(root, tick) == numbers[root]
+            plain[root] = replace(plain[root], touched=tick, engagements=plain[root].engagements + 1)
+        cascades.retire(tick - 10)
+        plain = {root: cascade for root, cascade in plain.items() if cascade.touched >= tick - 10}
+        assert list(cascades) == list(plain.values())
+        living = np.array([numbers[root] for root in plain], dtype=np.int64)
+        assert cascades.engagements(living).tolist() == [cascade.engagements for cascade in plain.values()]
+        asked = np.array([-1, *numbers.values(), len(numbers)])
+        expected = [root if root in plain else NO_POST for root in numbers]
+        assert cascades.roots()(asked).tolist() == [NO_POST, *expected, NO_POST]
+        assert cascades.numbers(np.array([0, *plain])).tolist() == [NO_POST, *living.tolist()]
+        assert len(vars(cascades)["_roots"]) <= 4 * len(plain)
+    assert len(numbers) > 3 * len(plain) > 3 * len(lasting) > 3
 
 
 @pytest.mark.parametrize("kind", [PostKind.REPLY, PostKind.RESHARE])
