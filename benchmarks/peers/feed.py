@@ -20,7 +20,8 @@ from actors.factory.config_file import read_settings
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from benchmarks.peers.systems import Sizes, System, Values, peer
-from prism.agents import Decision, Question, Source, StatefulAgent, Trigger, turn
+from prism.agents import Decision, Question, Source, StatefulAgent, Trigger, Update, turn
+from prism.agents.waves import Updates
 from prism.config import Config
 from prism.domain import Domain
 from prism.social.choice import ChoiceOracle
@@ -84,26 +85,32 @@ class PlainLoop:
 
     async def _exchange(self, triggers: Iterable[Trigger[Any]]) -> None:
         """Let each agent take its turn, and apply the answers in the order of agents."""
-        agents, chart, answers = self._agents, self._chart, []
+        agents, chart, updates, questions = self._agents, self._chart, list[Update[Any]](), list[Question[Any]]()
         for trigger in triggers:
             agent = agents.get(trigger.agent)
             if agent is None:
                 agent = agents[trigger.agent] = self._domain.agent(trigger.agent)
             self.seen += trigger.name == "sees_post"
-            answers.append((trigger.agent, turn(chart, agent, trigger)))
-        answers.sort()
-        for _, answer in answers:
+            answer = turn(chart, agent, trigger)
             if isinstance(answer, Question):
-                self._world.deliberates(answer)
-                await self._ask(answer)
+                questions.append(answer)
             else:
-                self._world.apply(answer)
+                updates.append(answer)
+        for question in sorted(questions, key=_agent):
+            self._world.deliberates(question)
+            await self._ask(question)
+        if updates:
+            self._world.apply_all(Updates.of(sorted(updates, key=_agent)))
 
     async def _ask(self, question: Question[Any]) -> None:
         due, person = question.tick + self._config.deliberation_ticks, self._domain.asker(question)
         options = [type(person.state)(option) for option in question.options]
         state = await self._oracle.ask(person, person.state, question.trigger, options, question.context)  # type: ignore[arg-type]
         self._open.setdefault(due, []).append((question, state.value))
+
+
+def _agent(answer: Update[Any] | Question[Any]) -> int:
+    return answer.agent
 
 
 def _decided(question: Question[Any], state: str, tick: int) -> Trigger[Any]:
