@@ -1,4 +1,4 @@
-"""Rounds of a social feed: PRISM in both of its ways, the same world in a plain loop, and a round written with Mesa.
+"""Rounds of a social feed: PRISM in all of its ways, the same world in a plain loop, and a round written with Mesa.
 
 The plain loop has PRISM's world, charts and oracle, and neither engine nor mailboxes, codec, supervisor, digest or
 metrics: the difference is what the runtime costs. It ends with the same world, which is checked. The round with Mesa is
@@ -234,6 +234,7 @@ def _prism(way: str) -> Callable[[Sizes], Values]:
 SYSTEMS: Final = {
     "PRISM, resident": System(_prism("resident")),
     "PRISM, on demand": System(_prism("on_demand")),
+    "PRISM, columns": System(_prism("columns")),
     "plain loop, same world": System(measure_plain_loop),
     "Mesa, feed of 5": System(partial(measure_mesa, 5), "mesa"),
     "Mesa, feed of 20": System(partial(measure_mesa, 20), "mesa"),

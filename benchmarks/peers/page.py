@@ -46,7 +46,8 @@ TITLES: Final[Mapping[str, str]] = {
 TEXTS: Final[Mapping[str, str]] = {
     "feed": """1,000 people and the default configuration, without a journal; building the people does not
 count. The plain loop does the same in the same world, with PRISM's charts and oracle, but without engine,
-mailboxes, messages, supervisor, digest and metrics: what it saves is what the runtime costs. The round with Mesa is
+mailboxes, messages, supervisor, digest and metrics: what it saves is what the runtime costs. Columns are
+for larger populations: with 1,000 people a tick has too few turns to take together. The round with Mesa is
 written by hand, and is a smaller model: each person comes online with a probability, ranks a feed, likes or
 reshares what is above a threshold, and sometimes posts. It has no ticks within a round, no deliberation, no
 cascades, and no record. So an activation is a trigger in PRISM, and one `step()` of one person in Mesa, most of
