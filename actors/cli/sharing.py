@@ -54,5 +54,5 @@ def _error(sharing: SharingSummary) -> Iterator[str]:
 
 def _interval(estimate: Estimate, digits: int) -> str:
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:.{digits}f} (too few audits for an interval)"
+        return f"{estimate.mean:.{digits}f} (too few audits)"
     return f"{estimate.mean:.{digits}f} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})"
