@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -324,6 +324,14 @@ def _text_lines(name: str, text: str) -> Iterator[str]:
         yield from _wrapped("    | ", line)
 
 
+IDENTICAL: Final = "an identical question was under way, or a tape had the answer"
+NO_CALL: Final = {
+    "shared": "drawn from a judgement that it shares with questions like it",
+    "surrogate": "drawn from what the surrogate of all judgements says",
+}
+"""`{method of an answer: why its question took no call}`."""
+
+
 def _answer_words(answer: ExplainedAnswer) -> str:
     how = f", {answer.reason}" if answer.reason else f" by {answer.method}" if answer.method else ""
     parts = [f"{answer.state}, from {answer.source}{how}"]
@@ -336,7 +344,7 @@ def _answer_words(answer: ExplainedAnswer) -> str:
         for each in answer.spent
     ]
     if answer.is_shared and answer.latency_s is not None:
-        parts.append("no call of its own: an identical question was under way, or a tape had the answer")
+        parts.append(f"no call of its own: {NO_CALL.get(answer.method, IDENTICAL)}")
     if answer.cost_usd is not None:
         parts.append(usd(answer.cost_usd))
     parts.append("not in the journal yet" if answer.decided_in is None else f"decided in tick {answer.decided_in:,}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -21,6 +21,9 @@ from prism.config import PricesConfig
 from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
 from prism.statechart import ENABLED, Choice, Guard, RowOutcome
+
+EMBEDDED: Final = "embedded"
+"""The method of an answer that was computed, and so took no call."""
 
 Decisions = Mapping[QuestionName, int]
 """`{question: the tick in which its decision took effect}`."""
@@ -109,7 +112,7 @@ def _answer(
             state=decision.state,
             source=str(decision.source),
             reason=decision.reason,
-            method="embedded" if run.config.oracle.backend == "choice" else "",
+            method=EMBEDDED if run.config.oracle.backend == "choice" else "",
             content=_content(decision.content),
             decided_in=traced.trigger.tick,
         )
@@ -131,7 +134,7 @@ def _answer(
             ModelCalls(**{name: getattr(spent, name) for name in ModelCalls.__struct_fields__}) for spent in ledger
         ),
         cost_usd=cost_usd(ledger, prices),
-        is_shared=not found.spent and not found.reason,
+        is_shared=not found.spent and not found.reason and found.method != EMBEDDED,
         decided_in=decided_in,
     )
 

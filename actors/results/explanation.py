@@ -153,13 +153,15 @@ class ExplainedAnswer(msgspec.Struct, frozen=True, kw_only=True):
         state: the option taken.
         source: `oracle`, `llm`, `fallback` or `timeout`.
         reason: why it is a fallback; empty otherwise.
-        method: how the oracle found it: `embedded`, `json`, `systemone` or `logprobs`; empty for a fallback.
+        method: how the oracle found it: `embedded`, `json`, `systemone`, `logprobs`, `shared` or `surrogate`; empty
+            for a fallback.
         content: what the oracle answered besides the option, as JSON values; None for nothing.
         latency_s: from the question's arrival at the oracle to this answer; None for the embedded oracle.
         attempts: the calls that failed before, after which the question was asked again: the reason of each.
         spent: the calls to a model that it took, by outcome, with those of the attempts before.
         cost_usd: their cost; None without prices.
-        is_shared: whether it took no call of its own: an identical question was under way, or a tape had the answer.
+        is_shared: whether it took no call of its own: it drew from a shared judgement, an identical question was under
+            way, or a tape had the answer.
         decided_in: the tick in which the decision took effect; None if the journal does not have it yet.
     """
 

@@ -95,6 +95,23 @@ def test_an_export_has_every_judgement_with_what_was_shared_instead(prism: Prism
     assert not Path("none/judgements.csv").exists()
 
 
+def test_an_explanation_says_where_an_answer_without_a_call_came_from(prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+    prism("export", "shared", "--to", "csv", "--out", "tables")
+    with Path("tables/questions.csv").open(newline="") as file:
+        asked = {row["method"]: row for row in csv.DictReader(file) if row["decided_tick"]}
+
+    def answer(method: str) -> str:
+        ended = prism("explain", "shared", "--agent", asked[method]["agent"], "--tick", asked[method]["tick"])
+        assert ended.code == 0, ended.err
+        return " ".join(ended.out.split())
+
+    assert "by shared; after" in answer("shared")
+    assert "no call of its own: drawn from a judgement that it shares with questions like it; " in answer("shared")
+    assert "by embedded; after" in answer("embedded")
+    assert "no call of its own" not in answer("embedded")
+
+
 def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
     ended = prism("distil", "shared", "--out", "oracle.yaml")
