@@ -129,13 +129,18 @@ class Cascades:
 
         It holds until the next cascade begins or ends.
         """
-        living = np.flatnonzero(np.asarray(self._posts))
-        numbers = np.append(self._numbers_at(living), np.iinfo(np.int64).max)
-        roots = np.append(np.asarray(self._roots)[living], NO_POST)
+        early, first = self._early, self._first
+        roots = np.where(np.asarray(self._posts) > 0, np.asarray(self._roots), NO_POST)
+        later = np.append(roots[len(early) :], NO_POST)
+        oldest = int(early[0]) if len(early) else first
+        is_early = np.zeros(first - oldest + 1, dtype=np.bool_)
+        is_early[early[roots[: len(early)] != NO_POST] - oldest] = True
 
         def root_of(cascades: Ints) -> Ints:
-            places = np.searchsorted(numbers, cascades)
-            return np.where(numbers[places] == cascades, roots[places], NO_POST)
+            found = later[np.maximum(cascades - first, -1)]
+            at = np.flatnonzero(is_early[np.clip(cascades - oldest, -1, first - oldest)])
+            found[at] = roots[np.searchsorted(early, cascades[at])]
+            return found
 
         return root_of
 
