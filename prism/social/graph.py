@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
+
+_drawing = Lock()
+"""Held while igraph draws: two worlds that are made in two threads would draw from one generator."""
 
 
 class FollowGraph:
@@ -213,13 +217,17 @@ def _stochastic_block(config: GraphConfig, size: int) -> igraph.Graph:
 
 @contextmanager
 def _drawing_from(seed: int) -> Iterator[None]:
-    """Return a context in which igraph draws from `seed`; its generator serves the whole process, so it is restored."""
+    """Return a context in which igraph draws from `seed`, and for nobody else.
+
+    Its generator serves the whole process, so one thread at a time has it, and it is restored.
+    """
     igraph = load_igraph()
-    igraph.set_random_number_generator(GraphRandom(seed))
-    try:
-        yield
-    finally:
-        igraph.set_random_number_generator(random)
+    with _drawing:
+        igraph.set_random_number_generator(GraphRandom(seed))
+        try:
+            yield
+        finally:
+            igraph.set_random_number_generator(random)
 
 
 def _ends(size: int, people: ArrayLike) -> Keys:

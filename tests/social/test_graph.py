@@ -4,6 +4,8 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import igraph
@@ -158,6 +160,25 @@ def test_the_same_seed_makes_the_same_graph_in_every_process() -> None:
     ]
     assert outputs[0] == outputs[1]
     assert outputs[0].count(b"\n") == 4
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    """Four threads that take turns at every chance."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+    sys.setswitchinterval(interval)
+
+
+def test_the_same_seed_makes_the_same_graph_while_other_threads_make_graphs(threads: ThreadPoolExecutor) -> None:
+    kinds = [*GENERATORS, "power_law"]
+    alone = [ties_of(generate(GraphConfig(kind=kind), 300, 7)) for kind in kinds]
+    for _ in range(5):
+        assert [
+            ties_of(graph) for graph in threads.map(lambda kind: generate(GraphConfig(kind=kind), 300, 7), kinds)
+        ] == alone
 
 
 def test_the_share_of_ties_between_communities_is_the_mixing() -> None:

@@ -9,6 +9,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -295,6 +296,14 @@ def test_in_a_thread_and_where_ctrl_c_is_ignored_a_run_leaves_signals_alone(whol
     finally:
         signal.signal(signal.SIGINT, before)
     assert [result.digest for result in results] == [whole.digest] * 2
+
+
+def test_runs_in_threads_at_the_same_time_are_those_that_they_are_alone(whole: RunResult) -> None:
+    other = with_simulation(SMALL, seed=12)
+    alone = run(other)
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(run, [SMALL, other, SMALL, other]))
+    assert [result.digest for result in results] == [whole.digest, alone.digest] * 2
 
 
 @pytest.mark.usefixtures("often")
