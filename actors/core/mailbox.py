@@ -100,14 +100,17 @@ class Mailbox(Generic[T]):
             MailboxClosedError: it is closed.
         """
         messages = self.pending
-        if len(messages) >= self.capacity or self._waiting or self.closed:
+        # While a sender waits there is no room: `_admit` runs at every take.
+        if len(messages) >= self.capacity or self.closed:
             return self._refuse()
         messages.append(message)
         reader = self._reader
         if reader is not None:
             self._reader = None
-            if not reader.done():
+            try:  # noqa: SIM105  # it costs nothing; to ask whether the future is done, or `suppress`, takes a call
                 reader.set_result(None)
+            except asyncio.InvalidStateError:
+                pass  # its reader was cancelled
         return True
 
     async def send(self, message: T) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -34,6 +35,8 @@ CHUNK = 256
 
 SLICE_S = 0.001
 """The time of turns on demand after which the event loop gets a turn."""
+
+_tick = attrgetter("tick")
 
 
 class Activation(Protocol):
@@ -77,9 +80,12 @@ class Resident(Activation):
         self._supervisor = supervisor
 
     def begin(self, tasks: TaskGroup) -> None:
-        """Start a task for each agent."""
+        """Start a task for each agent that is not quarantined."""
         for number, mailbox in enumerate(self.mailboxes):
-            tasks.start_soon(self._supervisor.run_agent, number, mailbox)
+            if self._supervisor.is_quarantined(number):
+                mailbox.close()
+            else:
+                tasks.start_soon(self._supervisor.actor(number).run, mailbox)
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         """Send the triggers, and wait for an answer to each."""
@@ -109,9 +115,9 @@ class Resident(Activation):
     def _read(self, batch: list[bytes], tick: int) -> list[Answer]:
         """Return the answers of a batch, each of which must be for this tick."""
         answers = self._codec.answers(batch)
-        for answer in answers:
-            if answer.tick != tick:
-                raise BarrierError(answer.agent, tick, answer.tick)
+        if {*map(_tick, answers)} - {tick}:
+            wrong = next(answer for answer in answers if answer.tick != tick)
+            raise BarrierError(wrong.agent, tick, wrong.tick)
         self.unanswered -= len(batch)
         return answers
 

@@ -40,11 +40,14 @@ class Answers(NamedTuple):
         """
         agents = np.fromiter(map(_agent, answers), dtype=np.int64, count=len(answers))
         if (agents[1:] < agents[:-1]).any():
-            order = agents.argsort(kind="stable").tolist()
+            places = agents.argsort(kind="stable")
+            agents, order = agents[places], places.tolist()
             encoded, answers = [encoded[place] for place in order], [answers[place] for place in order]
         # Not `isinstance(each, Question)`: it takes four times as long for structs of another class: nearly all.
-        asked = [(each, code) for each, code in zip(answers, encoded, strict=True) if not isinstance(each, Update)]
         updates = [each for each in answers if isinstance(each, Update)]
+        if updates and len(updates) == len(answers):
+            return cls(Updates.of(updates, agents), (), encoded, len(encoded))
+        asked = [(each, code) for each, code in zip(answers, encoded, strict=True) if not isinstance(each, Update)]
         return cls(Updates.of(updates) if updates else None, asked, encoded, len(encoded))
 
     def each(self) -> Iterator[Answer]:

@@ -18,7 +18,7 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.state import SupervisorState
 from actors.runtime.agent import AgentActor
-from prism.agents import Source, Trigger, Update
+from prism.agents import Source, StatefulAgent, Trigger, Update
 from prism.domain import Domain
 from prism.errors import OracleUnavailableError
 
@@ -94,25 +94,21 @@ class Supervisor:
         self.intensity.crashes, self.intensity.ticks = state.crashes, dict(state.ticks)
         self._quarantined = dict.fromkeys(state.quarantined)
 
-    async def run_agent(self, agent_id: int, mailbox: Mailbox[bytes]) -> None:
-        """Run one agent until its mailbox closes or it is quarantined."""
-        if agent_id in self._quarantined:
-            mailbox.close()
-            return
-        while True:
-            actor = AgentActor(self.domain.agent(agent_id), self.domain.chart, self.codec, self.engine, ask=self.ask)
-            try:
-                await actor.run(mailbox)
-            except Exception as error:  # any error of an agent is handled here, and nowhere else
-                if actor.handling is None:
-                    raise
-                answer = self.answer_for(actor.handling, actor.agent.state, error)
-                await self.engine.send(self.codec.encode(answer))
-                if answer.source == Source.QUARANTINE:
-                    mailbox.close()  # a world that still sends here gets an error instead of no answer
-                    return
-            else:
-                return
+    def actor(self, agent_id: int) -> AgentActor:
+        """Return the actor of an agent in its last committed state."""
+        agent, chart = self.domain.agent(agent_id), self.domain.chart
+        return AgentActor(agent, chart, self.codec, self.engine, self, ask=self.ask)
+
+    def crashed(
+        self, agent: StatefulAgent[Any], trigger: Trigger[Any], error: Exception
+    ) -> tuple[Update[None], StatefulAgent[Any] | None]:
+        """Return the answer of an agent that has crashed on a trigger, and the agent in its last committed state.
+
+        The agent is None if it is quarantined now.
+        """
+        answer = self.answer_for(trigger, agent.state, error)
+        is_out = answer.source == Source.QUARANTINE
+        return answer, None if is_out else self.domain.agent(trigger.agent)
 
     async def run_service(self, name: str, run: Callable[[], Awaitable[None]], tick: Callable[[], int]) -> None:
         """Run a service: an actor that all agents share. It is run again after each crash.

@@ -145,18 +145,25 @@ class Updates:
         """The updates themselves, where they came one by one."""
 
     @classmethod
-    def of(cls, updates: Sequence[Update[Any]]) -> Updates:
-        """Return the columns of updates that are ascending by agent, all of one tick; there is one at least."""
+    def of(cls, updates: Sequence[Update[Any]], agents: Ints | None = None) -> Updates:
+        """Return the columns of updates that are ascending by agent, all of one tick; there is one at least.
+
+        Args:
+            agents: their agents, where they are known.
+        """
         count = len(updates)
+        if agents is None:
+            agents = np.fromiter(map(_agent, updates), dtype=np.int64, count=count)
+        more = [each for each in updates if each.effect is not None or each.reason]
         numbers = defaultdict[tuple[str, ...], int](itertools.count().__next__)
         codes = np.fromiter(map(numbers.__getitem__, map(_kind, updates)), dtype=np.intp, count=count)
         found = cls(
             updates[0].tick,
-            np.fromiter(map(_agent, updates), dtype=np.int64, count=count),
+            agents,
             tuple(map(Kind._make, numbers)),
             codes,
-            {each.agent: each.effect for each in updates if each.effect is not None},
-            {each.agent: each.reason for each in updates if each.reason},
+            {each.agent: each.effect for each in more if each.effect is not None},
+            {each.agent: each.reason for each in more if each.reason},
         )
         found._each = updates
         return found
