@@ -11,7 +11,7 @@ from prism.statechart import Statechart
 
 
 class Supervision(Protocol):
-    """What decides over an agent that has crashed."""
+    """The supervisor, as an agent sees it."""
 
     def crashed(
         self, agent: StatefulAgent[Any], trigger: Trigger[Any], error: Exception
