@@ -10,7 +10,7 @@ as all the rest of a copy, and the garbage collector had to look at each of them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -54,6 +54,18 @@ def pack(name: str, values: Iterable[Any], piece: int = PIECE) -> Iterator[Colum
     while (batch := list(islice(left, piece))) or first:
         yield Column(name, _encode(batch))
         first = False
+
+
+def pack_array(
+    name: str, values: NDArray[Any], kept: Callable[[NDArray[Any]], NDArray[Any]] = lambda piece: piece
+) -> Iterator[Column]:
+    """Yield the values of an array as pieces; no values are one empty piece.
+
+    Args:
+        kept: returns what is kept of the values of a piece.
+    """
+    for start in range(0, max(1, len(values)), PIECE):
+        yield Column(name, _encode(kept(values[start : start + PIECE]).tolist()))
 
 
 def pack_items(name: str, items: Mapping[Any, Any], piece: int = PIECE) -> Iterator[Column]:
@@ -101,9 +113,9 @@ class Rows(NamedTuple):
 
 def pack_rows(name: str, rows: Rows) -> Iterator[Column]:
     """Yield lists in three arrays, in the columns of `pack_lists`."""
-    for column, values in ((f"{name}.key", rows.keys), (f"{name}.length", rows.lengths), (name, rows.values)):
-        for start in range(0, max(1, len(values)), PIECE):
-            yield Column(column, _encode(values[start : start + PIECE].tolist()))
+    yield from pack_array(f"{name}.key", rows.keys)
+    yield from pack_array(f"{name}.length", rows.lengths)
+    yield from pack_array(name, rows.values)
 
 
 def places_in_lists(lengths: Ints) -> Ints:

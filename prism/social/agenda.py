@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from prism.columns import Column, Columns, Ints, distinct, pack
+from prism.columns import Column, Columns, Ints, distinct, pack_array
 
 NEVER: Final = -1
 
@@ -82,8 +82,8 @@ class Agenda:
 
     def columns(self) -> Iterator[Column]:
         """Yield the next triggers, for `restore`."""
-        yield from pack("agenda_tick", self.ticks.tolist())
-        yield from pack("agenda_name", map(self.names.__getitem__, self.codes.tolist()))
+        yield from pack_array("agenda_tick", self.ticks)
+        yield from pack_array("agenda_name", self.codes, np.array(self.names, dtype=object).__getitem__)
 
     def restore(self, columns: Columns) -> None:
         """Take over the agenda that these columns hold."""

@@ -154,8 +154,14 @@ class LivingPosts:
         """Return the ids of posts that are not forgotten."""
         return self._columns.id[numbers - self._base]
 
+    def ids_or(self, numbers: Ints, missing: int) -> Ints:
+        """Return the ids of posts, with `missing` for a forgotten one."""
+        found, is_known = np.full(len(numbers), missing, dtype=np.int64), numbers >= self.first
+        found[is_known] = self.ids(numbers[is_known])
+        return found
+
     def authors(self, numbers: Ints) -> Ints:
-        """Return the authors of such posts."""
+        """Return the authors of posts that are not forgotten."""
         return self._columns.author[numbers - self._base].astype(np.int64)
 
     def created(self, numbers: Ints) -> Ints:

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, pack, pack_items, pack_rows
+from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items, pack_rows
 from prism.config import FeedConfig
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
@@ -403,8 +403,8 @@ class Network:
     def columns(self) -> Iterator[Column]:
         """Yield every post and the posts that each person has seen, for `restore`."""
         authors = np.flatnonzero(self._made)
-        yield from pack("made.key", map(int, authors))
-        yield from pack("made", map(self._made.__getitem__, authors))
+        yield from pack_array("made.key", authors)
+        yield from pack_array("made", authors, np.asarray(self._made).__getitem__)
         yield from pack("posts", self.living, POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, Rows, pack, pack_rows, places_in_lists
+from prism.columns import PIECE, Column, Columns, Ints, Rows, pack_array, pack_rows, places_in_lists
 from prism.social.living import LivingPosts
 from prism.social.post import NO_POST
 
@@ -72,8 +72,10 @@ class Sessions:
 
     def columns(self, living: LivingPosts) -> Iterator[Column]:
         """Yield the sessions, for `restore`."""
-        yield from pack("shown", self.shown.tolist())
-        yield from pack_rows("sessions", self._rows(living))
+        yield from pack_array("shown", self.shown)
+        people = np.flatnonzero(self._left != CLOSED)
+        for start in range(0, max(1, len(people)), PIECE):
+            yield from pack_rows("sessions", self._rows(people[start : start + PIECE], living))
 
     def restore(self, columns: Columns, living: LivingPosts) -> None:
         """Take over the sessions that these columns hold."""
@@ -85,16 +87,12 @@ class Sessions:
             numbers = map(living.number, reversed(posts))
             self._posts[person, shown - len(posts) : shown] = [GONE if each == NO_POST else each for each in numbers]
 
-    def _rows(self, living: LivingPosts) -> Rows:
-        """Return the ids of the posts that are still to be shown in each open session, last first."""
-        people = np.flatnonzero(self._left != CLOSED)
+    def _rows(self, people: Ints, living: LivingPosts) -> Rows:
+        """Return the ids of the posts that are still to be shown in the sessions of these people, last first."""
         left = self._left[people]
         owners = np.repeat(people, left)
-        before = places_in_lists(left)
-        numbers = self._posts[owners, self.shown[owners] - 1 - before].astype(np.int64)
-        values, alive = np.full(len(numbers), GONE, dtype=np.int64), numbers >= living.first
-        values[alive] = living.ids(numbers[alive])
-        return Rows(people, left, values)
+        numbers = self._posts[owners, self.shown[owners] - 1 - places_in_lists(left)].astype(np.int64)
+        return Rows(people, left, living.ids_or(numbers, GONE))
 
     def _widen(self, width: int) -> None:
         if width > self._posts.shape[1]:

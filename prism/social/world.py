@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
-from prism.columns import Column, Columns, Ints, pack, pack_items
+from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
 from prism.domain import World
@@ -101,11 +101,11 @@ class Actions:
         """Return the action of each of these people; empty for none."""
         return np.array([*self._numbers])[self._codes[people]]
 
-    def items(self) -> dict[int, str]:
-        """Return `{person: action}`."""
+    def columns(self, name: str) -> Iterator[Column]:
+        """Yield each person who has an action, and the action, as `pack_items` does a dictionary."""
         people = np.flatnonzero(self._codes)
-        names = map([*self._numbers].__getitem__, self._codes[people].tolist())
-        return dict(zip(people.tolist(), names, strict=True))
+        yield from pack_array(f"{name}.key", people)
+        yield from pack_array(name, people, self.of)
 
 
 class SocialWorld(World):
@@ -376,19 +376,17 @@ class SocialWorld(World):
 
     def columns(self) -> Iterator[Column]:
         """Yield the people and the network, for `restore`."""
-        current = {agent: self.network.living.get(number) for agent, number in _kept(self.current, NO_POST).items()}
         yield from pack("state_names", self._states)
-        yield from pack("state", self._state.tolist())
-        yield from pack("entered", self.entered.tolist())
-        yield from pack("session_round", self.session_round.tolist())
+        yield from pack_array("state", self._state)
+        yield from pack_array("entered", self.entered)
+        yield from pack_array("session_round", self.session_round)
         yield from self.sessions.columns(self.network.living)
-        yield from pack_items("current", {agent: GONE if post is None else post.id for agent, post in current.items()})
-        yield from pack_items("came", {agent: int(self.came[agent]) for agent in current})
-        yield from pack_items("pending", self.pending.items())
+        yield from self._in_view()
+        yield from self.pending.columns("pending")
         if self.drafts:
             yield from pack_items("drafts", self.drafts)
-        yield from pack("deliberating", np.flatnonzero(self.deliberating).tolist())
-        yield from pack("quarantined", np.flatnonzero(self.quarantined).tolist())
+        yield from pack_array("deliberating", np.flatnonzero(self.deliberating))
+        yield from pack_array("quarantined", np.flatnonzero(self.quarantined))
         yield from pack("ticks", [self.ticks])
         yield from self.realised.columns()
         yield from self.agenda.columns()
@@ -396,6 +394,14 @@ class SocialWorld(World):
         if self.interventions:
             yield from pack("interventions", self.interventions)
             yield from pack_items("silenced", self.silenced)
+
+    def _in_view(self) -> Iterator[Column]:
+        """Yield the post that each person has in view, and the tick since when."""
+        people, living = np.flatnonzero(self.current != NO_POST), self.network.living
+        yield from pack_array("current.key", people)
+        yield from pack_array("current", people, lambda piece: living.ids_or(self.current[piece], GONE))
+        yield from pack_array("came.key", people)
+        yield from pack_array("came", people, self.came.__getitem__)
 
     def restore(self, columns: Columns) -> None:
         """Take over the world that these columns hold.
@@ -733,12 +739,6 @@ def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:
         for row in behaviour.chart.transitions
         if row.when is not None and any(field.startswith("post.") for field in row.when.fields)
     )
-
-
-def _kept(values: Ints, without: int) -> dict[int, int]:
-    """Return `{person: value}` of all who have another value than this."""
-    people = np.flatnonzero(values != without)
-    return dict(zip(people.tolist(), values[people].tolist(), strict=True))
 
 
 def _first(act: tuple[int, str]) -> tuple[int, bool]:
