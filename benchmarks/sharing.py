@@ -132,6 +132,7 @@ def config_of(
             "oracle.backend": "ollama",
             "oracle.max_concurrency": 16,
             "llm.host": url,
+            "llm.method": "probabilities",
             **{f"oracle.{name}": value for name, value in {**oracle, **archetype}.items()},
             **(more or {}),
         }

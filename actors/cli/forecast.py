@@ -7,6 +7,7 @@ from actors.display.words import duration, usd
 from actors.runs.forecast import FACTOR, Forecast
 from actors.runs.needs import Needs
 from prism.config import Config
+from prism.sharing.settings import calls_a_judgement
 
 
 def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
@@ -15,8 +16,7 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
     read, written = forecast.prompt_tokens, forecast.completion_tokens
     calls = f"about {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
     if oracle.sharing == "archetype":
-        by = "oracle.budget.calls" if oracle.budget.calls is not None else "audits, and each archetype of the rehearsal"
-        calls += f" ({by}) for about {_rounded(forecast.questions)} questions"
+        calls += f" ({_shared_by(config)}) for about {_rounded(forecast.questions)} questions"
     tokens = (
         f"about {_rounded(read)} in, {_rounded(written)} out{_cap(oracle.max_tokens, read + written, 'max_tokens')}"
     )
@@ -34,6 +34,19 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
     if oracle.backend == "ollama" and forecast.window_tokens > llm.num_ctx:
         window = f"prompt and answer may take {forecast.window_tokens:,} tokens"
         found.append(("note", f"{window}, which do not fit into llm.num_ctx {llm.num_ctx:,}: raise it"))
+    return found
+
+
+def _shared_by(config: Config) -> str:
+    """Return what decides how many calls a run makes that shares."""
+    budget, calls = config.oracle.budget, calls_a_judgement(config)
+    if budget.calls is not None:
+        return "oracle.budget.calls"
+    if budget.usd is not None:
+        return "oracle.budget.usd"
+    found = "audits, and each archetype of the rehearsal"
+    if config.llm.method == "auto" and calls > 1:
+        found += f"; {calls} times as many if the server has no probabilities"
     return found
 
 

@@ -34,6 +34,8 @@ def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
     if sharing.modelled:
         yield "by the surrogate", f"{sharing.modelled:,}", ""
     yield "audited", f"{sharing.audited:,}", "asked by themselves as well"
+    if sharing.calls > sharing.asked_for_all + sharing.audited:
+        yield "model calls", f"{sharing.calls:,}", "a judgement is counted from several answers"
 
 
 def _error(sharing: SharingSummary) -> Iterator[str]:

@@ -110,6 +110,8 @@ class Sharing:
         self._followers: dict[Basis, list[WaitingQuestion]] = {}
         """`{what will be shared: the questions that wait for it}`, in the order of questions."""
         self._is_loaded = False
+        self._calls = 0
+        """The calls that all judgements took."""
         self._bits = self._weight = 0.0
         """The sum of the audits' divergences, by their weights, and of their weights."""
         self._placed: dict[QuestionName, int] = {}
@@ -122,8 +124,7 @@ class Sharing:
         self._is_loaded = True
         self.table.load(judgements, begin)
         for judged in judgements:
-            if judged.is_audit:
-                self._add_audit(judged)
+            self._add(judged)
 
     def begin(self) -> None:
         """Forget what waited: after a crash of the actor it arrives again."""
@@ -142,7 +143,10 @@ class Sharing:
         """The mean divergence of audits so far from what was shared, each as many questions as it stands for."""
         return self._bits / self._weight if self._weight else 0.0
 
-    def _add_audit(self, judged: Judged) -> None:
+    def _add(self, judged: Judged) -> None:
+        self._calls += judged.calls_at_least
+        if not judged.is_audit:
+            return
         self.audits.append(judged)
         weight = 1.0 / judged.chance
         self._bits += weight * divergence_from(judged, judged.shared)
@@ -192,18 +196,22 @@ class Sharing:
     def judged(self, waiting: WaitingQuestion, answer: Answer) -> Judged | None:
         """Return the record of a new judgement; None if the answer has none."""
         place, question = waiting.place, waiting.question
-        if place is None or answer.judgement is None or self.table.recorded(waiting.name) is not None:
+        judgement = answer.judgement
+        if place is None or judgement is None or self.table.recorded(waiting.name) is not None:
             return None
         return Judged(
             question.tick,
             question.agent,
             question.trigger,
-            answer.judgement.probabilities,
+            judgement.probabilities,
             place.key,
             place.values,
             place.basis.probabilities if place.role is Role.AUDITED else (),
-            answer.judgement.samples,
+            judgement.samples,
             place.chance if place.role is Role.AUDITED else 1.0,
+            sum(each.calls for each in answer.spent),
+            sum(each.prompt_tokens for each in answer.spent),
+            sum(each.completion_tokens for each in answer.spent),
         )
 
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
@@ -218,8 +226,7 @@ class Sharing:
             return []
         if judged is not None:
             self.table.judged(judged)
-            if judged.is_audit:
-                self._add_audit(judged)
+            self._add(judged)
         if place.role is not Role.OWNER:
             return []
         followers = self._followers.pop(place.basis, [])
@@ -233,7 +240,8 @@ class Sharing:
 
     def summary(self, by: str) -> SharingSummary:
         """Return what the run has shared so far; `by` is the setting `oracle.sharing`."""
-        counts = SharedCounts(self.table.leaves, self.table.splits, self.counts.roles, self.counts.shared)
+        of = self.counts
+        counts = SharedCounts(self.table.leaves, self.table.splits, of.roles, of.shared, self._calls)
         return sharing_summary(by, self.table.archetypes, counts, self.audits)
 
     def count(self, waiting: WaitingQuestion) -> None:

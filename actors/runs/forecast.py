@@ -26,7 +26,7 @@ from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Heal
 from prism.llm.context_window import most_tokens
 from prism.llm.spending import Spent, cost_usd
 from prism.sharing import Archetypes
-from prism.sharing.settings import archetypes_of, fields_of
+from prism.sharing.settings import archetypes_of, calls_a_judgement, fields_of
 from prism.statechart import Answer, Oracle
 
 FACTOR = 2
@@ -199,16 +199,14 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     scale = (check_domain(config).size or domain.size) / domain.size
     length, ticks = config.simulation.length, rehearsed.simulation.length
     questions = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
-    calls = _shared_calls(config, questions, len(oracle.archetypes))
-    per_call = calls / max(1, model.calls)
-    read = round(per_call * model.prompt_bytes / _PROMPT_BYTES_PER_TOKEN)
-    written = round(per_call * model.answer_bytes / _ANSWER_BYTES_PER_TOKEN)
-    spent = Spent("ok", round(calls), 0.0, read, 0, written)
+    of_rehearsal = _spent(model.calls, model)
+    calls = _shared_calls(config, questions, len(oracle.archetypes), of_rehearsal)
+    spent = _spent(calls, model)
     return Forecast(
         calls=round(calls),
         questions=round(questions),
-        prompt_tokens=read,
-        completion_tokens=written,
+        prompt_tokens=spent.prompt_tokens,
+        completion_tokens=spent.completion_tokens,
         usd=cost_usd((spent,), config.llm.prices),
         hours=_hours(calls, calls / length, latency_s, config),
         latency_s=latency_s,
@@ -312,14 +310,29 @@ def _rehearsal_of(config: Config) -> Config:
     )
 
 
-def _shared_calls(config: Config, questions: float, archetypes: int) -> float:
-    """Return the calls that are left where questions share judgements: a run sees more archetypes than a rehearsal."""
+def _spent(calls: float, model: MeasuringModel) -> Spent:
+    """Return so many calls of the size of those that were measured."""
+    a_call = calls / max(1, model.calls)
+    read = round(a_call * model.prompt_bytes / _PROMPT_BYTES_PER_TOKEN)
+    written = round(a_call * model.answer_bytes / _ANSWER_BYTES_PER_TOKEN)
+    return Spent("ok", round(calls), 0.0, read, 0, written)
+
+
+def _shared_calls(config: Config, questions: float, archetypes: int, measured: Spent) -> float:
+    """Return the calls that are left where questions share judgements: a run sees more archetypes than a rehearsal.
+
+    A server whose configuration says nothing of it is taken to have probabilities: one call is a judgement.
+    """
     oracle = config.oracle
     if oracle.sharing != "archetype":
         return questions
+    each = 1 if config.llm.method == "auto" else calls_a_judgement(config)
+    usd = cost_usd((measured,), config.llm.prices)
     if oracle.budget.calls is not None:
-        return min(questions, oracle.budget.calls)
-    return min(questions, archetypes + oracle.audit * questions)
+        return min(each * questions, oracle.budget.calls)
+    if oracle.budget.usd is not None and usd:
+        return min(each * questions, oracle.budget.usd * measured.calls / usd)
+    return each * min(questions, archetypes + oracle.audit * questions)
 
 
 def _calls_per_tick(asked: Sequence[int], ticks: int) -> float:

@@ -20,6 +20,7 @@ from prism.config.model import (
     LLMConfig,
     OracleConfig,
     PopulationConfig,
+    PricesConfig,
     RunConfig,
     SimulationConfig,
     StatechartConfig,
@@ -77,6 +78,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _hour_conflicts(population, simulation),
             _oracle_conflicts(oracle, population, run),
             _archetype_conflicts(oracle),
+            _budget_conflicts(oracle, llm.prices),
             _sharing_conflicts(oracle, llm, whole_ticks(population.deliberation_minutes, simulation.tick_seconds)),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
@@ -278,6 +280,7 @@ def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
     needs = {
         "oracle.surrogate=false": oracle.surrogate,
         "oracle.budget.calls=null": oracle.budget.calls is not None,
+        "oracle.budget.usd=null": oracle.budget.usd is not None,
         "oracle.archetype={}": oracle.archetype,
     }
     for without, is_set in needs.items():
@@ -324,6 +327,28 @@ def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig) -> Iterator[Conflict]:
         yield Conflict(
             keys=("oracle.max_usd", "llm.prices.input"),
             problem="a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
+        )
+
+
+def _budget_conflicts(oracle: OracleConfig, prices: PricesConfig) -> Iterator[Conflict]:
+    calls, usd = oracle.budget.calls, oracle.budget.usd
+    if usd is None:
+        return
+    if calls is not None:
+        yield Conflict(
+            keys=("oracle.budget.calls", "oracle.budget.usd"),
+            problem=f"a run has one budget: expected calls or usd, got {calls} and {usd:g}",
+        )
+    if oracle.backend == "choice":
+        yield Conflict(
+            keys=("oracle.budget.usd", "oracle.backend"),
+            problem="the embedded oracle costs nothing: expected backend ollama or openai, or budget.calls, got choice",
+        )
+    elif not (prices.input or prices.output):
+        yield Conflict(
+            keys=("oracle.budget.usd", "llm.prices.input"),
+            problem="a budget in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got "
+            f"{_or_null(prices.input)} and {_or_null(prices.output)}",
         )
 
 

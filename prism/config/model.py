@@ -531,11 +531,15 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
 
 
 class BudgetConfig(Section, frozen=True, kw_only=True):
-    """The calls of a run that shares, spent evenly over its time, and most where sharing is most wrong."""
+    """The calls of a run that shares, or their cost: spent evenly, and most where sharing is most wrong."""
 
     calls: Annotated[
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="calls in the whole run, in place of `audit`; none asks every archetype"),
+    ] = None
+    usd: Annotated[
+        Annotated[float, Meta(gt=0.0, le=1_000_000.0)] | None,
+        Meta(description="the same in US dollars, by `llm.prices`"),
     ] = None
 
 
@@ -642,7 +646,7 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         bool,
         Meta(
             description="a multinomial logit, fitted to the judgements so far, decides where audits find it nearer; "
-            "needs `pip install prism[sharing]`"
+            "needs `pip install 'prism-sim[sharing]'`"
         ),
     ] = False
     budget: BudgetConfig = BudgetConfig()

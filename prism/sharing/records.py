@@ -19,6 +19,8 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
         shared: in an audit, the distribution that its archetype shares; empty for a question that was asked for all.
         samples: the answers that the distribution was counted from; 0 for probabilities that the oracle gave itself.
         chance: the probability with which it was audited.
+        calls: to a model that it took; 0 in records of earlier versions.
+        prompt_tokens, completion_tokens: of these calls, read and written; 0 where a server does not count them.
     """
 
     asked: int
@@ -30,6 +32,14 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
     shared: tuple[float, ...] = ()
     samples: int = 0
     chance: float = 1.0
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def calls_at_least(self) -> int:
+        """The calls that it took, as far as they are recorded: one for each sample, and 1 or more."""
+        return max(1, self.samples, self.calls)
 
     @property
     def name(self) -> Name:

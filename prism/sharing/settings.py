@@ -11,7 +11,7 @@ from prism.config import Config
 from prism.domain import Domain, HasFields, QuestionFields
 from prism.errors import ConfigError, ExpressionError
 from prism.sharing.archetype import Archetypes, default_groupings, grouping
-from prism.sharing.budget import Budget
+from prism.sharing.budget import Budget, Price, price_in_usd
 from prism.sharing.table import Key, Rules, SharingTable
 from prism.statechart import Oracle
 
@@ -88,11 +88,24 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
     )
 
 
+def calls_a_judgement(config: Config) -> int:
+    """Return the calls that a judgement takes at most: whether a server has probabilities, only its answers say."""
+    oracle, llm = config.oracle, config.llm
+    if oracle.backend == "choice" or oracle.distilled is not None:
+        return 1
+    return 1 if llm.method == "probabilities" or llm.temperature == 0.0 else oracle.sharing_samples
+
+
 def _budget(config: Config, agents: int) -> Budget | None:
-    calls = config.oracle.budget.calls
-    if calls is None:
+    of, calls = config.oracle.budget, calls_a_judgement(config)
+    if of.calls is not None:
+        amount, price = float(of.calls), Price(lambda judged: judged.calls_at_least, calls)
+    elif of.usd is not None:
+        amount, price = of.usd, price_in_usd(config.llm.prices, calls)
+    else:
         return None
-    return Budget(calls, config.simulation.length, agents, config.deliberation_ticks)
+    length, deliberation = config.simulation.length, config.deliberation_ticks
+    return Budget(amount, price, ticks=length, agents=agents, deliberation=deliberation)
 
 
 def _by_text(oracle: Oracle[Any]) -> Any:

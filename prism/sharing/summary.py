@@ -61,7 +61,9 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
         asked_for_all: questions that were asked for an archetype; `shared`: those that drew from its judgement;
             `modelled`: those that drew from the surrogate; `audited`: those that were asked by themselves although
             they could have shared.
-        questions_per_call: questions with an answer for each of those that were asked.
+        calls: that all judgements took. A server without probabilities is called `oracle.sharing_samples` times for
+            each of them.
+        questions_per_call: questions with an answer for each of these calls.
         divergence: Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of
             all questions that shared; None without audits.
         shares: for each kind of question, the shares of its options as shared, and corrected by the audits.
@@ -76,6 +78,7 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
     shared: int
     modelled: int = 0
     audited: int
+    calls: int = 0
     questions_per_call: float
     divergence: Estimate | None
     shares: list[SharedShares]
@@ -89,19 +92,21 @@ class SharedCounts(NamedTuple):
         leaves: the archetypes at the end; `splits`: splits of archetypes.
         roles: `{role: questions}`.
         shared: `{(trigger, state, *options): the sums of the shared distributions in units}`.
+        calls: that all judgements took.
     """
 
     leaves: int
     splits: int
     roles: Mapping[str, int]
     shared: Mapping[tuple[str, ...], Sequence[int]]
+    calls: int
 
 
 def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
     """Return the summary of a run, from its counts and all of its audits."""
     ordered = sorted(audits, key=lambda each: (each.asked, each.agent, each.trigger))
     owners, drawn, modelled, audited = (counts.roles.get(role, 0) for role in Role)
-    asked = owners + audited
+    answered = owners + audited + drawn + modelled
     return SharingSummary(
         by=by,
         fields=[f"{each.name}: {each.text}" for each in archetypes.groupings],
@@ -111,7 +116,8 @@ def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audit
         shared=drawn,
         modelled=modelled,
         audited=audited,
-        questions_per_call=round((asked + drawn + modelled) / asked, 1) if asked else 0.0,
+        calls=counts.calls,
+        questions_per_call=round(answered / counts.calls, 1) if counts.calls else 0.0,
         divergence=_of_bits(ordered) if ordered else None,
         shares=[_shares(group, sums, ordered) for group, sums in sorted(counts.shared.items())],
         furthest=_furthest(archetypes, ordered),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -15,6 +17,7 @@ from tests.command import Prism
 
 pytestmark = pytest.mark.long
 
+PRICES = ("--set", "llm.prices.input=2", "--set", "llm.prices.output=10")
 SHARED = (
     *("--set", "oracle.sharing=archetype", "--set", "oracle.archetype={topic_match: 2 bins, followed: exact}"),
     *("--set", "oracle.audit=0.5", "--set", "population.size=200", "--set", "population.ambiguity=0.6"),
@@ -153,6 +156,20 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
             ("oracle.sharing=exact", "oracle.budget.calls=5"),
             "expected sharing archetype, or oracle.budget.calls=null, got exact",
         ),
+        (
+            ("oracle.sharing=none", "oracle.budget.usd=5"),
+            "expected sharing archetype, or oracle.budget.usd=null, got none",
+        ),
+        (("oracle.sharing=archetype", "oracle.budget.usd=0"), "oracle.budget.usd"),
+        (
+            ("oracle.sharing=archetype", "oracle.budget.calls=5", "oracle.budget.usd=5"),
+            "a run has one budget: expected calls or usd, got 5 and 5",
+        ),
+        (("oracle.sharing=archetype", "oracle.budget.usd=5"), "the embedded oracle costs nothing"),
+        (
+            ("oracle.sharing=archetype", "oracle.budget.usd=5", "oracle.backend=ollama"),
+            "needs the model's prices in llm.prices.input and llm.prices.output, got null and null",
+        ),
         (("oracle.sharing=archetype", "oracle.sharing_horizon=5"), "expected more than 5 ticks, got 5"),
         (("oracle.sharing=archetype", "oracle.audit=1.5"), "oracle.audit"),
         (("oracle.sharing=archetype", "simulation.domain=economy"), "questions of the domain economy have no fields"),
@@ -174,9 +191,56 @@ def test_validate_foretells_the_calls_of_a_run_that_shares(prism: Prism) -> None
     plain = prism("validate", "small.yaml", "--set", "oracle.backend=ollama", "--forecast").out
     shared = prism("validate", "small.yaml", *asked, "--set", "oracle.audit=0.02").out
     assert "questions" not in plain
-    assert "(audits, and each archetype of the rehearsal) for about" in shared
+    by = "audits, and each archetype of the rehearsal; 8 times as many if the server has no probabilities"
+    assert f"({by}) for about" in shared
     budget = prism("validate", "small.yaml", *asked, "--set", "oracle.budget.calls=9").out
     assert "about 9 (oracle.budget.calls) for about" in budget
+    sampled = prism("validate", "small.yaml", *asked, "--set", "oracle.audit=0.02", "--set", "llm.method=json").out
+    assert "(audits, and each archetype of the rehearsal) for about" in sampled
+    assert 7 < calls_of(sampled) / calls_of(shared) < 9
+    costly = prism("validate", "small.yaml", *asked, *PRICES, "--set", "oracle.budget.usd=0.005").out
+    assert "(oracle.budget.usd) for about" in costly
+    assert "cost: about $0.005" in costly
+
+
+def calls_of(text: str) -> int:
+    """Return the calls that a forecast names."""
+    found = re.search(r"calls: about ([\d,]+)", text)
+    assert found is not None, text
+    return int(found[1].replace(",", ""))
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("budget", "unit", "amount"),
+    [
+        ("oracle.budget.calls=160", "calls", 160),
+        ("oracle.budget.usd=0.07", "cost_usd", 0.07),
+    ],
+    ids=["calls", "usd"],
+)
+def test_a_budget_is_kept_where_a_judgement_takes_several_calls(
+    budget: str, unit: str, amount: float, prism: Prism, tmp_path: Path
+) -> None:
+    asked = (
+        *("--set", "oracle.backend=ollama", "--set", "llm.method=json", "--set", "llm.temperature=0.7"),
+        *(*PRICES, "--set", "oracle.sharing_samples=4", "--set", budget),
+    )
+    with ModelServer() as server:
+        recorded = (*asked, "--set", f"llm.host={server.url}", "--set", "oracle.tape=record", "--ticks", "144")
+        ended = prism("run", "small.yaml", "-q", "--out", "asked", *SHARED, *recorded)
+        assert ended.code == 0, ended.err
+    found = summary(tmp_path / "asked")
+    model = cast("dict[str, Any]", found["llm"])
+    spent = sum(model["calls"].values()) if unit == "calls" else model["cost_usd"]
+    assert 0.6 * amount < spent < 1.1 * amount
+    sharing = cast("dict[str, Any]", found["sharing"])
+    assert sharing["calls"] == sum(model["calls"].values())
+    assert sharing["calls"] == 4 * (sharing["asked_for_all"] + sharing["audited"])
+    replayed = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=asked/tape.sqlite", "--ticks", "144")
+    again = prism("run", "small.yaml", "-q", "--out", "again", *SHARED, *asked, *replayed)
+    assert (again.code, again.out) == (0, ended.out), again.err
+    assert prism("replay", "asked", "-q").out == ended.out
 
 
 @pytest.mark.network
