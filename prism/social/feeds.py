@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, Rows, distinct, places_in_lists
+from prism.columns import Ints, distinct, places_in_lists
 from prism.rng import Draw, uniforms
 from prism.social.network import Network, Witness
 from prism.social.post import NO_POST
@@ -110,9 +110,7 @@ class FeedWave(Witness):
     def build(self) -> BuiltFeeds:
         """Return the feeds, and remember that they were shown."""
         built = self._built()
-        lengths = built.in_network + built.out_of_network
-        cascades = self._network.living.cascades(built.numbers)
-        self._network.seen.extend(Rows(self._readers, lengths, cascades))
+        self._network.show(self._readers, built.in_network + built.out_of_network, built.numbers)
         return built
 
     def _built(self) -> BuiltFeeds:
@@ -156,15 +154,21 @@ class FeedWave(Witness):
         return self._candidates(rows, columns + self._inside, numbers[rows, columns])
 
     def _shown_to(self, found: _Candidates) -> _Candidates:
-        """Return the candidates that are not the reader's own, nor of a cascade that they have seen, nor misplaced."""
+        """Return the candidates that are not the reader's own, nor of a cascade that they have seen, nor misplaced.
+
+        A cascade may be shown again by somebody else, if the settings say so.
+        """
         network = self._network
         people, authors = self._readers[found.rows], network.living.authors(found.numbers)
-        fit = people != authors
+        fit, own = np.ones(len(people), dtype=np.bool_), people == authors
         seen, counts = network.seen.latest(self._readers)
         if seen.shape[1]:
             seen[np.arange(seen.shape[1]) >= counts[:, None]] = -1
             for column in seen.T:
                 fit &= column[found.rows] != found.cascades
+        before = np.flatnonzero(~fit & (found.columns < self._inside))
+        fit[before] = network.are_shown_again(self._readers, found.rows[before], found.numbers[before])
+        fit &= ~own
         outsiders = np.flatnonzero(fit & (found.columns >= self._inside))
         outsiders = outsiders[may_follow(network.ties, self._readers, people[outsiders], authors[outsiders])]
         fit[outsiders] = ~network.ties.follow(people[outsiders], authors[outsiders])

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items, pack_rows
+from prism.columns import Column, Columns, Ints, Rows, pack, pack_array, pack_items, pack_rows
 from prism.config import FeedConfig
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
@@ -111,7 +111,7 @@ class Network:
         self._shared: dict[int, float] = {}
         """`{root: the quality of its cascade}`, unless all have 1."""
         self._sigma = quality_sigma
-        self._exposures = Exposures(self.seen.depth)
+        self._exposures = Exposures(population.size, self.seen.depth, self.cascades)
         self._sent: list[tuple[int, int, Ints | NDArray[np.int32]]] = []
         """The author, number and receivers of posts that are not in the timelines yet."""
         self.witness: Witness | None = None
@@ -180,7 +180,7 @@ class Network:
         self.originals.part_size = feed.recent
         self.timelines.depth = feed.memory
         self.seen.depth = max(self.seen.depth, _seen_kept(feed))  # what was seen under larger settings stays seen
-        self._exposures.memory = self.seen.depth
+        self._exposures.remember(self.seen.depth)
 
     def change_tie(self, follower: int, followee: int, *, follows: bool) -> None:
         """Let a person follow another one from now on, or not. Posts that are in a timeline stay there."""
@@ -249,7 +249,7 @@ class Network:
         if self.witness is not None:
             self.witness.engaged(agent, cascade)
         if self.feed.exposure != "once":
-            self._exposures.engaged(agent, root)
+            self._exposures.engaged(agent, cascade)
 
     def text(self, post: Post) -> str:
         """Return the text of a post: what its author wrote, or a sentence from a template."""
@@ -283,14 +283,26 @@ class Network:
             (self.feed.size - outside, outside),
             borrow=self.feed.fill == "borrow",
         )
-        for each in feed.posts:
-            post = self.living.get(self.living.number(each))
-            if post is None:
-                continue
-            if self.feed.exposure != "once":
-                self._exposures.shown(agent, post)
-            self.seen.add(np.array([agent]), np.array([self.cascades.number(post.root)]))
+        numbers = np.array([self.living.number(each) for each in feed.posts], dtype=np.int64)
+        self.show(np.array([agent]), np.array([len(numbers)]), numbers)
         return feed
+
+    def show(self, readers: Ints, lengths: Ints, numbers: Ints) -> None:
+        """Remember that people were shown posts: so many each, one after the other."""
+        cascades = self.living.cascades(numbers)
+        self.seen.extend(Rows(readers, lengths, cascades))
+        if self.feed.exposure != "once":
+            self._exposures.show(Rows(readers, lengths, self.living.ids(numbers)), cascades)
+
+    def are_shown_again(self, readers: Ints, rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
+        """Return whether posts of seen cascades, by number, may be shown: each to the reader in its row."""
+        if self.feed.exposure == "once":
+            return np.zeros(len(rows), dtype=np.bool_)
+        cascades, authors = self.living.cascades(numbers), self.living.authors(numbers)
+        found = self._exposures.are_new(readers, rows, cascades, authors)
+        at = np.flatnonzero(found)
+        found[at] = self.ties.follow(readers[rows[at]], authors[at])
+        return found
 
     def qualities(self, numbers: Ints) -> NDArray[np.float64]:
         """Return what the cascades of these posts are worth to everybody."""
@@ -351,6 +363,12 @@ class Network:
     def exposures(self, agent: int, post: Post) -> int:
         """Return how many people have shown the person the cascade of a post, up to this post: 1 or more."""
         return 1 if self.feed.exposure == "once" else self._exposures.count(agent, post)
+
+    def exposures_of(self, people: Ints, numbers: Ints) -> Ints:
+        """Return `exposures` of these people and posts, by number."""
+        if self.feed.exposure == "once":
+            return np.ones(len(people), dtype=np.int64)
+        return self._exposures.counts(people, self.living.ids(numbers), self.living.cascades(numbers))
 
     def measures(self) -> list[Measure]:
         """Return the number of posts by kind, and of likes."""
@@ -426,6 +444,7 @@ class Network:
         timelines, seen = columns.rows("timelines"), columns.rows("seen")
         self.cascades = Cascades()
         self.cascades.restore(columns)
+        self._exposures = Exposures(self.population.size, self.seen.depth, self.cascades)
         self.living, self.originals = LivingPosts(self.cascades), Originals(self.feed.recent)
         for post in posts:
             number = self.living.add(post)

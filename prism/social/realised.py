@@ -16,7 +16,6 @@ import numpy as np
 
 from prism.columns import Column, Columns, Ints, pack, pack_items
 from prism.config import FeedConfig
-from prism.social.feed import BuiltFeed
 
 EXACT_TICKS: Final = 1000
 """Stays shorter than this are counted by their exact length, longer ones by their first three digits."""
@@ -68,11 +67,7 @@ class Realised:
         self._stays: Counter[tuple[str, int]] = Counter()
         """`{(state, ticks): stays of that length that have ended}`."""
 
-    def built(self, feed: BuiltFeed, config: FeedConfig) -> None:
-        """Count a feed."""
-        self.all_built(np.array([feed.in_network]), np.array([feed.out_of_network]), config)
-
-    def all_built(self, in_network: Ints, out_of_network: Ints, config: FeedConfig) -> None:
+    def built(self, in_network: Ints, out_of_network: Ints, config: FeedConfig) -> None:
         """Count feeds, by the number of their posts of each side."""
         counts, outside, feeds = self.feeds, round(config.size * config.out_of_network), len(in_network)
         counts.feeds += feeds

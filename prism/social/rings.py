@@ -16,11 +16,12 @@ class Rings:
     Args:
         size: the number of people.
         depth: the most numbers that a person keeps. It may change: a person has no more once the next one comes.
+        dtype: of the numbers.
     """
 
-    def __init__(self, size: int, depth: int) -> None:
+    def __init__(self, size: int, depth: int, dtype: type[np.int32 | np.int64] = np.int32) -> None:
         self.depth = depth
-        self._rows = np.zeros((size, max(1, depth)), dtype=np.int32)
+        self._rows: NDArray[np.int32 | np.int64] = np.zeros((size, max(1, depth)), dtype=dtype)
         self._flat = self._rows.reshape(-1)
         self._ends = np.zeros(size, dtype=np.int32)
         """The place of each person's next number."""
@@ -46,7 +47,7 @@ class Rings:
         self._ends[people] = (ends + lengths) % width
         self.counts[people] = counts
 
-    def latest(self, people: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def latest(self, people: Ints) -> tuple[NDArray[np.int32 | np.int64], NDArray[np.int32]]:
         """Return the numbers of these people, latest first, as a row each, and how many of each row count."""
         counts = self.counts[people]
         width = int(counts.max(initial=0))
@@ -90,7 +91,7 @@ class Rings:
         """Give every row room for this many numbers."""
         people = np.arange(len(self._rows))
         rows, counts = self.latest(people)
-        wider = np.zeros((len(people), width), dtype=np.int32)
+        wider = np.zeros((len(people), width), dtype=rows.dtype)
         places = counts[:, None] - 1 - np.arange(rows.shape[1], dtype=np.int32)
         held = places >= 0
         wider[np.repeat(people, held.sum(axis=1)), places[held]] = rows[held]

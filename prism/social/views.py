@@ -115,10 +115,7 @@ class Views:
     @cached_property
     def exposures(self) -> Ints:
         """The number of people from whom the person has been shown the cascade."""
-        if self._network.feed.exposure == "once":
-            return np.ones(len(self._people), dtype=np.int64)
-        people = self._people.tolist()
-        return np.array([self._network.exposures(*each) for each in zip(people, self._posts, strict=True)])
+        return self._network.exposures_of(self._people, self._numbers)
 
     @property
     def fatigue(self) -> Floats:

@@ -300,39 +300,19 @@ class SocialWorld(World):
 
     def _act(self, acts: list[tuple[int, str]], readers: Ints, tick: int) -> None:
         """Carry out effects and build feeds, both in the order of agents: who comes first sees less."""
-        if self.config.feed.exposure != "once":
-            self._act_one_by_one(acts, readers, tick)
-            return
         before = len(self.network.events)
         feeds = self.network.witness = FeedWave(self.network, readers, tick) if len(readers) else None
         self._carry_out(acts, tick)
         self.network.witness = None
         if feeds is not None:
             built = feeds.build()
-            self.realised.all_built(built.in_network, built.out_of_network, self.config.feed)
+            self.realised.built(built.in_network, built.out_of_network, self.config.feed)
             ends = self.sessions.open(readers, built.rows, built.numbers)
             if self.config.run.record_feeds:
                 ids = self.network.living.ids(built.numbers).tolist()
                 for agent, (start, stop) in zip(readers.tolist(), pairwise([0, *ends.tolist()]), strict=True):
                     self.network.events.append(FeedShown(tick, agent, tuple(ids[start:stop])))
                 self.network.events[before:] = sorted(self.network.events[before:], key=_person)
-
-    def _act_one_by_one(self, acts: list[tuple[int, str]], readers: Ints, tick: int) -> None:
-        """Do the same where what somebody is shown depends on what they were shown before."""
-        earlier = list[tuple[int, str]]()
-        for agent, effect in sorted([*acts, *((reader, "") for reader in readers.tolist())], key=_first):
-            if effect:
-                earlier.append((agent, effect))
-                continue
-            self._carry_out(earlier, tick)
-            earlier.clear()
-            built = self.network.build_feed_for(agent, tick)
-            self.realised.built(built, self.config.feed)
-            numbers = np.array([self.network.living.number(post) for post in built.posts], dtype=np.int64)
-            self.sessions.open(np.array([agent]), np.zeros_like(numbers), numbers)
-            if self.config.run.record_feeds:
-                self.network.events.append(FeedShown(tick, agent, tuple(built.posts)))
-        self._carry_out(earlier, tick)
 
     def deliberates(self, question: Question[PostView]) -> None:
         """Give the person no trigger until the decision comes."""
@@ -680,11 +660,7 @@ class SocialWorld(World):
         ticks, origins = np.full(len(agents), tick), np.zeros(len(agents), dtype=np.int64)
         ticks[has] -= self.came[agents[has]]
         origins[has] = living.origins(numbers[has])
-        if self.config.feed.exposure != "once":
-            for place in np.flatnonzero(has).tolist():
-                post = living.get(int(numbers[place]))
-                if post is not None:
-                    ticks[place] += (self.network.exposures(int(agents[place]), post) - 1) * EXPOSURE_TICKS
+        ticks[has] += (self.network.exposures_of(agents[has], numbers[has]) - 1) * EXPOSURE_TICKS
         return uniforms(self.seed, agents, ticks, draw, origins)
 
 
@@ -739,11 +715,6 @@ def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:
         for row in behaviour.chart.transitions
         if row.when is not None and any(field.startswith("post.") for field in row.when.fields)
     )
-
-
-def _first(act: tuple[int, str]) -> tuple[int, bool]:
-    """Return the key that puts a person's effect before the feed that they are shown."""
-    return act[0], not act[1]
 
 
 def _person(event: Event) -> int:

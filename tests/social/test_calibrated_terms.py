@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import product
 from statistics import NormalDist
 from typing import Any
 
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from prism.columns import Columns
+from prism.columns import Columns, Rows
 from prism.config import ChoiceConfig, Config, FeedConfig, RelevanceConfig
 from prism.config.model import DwellConfig
 from prism.rng import Draw, normal, uniform
+from prism.social.cascade import Cascades
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
 from prism.social.dwell import Dwell
@@ -24,7 +26,7 @@ from prism.social.exposures import Exposures
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population, build_population
-from prism.social.post import Post, PostKind, PostView
+from prism.social.post import Post, PostKind, PostView, post_id
 from prism.social.posting import posting_rates
 from prism.social.quality import drawn_quality
 from prism.social.world import SocialWorld
@@ -247,24 +249,48 @@ def test_relevance_grows_with_each_person_beyond_the_first_and_ends_at_1(weight:
     assert ada.relevance(often) == pytest.approx(min(1.0, 0.3 + weight * (exposures - 1)))
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans()), max_size=40), st.integers(1, 6))
-def test_exposures_keep_a_bounded_number_and_survive_a_checkpoint(
-    steps: list[tuple[int, int, bool]], memory: int
+STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2), st.booleans()), max_size=60)
+
+
+@given(STEPS, st.integers(1, 6), st.integers(0, 59))
+def test_exposures_of_one_and_of_many_are_the_same_bounded_and_survive_a_checkpoint(
+    steps: list[tuple[int, int, int, bool]], memory: int, checkpoint: int
 ) -> None:
-    kept = Exposures(memory)
-    for author, root, engages in steps:
-        post = Post(id=author << 24 | root, author=author, text="", topics=(), created=0, root=root)
+    cascades = Cascades()
+    posts = {
+        (author, root): Post(id=post_id(author, root), author=author, text="", topics=(), created=0, root=root)
+        for author in range(4)
+        for root in range(3)
+    }
+    for root in range(3):
+        cascades.started(Post(id=root, author=0, text="", topics=(), created=0, root=root))
+    kept = Exposures(3, memory, cascades)
+    for number, (reader, author, root, engages) in enumerate(steps):
+        if number == checkpoint:
+            written = [*kept.columns()]
+            kept = Exposures(3, memory, cascades)
+            kept.restore(Columns(written))
+            assert [*kept.columns()] == written
         if engages:
-            kept.engaged(9, root)
-            assert not kept.is_new(9, post)
-        elif kept.is_new(9, post) or root not in [each for each, _ in kept._shown.get(9, ())]:
-            kept.shown(9, post)
-            assert 1 <= kept.count(9, post) <= 4
-    lists: list[list[Any]] = [*kept._shown.values(), *kept._engaged.values()]
-    assert max((len(each) for each in lists), default=0) <= memory
-    copy = Exposures(memory)
-    copy.restore(Columns(kept.columns()))
-    assert (copy._shown, copy._engaged) == (kept._shown, kept._engaged)
+            kept.engaged(reader, root)
+            assert not kept.is_new(reader, posts[author, root])
+        else:
+            kept.show(Rows(np.array([reader]), np.array([1]), np.array([posts[author, root].id])), np.array([root]))
+        assert len(kept._of(reader)) <= memory
+        rows, authors, roots = (np.array(each) for each in zip(*product(range(3), range(4), range(3)), strict=True))
+        found = [posts[each] for each in zip(authors.tolist(), roots.tolist(), strict=True)]
+        one_by_one = [kept.is_new(each, post) for each, post in zip(rows.tolist(), found, strict=True)]
+        assert kept.are_new(np.arange(3), rows, roots, authors).tolist() == one_by_one
+        counts = [kept.count(each, post) for each, post in zip(rows.tolist(), found, strict=True)]
+        assert kept.counts(rows, np.array([post.id for post in found]), roots).tolist() == counts
+        assert {1} <= {*counts} <= {1, 2, 3, 4}
+
+
+def test_exposures_are_nothing_until_somebody_is_shown_something() -> None:
+    kept, one = Exposures(3, 4, Cascades()), np.array([1])
+    assert [*kept.columns()] == []
+    assert kept.counts(one, one, one).tolist() == [1]
+    assert kept.are_new(one, np.array([0]), one, one).tolist() == [False]
 
 
 @pytest.mark.parametrize(

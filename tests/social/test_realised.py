@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from hypothesis import strategies as st
 from prism.agents import MOVED
 from prism.columns import Columns
 from prism.config import Config, FeedConfig
-from prism.social.feed import BuiltFeed
 from prism.social.realised import Realised, feed_warning
 from tests.social.driver import SMALL, Run, shown, whole
 
@@ -74,7 +74,7 @@ def test_posts_seen_and_considered_are_the_triggers_for_them(run: Run) -> None:
 def test_a_feed_that_keeps_its_promise_says_so() -> None:
     realised = Realised(10, "idle", 60.0)
     for _ in range(4):
-        realised.built(BuiltFeed([1, 2, 3, 4, 5], 4, 1), FeedConfig())
+        realised.built(np.array([4]), np.array([1]), FeedConfig())
     assert realised.feed("strict") == {
         "fill": "strict",
         "length": {"configured": 5.0, "realised": 5.0},
@@ -85,15 +85,15 @@ def test_a_feed_that_keeps_its_promise_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("built", "line"),
+    ("sides", "line"),
     [
-        (BuiltFeed([1, 2], 1, 1), "out of network 50.0%, not 20.0%: too few posts by people who are followed"),
-        (BuiltFeed([1, 2, 3, 4], 4, 0), "out of network 0.0%, not 20.0%: too few posts by people who are not followed"),
+        ((1, 1), "out of network 50.0%, not 20.0%: too few posts by people who are followed"),
+        ((4, 0), "out of network 0.0%, not 20.0%: too few posts by people who are not followed"),
     ],
 )
-def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(built: BuiltFeed, line: str) -> None:
+def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(sides: tuple[int, int], line: str) -> None:
     realised = Realised(10, "idle", 60.0)
-    realised.built(built, FeedConfig())
+    realised.built(np.array(sides[:1]), np.array(sides[1:]), FeedConfig())
     assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
     assert len(line) <= 80
 
@@ -101,7 +101,7 @@ def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(built: BuiltF
 def test_a_share_that_whole_posts_cannot_have_is_not_blamed_on_a_side() -> None:
     realised = Realised(10, "idle", 60.0)
     config = FeedConfig(size=3, out_of_network=0.5)
-    realised.built(BuiltFeed([1, 2, 3], 1, 2), config)
+    realised.built(np.array([1]), np.array([2]), config)
     line = "out of network 66.7%, not 50.0%: a feed has whole posts only"
     assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
 
@@ -114,14 +114,14 @@ def test_a_domain_without_feeds_and_a_run_without_a_feed_have_no_line() -> None:
 
 def test_a_borrowed_place_counts_as_short_on_the_side_that_lacked_it() -> None:
     realised = Realised(10, "idle", 60.0)
-    realised.built(BuiltFeed([1, 2, 3, 4, 5], 1, 4), FeedConfig(fill="borrow"))
+    realised.built(np.array([1]), np.array([4]), FeedConfig(fill="borrow"))
     assert realised.feed("borrow")["short"] == {"in_network": 3, "out_of_network": 0}
 
 
 def test_settings_that_change_count_for_the_feeds_they_were_for() -> None:
     realised = Realised(10, "idle", 60.0)
-    realised.built(BuiltFeed([1, 2, 3, 4, 5], 4, 1), FeedConfig())
-    realised.built(BuiltFeed([1, 2, 3], 0, 3), FeedConfig(size=3, out_of_network=1.0))
+    realised.built(np.array([4]), np.array([1]), FeedConfig())
+    realised.built(np.array([0]), np.array([3]), FeedConfig(size=3, out_of_network=1.0))
     assert realised.feed("strict")["length"] == {"configured": 4.0, "realised": 4.0}
     assert realised.feed("strict")["out_of_network"] == {"configured": 0.5, "realised": 0.5}
 

@@ -107,8 +107,8 @@ def test_a_run_from_a_checkpoint_is_the_whole_run_and_every_term_counts_in_it(ex
     network = world.network
     assert network._shared
     assert network._exposures._engaged
-    shown = [[root for root, _ in rows] for rows in network._exposures._shown.values()]
-    assert any(len(roots) > len({*roots}) for roots in shown), "somebody has been shown a cascade twice"
+    shown = [[cascade for cascade, _ in network._exposures._of(agent)] for agent in range(network.population.size)]
+    assert any(len(cascades) > len({*cascades}) for cascades in shown), "somebody has been shown a cascade twice"
 
 
 OFF: dict[str, dict[str, Any]] = {
