@@ -199,7 +199,7 @@ def compare(args: argparse.Namespace, url: str, model: Model) -> None:
                 continue
             done = anyio.run(run, config_of(people, args.ticks, args.seed, url, settings_of(oracle, args)), model)
             sharing = done.simulation.oracle.sharing
-            summary = None if sharing is None else sharing.summary("archetype")
+            summary = None if sharing is None else sharing.summary("archetype", done.simulation.engine.tick)
             found = None if summary is None else summary.divergence
             audited = "" if found is None else interval(found, 4)
             each = done.questions / max(1, done.calls)
@@ -228,7 +228,7 @@ def coverage(args: argparse.Namespace, url: str, model: Model) -> None:
         for seed in range(args.coverage):
             done = anyio.run(run, config_of(args.people[0], args.ticks, seed, url, oracle), model)
             assert done.simulation.oracle.sharing is not None
-            found = done.simulation.oracle.sharing.summary("archetype").divergence
+            found = done.simulation.oracle.sharing.summary("archetype", args.ticks).divergence
             if found is not None and found.low is not None and found.high is not None:
                 tried += 1
                 held += found.low <= done.bits <= found.high

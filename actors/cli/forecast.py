@@ -50,11 +50,12 @@ def _shared_by(config: Config) -> str:
     return found
 
 
-def needed_rows(needs: Needs) -> list[tuple[str, str]]:
+def needed_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
     """Return the time, memory and disk that a run takes of this machine, as names and texts."""
     sizes = " and ".join(f"{size:,}" for size in needs.rehearsed)
+    without = "a model, and the fits of the surrogate" if config.oracle.surrogate else "a model"
     return [
-        ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without a model"),
+        ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without {without}"),
         ("memory", f"about {amount_of(needs.memory_mib * 2**20)} at most"),
         ("journal", f"about {amount_of(needs.journal_bytes)} on the disk, and some checkpoints"),
         ("measured with", f"{sizes} agents, {needs.rounds:,} rounds; usually right within a quarter"),

@@ -7,6 +7,7 @@ import msgspec
 from actors.core.frames import ORIGIN
 from prism.divergence import CountsState
 from prism.llm.spending import Spending
+from prism.sharing.records import Opening
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,11 +81,13 @@ class SharingState(msgspec.Struct, frozen=True, kw_only=True):
         roles: `{part of a question: questions}`.
         shared: `((trigger, state, *options), the sum of the shared distributions in units of 2**-40)`.
         questions: `{tick: its questions}` of the latest ticks.
+        lost: the questions that were asked for archetypes of which none was asked before, and got no judgement.
     """
 
     roles: dict[str, int] = {}
     shared: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = ()
     questions: dict[int, int] = {}
+    lost: tuple[Opening, ...] = ()
 
 
 class OracleState(msgspec.Struct, frozen=True, kw_only=True):

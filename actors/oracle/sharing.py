@@ -162,13 +162,15 @@ class Sharing:
         questions = Counter(self.table.questions)
         questions.subtract(tick for name, tick in self._placed.items() if is_open(name))
         return replace(
-            self.counts.state(is_open), questions={tick: count for tick, count in questions.items() if count}
+            self.counts.state(is_open),
+            questions={tick: count for tick, count in questions.items() if count},
+            lost=tuple(opening for name, opening in self.table.lost.items() if not is_open(name)),
         )
 
     def restore(self, state: SharingState) -> None:
         """Set the counts to those of a checkpoint."""
         self.counts.restore(state)
-        self.table.questions = Counter(state.questions)
+        self.table.restore(state.questions, state.lost)
 
     def must_wait(self, waiting: WaitingQuestion) -> bool:
         """Return whether a question waits for the one that is asked for all, and if so, let it wait."""
@@ -212,6 +214,8 @@ class Sharing:
             sum(each.calls for each in answer.spent),
             sum(each.prompt_tokens for each in answer.spent),
             sum(each.completion_tokens for each in answer.spent),
+            place.is_whole and place.role is Role.OWNER,
+            place.basis.opened if place.role is Role.OWNER else -1,
         )
 
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
@@ -238,8 +242,9 @@ class Sharing:
         self.table.promote(place.basis, followers[0].name if followers else None)
         return [*_promoted(followers[:1]), *followers[1:]]
 
-    def summary(self, by: str) -> SharingSummary:
-        """Return what the run has shared so far; `by` is the setting `oracle.sharing`."""
+    def summary(self, by: str, tick: int) -> SharingSummary:
+        """Return what the run has shared until this tick, its end; `by` is the setting `oracle.sharing`."""
+        self.table.advance(tick)  # a resume at its end places no question
         of = self.counts
         counts = SharedCounts(self.table.leaves, self.table.splits, of.roles, of.shared, self._calls)
         return sharing_summary(by, self.table.archetypes, counts, self.audits)

@@ -7,6 +7,7 @@ decide. For each of its questions the request to a model is made too, and measur
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
@@ -33,6 +34,8 @@ FACTOR = 2
 """The factor within which calls and tokens are usually right. A model decides otherwise than the embedded oracle."""
 
 AGENTS_MAX = 300
+AGENTS_MAX_SHARING = 4000
+"""More people where questions share judgements: 300 see too few archetypes."""
 ROUNDS_MAX = 8
 LATENCY_S = 1.0
 """The time of a call that is assumed where no server has been asked."""
@@ -130,8 +133,8 @@ class RehearsedOracle(Oracle[Any]):
         """The tick of each question."""
         self.grouping: Archetypes | None = None
         """The archetypes of questions, if they share judgements."""
-        self.archetypes: set[tuple[Any, ...]] = set()
-        """Those that the rehearsal has seen."""
+        self.archetypes = Counter[tuple[Any, ...]]()
+        """`{archetype: its questions}` of the rehearsal."""
         self.falls_back = embedded.falls_back
         self._embedded = embedded
         self._asked = asked
@@ -148,7 +151,7 @@ class RehearsedOracle(Oracle[Any]):
         """Return the embedded oracle's answer."""
         self.ticks.append(agent.tick)
         if self.grouping is not None:
-            self.archetypes.add((current_state, trigger, *options, *self.grouping.key(agent, context)))
+            self.archetypes[current_state, trigger, *options, *self.grouping.key(agent, context)] += 1
         await self._asked.answer(agent, current_state, trigger, options, context)
         return await self._embedded.answer(agent, current_state, trigger, options, context)
 
@@ -200,7 +203,7 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     length, ticks = config.simulation.length, rehearsed.simulation.length
     questions = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
     of_rehearsal = _spent(model.calls, model)
-    calls = _shared_calls(config, questions, len(oracle.archetypes), of_rehearsal)
+    calls = _shared_calls(config, questions, archetypes_of_all(oracle.archetypes, questions), of_rehearsal)
     spent = _spent(calls, model)
     return Forecast(
         calls=round(calls),
@@ -298,7 +301,8 @@ def _rehearsal_of(config: Config) -> Config:
     simulation, population = config.simulation, config.population
     length = min(simulation.length, ROUNDS_MAX * simulation.ticks_per_round)
     if population.profiles is None and population.graph.path is None:
-        population = replace(population, size=min(population.size, AGENTS_MAX))
+        most = AGENTS_MAX_SHARING if config.oracle.sharing == "archetype" else AGENTS_MAX
+        population = replace(population, size=min(population.size, most))
     oracle = OracleConfig(choice=config.oracle.choice, shadow=config.oracle.shadow)
     return replace(
         config,
@@ -318,8 +322,51 @@ def _spent(calls: float, model: MeasuringModel) -> Spent:
     return Spent("ok", round(calls), 0.0, read, 0, written)
 
 
-def _shared_calls(config: Config, questions: float, archetypes: int, measured: Spent) -> float:
-    """Return the calls that are left where questions share judgements: a run sees more archetypes than a rehearsal.
+def archetypes_of_all(seen: Counter[Any], questions: float) -> float:
+    """Return how many archetypes so many questions have, by those of a few: between a bound below and a law above.
+
+    Args:
+        seen: `{archetype: its questions}` of the few.
+    """
+    few = seen.total()
+    if not few or questions <= few:
+        return float(min(len(seen), questions))
+    return min(questions, math.sqrt(_at_least(seen, questions) * _by_power(seen, questions)))
+
+
+def _at_least(seen: Counter[Any], questions: float) -> float:
+    """Return the archetypes that there surely are, by how many of the few questions have one to themselves.
+
+    Source: Chao, "Nonparametric estimation of the number of classes" (1984); Colwell et al. (2012), for so many more.
+    """
+    few, once, twice = seen.total(), *(sum(count == times for count in seen.values()) for times in (1, 2))
+    unseen = (once * once / (2 * twice) if twice else once * (once - 1) / 2) * (few - 1) / few
+    if not unseen:
+        return float(len(seen))
+    return len(seen) + unseen * -math.expm1(-(questions - few) * once / (few * unseen))
+
+
+def _by_power(seen: Counter[Any], questions: float) -> float:
+    """Return the archetypes if their number grows as a power of that of questions, which falls as it did before.
+
+    The last power, and how much it falls with each doubling, are those between a quarter, half and all of the few.
+    Source: Heaps, "Information Retrieval" (1978); for the parts Hurlbert, "The nonconcept of species diversity" (1971).
+    """
+    quarter, half, whole = (_expected(seen, part) for part in (0.25, 0.5, 1.0))
+    power, before = math.log2(whole / half), math.log2(half / quarter)
+    falls, doublings = max(0.0, before - power), math.log2(questions / seen.total())
+    if falls:
+        doublings = min(doublings, power / falls)  # the power is 0 from there on
+    return whole * math.exp2(doublings * (power - falls * doublings / 2))
+
+
+def _expected(seen: Counter[Any], part: float) -> float:
+    """Return the archetypes that a part of the questions has in the mean, of all parts of that size."""
+    return math.fsum(1.0 - (1.0 - part) ** count for count in seen.values())
+
+
+def _shared_calls(config: Config, questions: float, archetypes: float, measured: Spent) -> float:
+    """Return the calls that are left where questions share judgements.
 
     A server whose configuration says nothing of it is taken to have probabilities: one call is a judgement.
     """

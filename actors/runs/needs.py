@@ -156,7 +156,10 @@ def _shortened(config: Config, size: int | None) -> Config:
     """Return the configuration of a rehearsal, without a model and without what is only for looking at a run."""
     simulation, population = config.simulation, config.population
     ticks = min(simulation.length, ROUNDS * simulation.ticks_per_round)
-    oracle = OracleConfig(choice=config.oracle.choice, shadow=config.oracle.shadow)
+    asked = config.oracle
+    oracle = OracleConfig(choice=asked.choice, shadow=asked.shadow)
+    if asked.sharing == "archetype":  # a table of archetypes takes time and memory; a surrogate is not rehearsed
+        oracle = replace(oracle, sharing=asked.sharing, archetype=asked.archetype, audit=asked.audit)
     return replace(
         config,
         simulation=replace(simulation, ticks=ticks),

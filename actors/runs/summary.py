@@ -204,7 +204,7 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
 
 def _sharing(simulation: Simulation) -> SharingSummary | None:
     sharing = simulation.oracle.sharing
-    return None if sharing is None else sharing.summary(simulation.config.oracle.sharing)
+    return None if sharing is None else sharing.summary(simulation.config.oracle.sharing, simulation.engine.tick)
 
 
 def _shadow(shadows: Shadows) -> ShadowSummary:

@@ -23,6 +23,9 @@ OWNED: Final = 0.5
 """The part of that which asks archetypes, before audits count."""
 EVEN: Final = 0.5
 """The share of the budget that is spent evenly; the rest goes where the divergence is."""
+LEAST: Final = 0.1
+"""The part of what an even tick spends that every tick may, also after others have spent too much: a tick whose
+questions cannot be audited would be missing from the mean, and one where they hardly can would have all its weight."""
 DRAWN_IN: Final = 5.0
 """The audits of the mean divergence with which the divergence of each archetype is drawn towards the mean."""
 
@@ -87,11 +90,12 @@ class Budget:
         self._spent = 0.0
         """What the judgements that count have cost."""
         self._rate = 0.0
-        self._granted: deque[float] = deque(maxlen=deliberation + 1)
+        self._granted: deque[float] = deque(maxlen=deliberation)
         """The part of the budget granted in each of the latest ticks, whose judgements do not count yet."""
         self._errors: dict[Key, tuple[float, int]] = {}
         """`{archetype: (sum of its audits' divergences, its audits)}`."""
-        self._sum, self._audits = 0.0, 0
+        self._sum = self._questions = 0.0
+        """The sum of all audits' divergences, each for the questions that it stands for, and the number of these."""
 
     @property
     def owners(self) -> float:
@@ -111,15 +115,15 @@ class Budget:
         for each, bits in zip(audits, divergences, strict=True):
             total, number = self._errors.get(each.key, (0.0, 0))
             self._errors[each.key] = total + max(0.0, bits), number + 1
-            self._sum += max(0.0, bits)
-            self._audits += 1
+            self._sum += each.weight * max(0.0, bits)
+            self._questions += each.weight
 
     def begin(self, tick: int, questions: Mapping[int, int]) -> None:
         """Grant what a tick may spend; `questions` is `{tick: its questions}` of earlier ticks."""
         even = self._amount / self._ticks
         allowed = self._amount * (AT_ONCE + (1.0 - AT_ONCE) * (tick + 1) / self._ticks)
         left = max(0.0, allowed - self._spent - math.fsum(self._granted))
-        granted = min(left, even) + BACKLOG * max(0.0, left - even)
+        granted = max(LEAST * even, min(left, even) + BACKLOG * max(0.0, left - even))
         self._granted.append(granted)
         self._rate = granted / self._each / self._in_next(tick, questions)
 
@@ -132,9 +136,9 @@ class Budget:
 
     def chance(self, key: Key) -> float:
         """Return the probability with which a question of this archetype is asked by itself."""
-        if not self._audits or not self._sum:
+        if not self._sum:
             return min(1.0, self._rate)
-        mean = self._sum / self._audits
+        mean = self._sum / self._questions
         total, audits = self._errors.get(key, (0.0, 0))
         own = (total + DRAWN_IN * mean) / (audits + DRAWN_IN)
         return min(1.0, self._rate * (EVEN + (1.0 - EVEN) * own / mean))

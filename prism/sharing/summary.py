@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -67,7 +68,7 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
         divergence: Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of
             all questions that shared; None without audits.
         shares: for each kind of question, the shares of its options as shared, and corrected by the audits.
-        furthest: the archetypes with the most audited error in all, first.
+        furthest: the archetypes with the most error first, over all questions that their audits stand for.
     """
 
     by: str
@@ -127,15 +128,11 @@ def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audit
 def _of_bits(audits: Sequence[Judged]) -> Estimate:
     by_options: dict[int, list[Audited]] = defaultdict(list)
     for each in audits:
-        by_options[len(each.probabilities)].append(_audited(each))
+        by_options[len(each.probabilities)].append(Audited.of(each))
     groups = [each for _, each in sorted(by_options.items())]
     found = np.concatenate([divergences(each) for each in groups])
     weights = [audit.weight for each in groups for audit in each]
     return rounded(mean_with_interval(found, weights), floor=0.0)
-
-
-def _audited(each: Judged) -> Audited:
-    return Audited(each.probabilities, each.shared, each.samples, each.chance)
 
 
 def rounded(estimate: Estimate, floor: float | None = None) -> Estimate:
@@ -157,7 +154,7 @@ def _shares(group: tuple[str, ...], sums: Sequence[int], audits: Sequence[Judged
     own = [each for each in audits if each.kind == (state, trigger, *options)]
     corrected: dict[str, Estimate] = {}
     if own:
-        found = corrected_shares(shares, [_audited(each) for each in own])
+        found = corrected_shares(shares, [Audited.of(each) for each in own])
         corrected = {option: rounded(each) for option, each in zip(options, found, strict=True)}
     return SharedShares(
         trigger=trigger,
@@ -177,4 +174,8 @@ def _furthest(archetypes: Archetypes, audits: Sequence[Judged]) -> list[Archetyp
         ArchetypeError(archetype=words_of(archetypes, own[0].key), audits=len(own), divergence=_of_bits(own))
         for own in by_key.values()
     ]
-    return sorted(found, key=lambda each: (-each.audits * each.divergence.mean, each.archetype))[:LISTED]
+    questions = [math.fsum(each.weight for each in own) for own in by_key.values()]  # that its audits stand for
+    ranked = sorted(
+        zip(questions, found, strict=True), key=lambda each: (-each[0] * each[1].divergence.mean, each[1].archetype)
+    )
+    return [each for _, each in ranked[:LISTED]]

@@ -12,6 +12,8 @@ import structlog
 from tests.crash.scenes import (
     BUDGETED,
     EMBEDDED,
+    EXPIRING,
+    FAILING,
     INTERVENED,
     LIVE,
     REAL_TIME,
@@ -29,6 +31,8 @@ SCENES = {
     "shared": SHARED,
     "shared-live": SHARED_LIVE,
     "budgeted": BUDGETED,
+    "failing": FAILING,
+    "expiring": EXPIRING,
     "real-time": REAL_TIME,
 }
 

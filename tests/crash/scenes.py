@@ -26,10 +26,10 @@ from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
 from prism.config.model import BudgetConfig
-from prism.errors import PrismError
+from prism.errors import OracleResponseError, PrismError
 from prism.rng import Draw, pick, uniform
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.population import Population, build_population
 from prism.statechart import Judgement, Oracle
 from tests.crash.disk import CrashedError, SimulatedDisk
 from tests.schedules import run_scheduled
@@ -51,7 +51,6 @@ CONFIG = Config(
 """Twelve people for twenty-one ticks with a checkpoint every seven. A tick takes a virtual second, so the disk gets
 time."""
 
-POPULATION = build_population(CONFIG.population, CONFIG.simulation.seed)
 MADE_OF = manifest_of(CONFIG, {})
 
 
@@ -88,17 +87,55 @@ class FickleOracle(Oracle[Any]):
         return pick(probabilities, uniform(3, agent, tick, Draw.CHOICE))
 
 
+class FailingOracle(Oracle[Any]):
+    """An oracle that gives another one's judgements, but none to some questions, always the same ones.
+
+    Args:
+        fails: the share of questions without one.
+    """
+
+    judges = True
+
+    def __init__(self, oracle: Oracle[Any], fails: float) -> None:
+        self._oracle = oracle
+        self._fails = fails
+        self.waits = oracle.waits
+
+    async def ask(
+        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
+    ) -> Any:
+        raise AssertionError("every question of these runs shares")
+
+    async def judge(
+        self,
+        agent: Any,
+        current_state: Any,
+        trigger: str,
+        options: Sequence[Any],
+        context: Any = None,
+        samples: int = 1,
+    ) -> Judgement:
+        if uniform(5, agent.agent_id, agent.tick, 1_000_000) < self._fails:
+            raise OracleResponseError("what?", options, "scripted")
+        return await self._oracle.judge(agent, current_state, trigger, options, context, samples)
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
+        return self._oracle.drawn(probabilities, agent, tick, context)
+
+
 class Scene:
     """A run that can be begun, ended by a crash, and resumed.
 
     Args:
         is_live: whether a fickle oracle answers, instead of the embedded one.
         config: the run's configuration.
+        fails: the share of questions that get no judgement.
     """
 
-    def __init__(self, *, is_live: bool, config: Config = CONFIG) -> None:
+    def __init__(self, *, is_live: bool, config: Config = CONFIG, fails: float = 0.0) -> None:
         self.is_live = is_live
         self.config = config
+        self._fails = fails
 
     def run(
         self,
@@ -120,9 +157,10 @@ class Scene:
             PrismError: the run failed.
         """
         config = activated(self.config, process)
-        domain = SocialDomain(config, POPULATION)
+        domain = SocialDomain(config, self._population)
         if oracle is None:
             oracle = FickleOracle(process) if self.is_live else domain.oracle()
+            oracle = FailingOracle(oracle, self._fails) if self._fails else oracle
         directory = RunDirectory(Path("simulated"))
         if JOURNAL not in disk.visible_names():
             self._create(disk, directory, domain.size)
@@ -165,8 +203,14 @@ class Scene:
         recorded = recover(disk, repair=False, before=0).recorded
         known = RecordedAnswers(disk, recorded.answers_from, recorded.answers_end)
         absent = AbsentOracle(may_be_late=self.is_real_time)
-        simulation = Simulation(self.config, SocialDomain(self.config, POPULATION), absent, Replay(recorded, known))
+        simulation = Simulation(
+            self.config, SocialDomain(self.config, self._population), absent, Replay(recorded, known)
+        )
         run_to_the_end(simulation.run)
+
+    @cached_property
+    def _population(self) -> Population:
+        return build_population(self.config.population, self.config.simulation.seed)
 
     @property
     def is_real_time(self) -> bool:
@@ -247,6 +291,33 @@ BUDGETED = Scene(
     ),
 )
 """The same, with a surrogate and a budget."""
+_FAILING = msgspec.structs.replace(
+    BUDGETED.config.oracle,
+    archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2", "personality": "exact"},
+    max_attempts=1,
+    max_fallback_share=None,
+    budget=BudgetConfig(calls=300),
+)
+FAILING = Scene(
+    is_live=False,
+    config=msgspec.structs.replace(
+        BUDGETED.config,
+        simulation=SimulationConfig(seed=11, ticks=60),
+        population=msgspec.structs.replace(BUDGETED.config.population, size=150),
+        oracle=_FAILING,
+    ),
+    fails=0.5,
+)
+"""The same with more people and archetypes, half of whose questions get no judgement."""
+EXPIRING = Scene(
+    is_live=False,
+    config=msgspec.structs.replace(
+        FAILING.config,
+        oracle=msgspec.structs.replace(_FAILING, sharing_horizon=9, budget=BudgetConfig(), audit=0.3),
+    ),
+    fails=0.3,
+)
+"""Archetypes that are asked again, with a surrogate that decides for some of them, and failures."""
 REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 
 

@@ -14,6 +14,8 @@ from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
 from tests.crash.scenes import (
     BUDGETED,
     EMBEDDED,
+    EXPIRING,
+    FAILING,
     INTERVENED,
     LIVE,
     REAL_TIME,
@@ -30,6 +32,8 @@ pytestmark = pytest.mark.long
 
 JUDGED = 10
 """The tag of a judgement in the oracle's log."""
+OF_SHARED = 7
+"""The place in it of what an audited question would have shared; empty in one that was asked for all."""
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
 
@@ -73,12 +77,21 @@ def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> Non
 def test_a_run_whose_questions_share_judgements_stands_crashes_anywhere(scene: Scene, size: Size) -> None:
     log = [msgspec.msgpack.decode(record[40:]) for record in records(scene.whole.visible(ANSWERS))]
     judged = [record for record in log if record[0] == JUDGED]
-    assert any(record[6] for record in judged), "no audit"
+    assert any(record[OF_SHARED] for record in judged), "no audit"
     assert len(log) > 2 * len(judged), "nothing is shared"
     few = scene is BUDGETED  # each of its runs fits some hundred logits
     count = size(8, everyday=2) if few else size(20, everyday=4)
     assert crashes_each(scene, trials(scene, count, faults=1)) >= 0.5
     assert crashes_each(scene, trials(scene, count, faults=2, first_seed=1000)) >= 1.4
+
+
+@pytest.mark.parametrize("scene", [FAILING, EXPIRING], ids=["budget", "horizon"])
+def test_a_run_whose_questions_for_all_often_fail_stands_crashes_anywhere(scene: Scene, size: Size) -> None:
+    log = [msgspec.msgpack.decode(record[40:]) for record in records(scene.whole.visible(ANSWERS))]
+    judged = [record for record in log if record[0] == JUDGED]
+    assert any(record[OF_SHARED] for record in judged), "no audit"
+    assert sum(not record[OF_SHARED] for record in judged) >= 10, "few archetypes"
+    assert crashes_each(scene, trials(scene, size(16, everyday=3), faults=2, first_seed=3000)) >= 1.4
 
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:

@@ -47,17 +47,23 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
 
 
 @pytest.mark.parametrize("more", [(), ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60")])
-def test_a_resume_counts_no_call_for_what_was_drawn_from_a_shared_judgement(
+def test_a_resume_from_any_checkpoint_counts_what_was_shared_as_the_whole_run_does(
     more: tuple[str, ...], prism: Prism, tmp_path: Path
 ) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *more)
-    whole = summary(tmp_path / "shared")
-    for path in (*(tmp_path / "shared").glob("checkpoint-*"), tmp_path / "shared" / SUMMARY):
-        path.unlink()
-    assert prism("resume", "shared", "-q").out.strip() == whole["digest"]
-    again = summary(tmp_path / "shared")
-    counts = ("oracle_questions", "oracle_calls", "decisions_by_method", "sharing")
-    assert [again[key] for key in counts] == [whole[key] for key in counts]
+    run, often = tmp_path / "shared", ("--set", "run.checkpoint_every_ticks=18", "--set", "oracle.archetype={}")
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *often, *more)
+    whole = summary(run)
+    checkpoints = {path.name: path.read_bytes() for path in run.glob("checkpoint-*")}
+    assert len(checkpoints) >= 3
+    for kept in ("", *checkpoints):
+        for path in (*run.glob("checkpoint-*"), run / SUMMARY):
+            path.unlink()
+        if kept:
+            (run / kept).write_bytes(checkpoints[kept])
+        assert prism("resume", "shared", "-q").out.strip() == whole["digest"]
+        again = summary(run)
+        counts = ("oracle_questions", "oracle_calls", "decisions_by_method", "sharing")
+        assert [again[key] for key in counts] == [whole[key] for key in counts], kept
 
 
 def test_a_report_shows_what_was_shared(prism: Prism) -> None:
