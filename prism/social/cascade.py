@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from prism.columns import Column, Columns, Ints, looked_up, pack, pack_items
 from prism.social.post import NO_POST, Post, PostKind
 
 CASCADES_A_PIECE = 8192
 """Cascades in one piece of a column."""
+
+MOST = 2.0
+"""The length of the columns, for each living cascade, above which forgotten ones are dropped."""
+ENOUGH = 1.5
+"""The length to which they are dropped, if that leaves an index to numbers in a row, without a search."""
 
 
 class CascadeEdge(NamedTuple):
@@ -57,24 +64,20 @@ class Cascades:
     """The cascades that still receive engagements, in columns, and the largest one so far.
 
     They are numbered from 0 in the order in which they begin. Most live for as long as each other, and a few for very
-    long: those few have the first places of the columns, and from `_first` on every number has a place.
+    long. So the columns have two parts: first the few, whose numbers are in a list, then every number from `_first` on,
+    living or forgotten, whose index is the number less `_shift`.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
         """`{root: the number of its cascade}`."""
-        self._early = np.empty(0, dtype=np.int64)
-        """The numbers of the cascades in the first places of the columns, ascending."""
+        self._early = array("q")
+        """The numbers of the cascades in the first part of the columns, ascending."""
         self._first = 0
-        """The number of the cascade in the place after theirs."""
+        """The number of the first cascade in the second part."""
         self._shift = 0
-        """The numbers from there on, less their places."""
-        self._roots = array("q")
-        self._touched = array("q")
-        self._posts = array("I")
-        """The posts of each cascade; 0 of one that is forgotten."""
-        self._depths = array("I")
-        self._engagements = array("I")
+        """The numbers in the second part, less their indices."""
+        self._columns = _Columns()
         self.largest = CascadeSize()
         self.deepest = 0
         self.branched = 0
@@ -82,7 +85,7 @@ class Cascades:
         self._retired: Counter[int] = Counter()
 
     def __getitem__(self, root: int) -> Cascade:
-        return self._at(self._place(self._numbers[root]))
+        return self._at(self._index(self._numbers[root]))
 
     def __contains__(self, root: int) -> bool:
         return root in self._numbers
@@ -91,29 +94,32 @@ class Cascades:
         return len(self._numbers)
 
     def __iter__(self) -> Iterator[Cascade]:
-        return map(self._at, map(self._place, self._numbers.values()))
+        return map(self._at, map(self._index, self._numbers.values()))
 
-    def _place(self, number: int) -> int:
-        """Return the place of a cascade that is not forgotten. Hot paths have this line themselves."""
-        return number - self._shift if number >= self._first else self._early_place(number)
+    @property
+    def length(self) -> int:
+        """The length of the columns, with the forgotten cascades that are still in them."""
+        return len(self._columns)
 
-    def _early_place(self, number: int) -> int:
-        return int(np.searchsorted(self._early, number))
+    def _index(self, number: int) -> int:
+        """Return the index of a cascade that is not forgotten."""
+        return number - self._shift if number >= self._first else bisect_left(self._early, number)
 
-    def _places(self, cascades: Ints) -> Ints:
-        """Return the places of such cascades."""
-        places = cascades - self._shift
+    def _indices(self, cascades: Ints) -> Ints:
+        """Return the indices of cascades that are not forgotten."""
+        indices = cascades - self._shift
         early = np.flatnonzero(cascades < self._first)
-        places[early] = np.searchsorted(self._early, cascades[early])
-        return places
+        indices[early] = np.searchsorted(np.asarray(self._early), cascades[early])
+        return indices
 
-    def _at(self, place: int) -> Cascade:
+    def _at(self, index: int) -> Cascade:
+        columns = self._columns
         return Cascade(
-            root=self._roots[place],
-            touched=self._touched[place],
-            posts=self._posts[place],
-            depth=self._depths[place],
-            engagements=self._engagements[place],
+            root=columns.roots[index],
+            touched=columns.touched[index],
+            posts=columns.posts[index],
+            depth=columns.depths[index],
+            engagements=columns.engagements[index],
         )
 
     def number(self, root: int) -> int:
@@ -129,8 +135,8 @@ class Cascades:
 
         It holds until the next cascade begins or ends.
         """
-        early, first = self._early, self._first
-        roots = np.where(np.asarray(self._posts) > 0, np.asarray(self._roots), NO_POST)
+        early, first = np.array(self._early), self._first
+        roots = np.where(np.asarray(self._columns.posts) > 0, np.asarray(self._columns.roots), NO_POST)
         later = np.append(roots[len(early) :], NO_POST)
         oldest = int(early[0]) if len(early) else first
         is_early = np.zeros(first - oldest + 1, dtype=np.bool_)
@@ -144,46 +150,35 @@ class Cascades:
 
         return root_of
 
-    def _numbers_at(self, places: Ints) -> Ints:
-        """Return the numbers of the cascades in these places, ascending."""
-        early = int(np.searchsorted(places, len(self._early)))
-        return np.append(self._early[places[:early]], places[early:] + self._shift)
-
     def engagements(self, cascades: Ints) -> Ints:
         """Return the engagements of cascades that are not forgotten, by number."""
-        return np.asarray(self._engagements)[self._places(cascades)].astype(np.int64)
+        return np.asarray(self._columns.engagements)[self._indices(cascades)].astype(np.int64)
 
     def engagements_of(self, root: int) -> int:
         """Return the engagements of the cascade of a root that is not forgotten."""
-        number = self._numbers[root]
-        return self._engagements[number - self._shift if number >= self._first else self._early_place(number)]
+        return self._columns.engagements[self._index(self._numbers[root])]
 
     def started(self, post: Post) -> None:
         """Start a cascade with an original post."""
         self._begin(Cascade(root=post.id, touched=post.created))
 
     def _begin(self, cascade: Cascade) -> None:
-        self._numbers[cascade.root] = len(self._roots) + self._shift
-        self._roots.append(cascade.root)
-        self._touched.append(cascade.touched)
-        self._posts.append(cascade.posts)
-        self._depths.append(cascade.depth)
-        self._engagements.append(cascade.engagements)
+        self._numbers[cascade.root] = len(self._columns) + self._shift
+        self._columns.append(cascade)
 
     def engaged(self, root: int, tick: int) -> int:
         """Count a like, reply or reshare of a post of the tree, and return the cascade's number."""
         number = self._numbers[root]
-        place = number - self._shift if number >= self._first else self._early_place(number)
-        self._engagements[place] += 1
-        self._touched[place] = tick
+        index = self._index(number)
+        self._columns.engagements[index] += 1
+        self._columns.touched[index] = tick
         return number
 
     def grown(self, child: Post) -> None:
         """Add a reply or reshare, which is counted as an engagement, to its cascade."""
-        number = self._numbers[child.root]
-        place = number - self._shift if number >= self._first else self._early_place(number)
-        posts, depth = self._posts[place] + 1, max(self._depths[place], child.depth)
-        self._posts[place], self._depths[place] = posts, depth
+        index, columns = self._index(self._numbers[child.root]), self._columns
+        posts, depth = columns.posts[index] + 1, max(columns.depths[index], child.depth)
+        columns.posts[index], columns.depths[index] = posts, depth
         self.branched += posts == 2
         self.deepest = max(self.deepest, depth)
         if (posts, depth) > (self.largest.size, self.largest.depth):
@@ -191,7 +186,7 @@ class Cascades:
 
     def sizes(self) -> dict[int, int]:
         """Return `{posts in a cascade: cascades of that size}` over all cascades so far, ascending."""
-        counts = self._retired + Counter(posts for posts in self._posts if posts)
+        counts = self._retired + Counter(posts for posts in self._columns.posts if posts)
         return dict(sorted(counts.items()))
 
     def totals(self) -> dict[str, Any]:
@@ -205,26 +200,37 @@ class Cascades:
 
     def retire(self, before: int) -> None:
         """Forget cascades without an engagement since before that tick. So a long run does not grow."""
-        posts = np.asarray(self._posts)
-        old = np.flatnonzero((np.asarray(self._touched) < before) & (posts > 0))
+        living = self._forget(before)
+        if self.length > MOST * len(living):
+            self._drop(living)
+
+    def _forget(self, before: int) -> NDArray[np.intp]:
+        """Forget the cascades that are too old, and return the indices of the others."""
+        columns = self._columns
+        posts = np.asarray(columns.posts)
+        old = np.flatnonzero((np.asarray(columns.touched) < before) & (posts > 0))
         self._retired.update(posts[old].tolist())
-        for root in np.asarray(self._roots)[old].tolist():
+        for root in np.asarray(columns.roots)[old].tolist():
             del self._numbers[root]
         posts[old] = 0
-        if len(posts) > 2 * len(self._numbers):
-            self._drop(np.flatnonzero(posts))
+        return np.flatnonzero(posts)
 
-    def _drop(self, living: Ints) -> None:
-        """Drop the places of the forgotten: all of those before the younger three quarters of the living."""
-        begin = max(len(self._early), int(living[len(living) // 4])) if len(living) else len(self._roots)
-        early = living[: np.searchsorted(living, begin)]
-        numbers = self._numbers_at(np.append(early, begin))
-        self._early, self._first = numbers[:-1], int(numbers[-1])
-        self._shift = self._first - len(self._early)
-        for name in ("_roots", "_touched", "_posts", "_depths", "_engagements"):
-            column = getattr(self, name)
-            kept = np.asarray(column)[early]
-            setattr(self, name, array(column.typecode, kept.tobytes()) + column[begin:])
+    def _drop(self, living: NDArray[np.intp]) -> None:
+        """Drop forgotten cascades from the columns: a quarter of the length at least, so it pays for the copying.
+
+        The second part begins with the oldest living cascade that makes the columns short enough. At worst, all the
+        living are in the first part.
+        """
+        length, was_early = self.length, int(np.searchsorted(living, len(self._early)))
+        ends = np.append(living, length)
+        lengths = np.arange(len(ends)) + length - ends  # of the columns, by the number of cascades in the first part
+        count = max(was_early, int(np.argmax(lengths <= ENOUGH * len(living))))
+        begin, early = int(ends[count]), living[:count]
+        numbers = np.append(np.asarray(self._early)[early[:was_early]], early[was_early:] + self._shift)
+        self._first = begin + self._shift
+        self._shift = self._first - count
+        self._early = array("q", numbers.tobytes())
+        self._columns.keep(early, begin)
 
     def columns(self) -> Iterator[Column]:
         """Yield every cascade, for `restore`."""
@@ -242,6 +248,35 @@ class Cascades:
         self.branched = columns.value("cascades_branched", int)
         self.largest = columns.value("cascade_largest", CascadeSize)
         self.deepest = columns.value("cascade_deepest", int)
+
+
+class _Columns:
+    """The columns of cascades, each with one value for each cascade."""
+
+    def __init__(self) -> None:
+        self.roots = array("q")
+        self.touched = array("q")
+        self.posts = array("I")
+        """The posts of each cascade; 0 of one that is forgotten."""
+        self.depths = array("I")
+        self.engagements = array("I")
+
+    def __len__(self) -> int:
+        return len(self.roots)
+
+    def append(self, cascade: Cascade) -> None:
+        """Add a cascade at the end."""
+        self.roots.append(cascade.root)
+        self.touched.append(cascade.touched)
+        self.posts.append(cascade.posts)
+        self.depths.append(cascade.depth)
+        self.engagements.append(cascade.engagements)
+
+    def keep(self, indices: NDArray[np.intp], begin: int) -> None:
+        """Keep the cascades at these indices, which are below `begin`, and all from `begin` on."""
+        for column in vars(self).values():
+            kept = np.asarray(column)[indices]
+            column[:begin] = array(column.typecode, kept.tobytes())
 
 
 def edge_of(post: Post) -> CascadeEdge | None:

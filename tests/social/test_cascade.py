@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -108,31 +110,63 @@ def test_columns_of_forgotten_cascades_are_dropped_and_numbers_stay() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_columns_of_cascades_say_what_a_plain_dictionary_says_and_do_not_grow(seed: int) -> None:
+def test_columns_of_cascades_say_what_a_plain_dictionary_says(seed: int) -> None:
     random, cascades = Random(seed), Cascades()
     plain: dict[int, Cascade] = {}
     numbers: dict[int, int] = {}
+    every = random.choice((3, 50))
     for tick in range(120):
         for _ in range(random.choice((0, 3, 20))):
             root = 1000 + len(numbers)
             numbers[root] = len(numbers)
             cascades.started(post(root, created=tick))
             plain[root] = Cascade(root=root, touched=tick)
-        lasting = [root for root in plain if numbers[root] % 50 == 0]
+        lasting = [root for root in plain if numbers[root] % every == 0]
         for root in [*lasting, *random.choices([*plain] or [0], k=5 if plain else 0)]:
             assert cascades.engaged(root, tick) == numbers[root]
             plain[root] = replace(plain[root], touched=tick, engagements=plain[root].engagements + 1)
         cascades.retire(tick - 10)
         plain = {root: cascade for root, cascade in plain.items() if cascade.touched >= tick - 10}
         assert list(cascades) == list(plain.values())
+        assert [cascades.engagements_of(root) for root in plain] == [each.engagements for each in plain.values()]
         living = np.array([numbers[root] for root in plain], dtype=np.int64)
         assert cascades.engagements(living).tolist() == [cascade.engagements for cascade in plain.values()]
         asked = np.array([-1, *numbers.values(), len(numbers)])
         expected = [root if root in plain else NO_POST for root in numbers]
         assert cascades.roots()(asked).tolist() == [NO_POST, *expected, NO_POST]
         assert cascades.numbers(np.array([0, *plain])).tolist() == [NO_POST, *living.tolist()]
-        assert len(vars(cascades)["_roots"]) <= 4 * len(plain)
-    assert len(numbers) > 3 * len(plain) > 3 * len(lasting) > 3
+    assert len(numbers) > len(plain) > len(lasting) > 1
+
+
+LIFETIMES: dict[str, Callable[[int, Random], float]] = {
+    "every 50th lasts": lambda number, _: 0 if number % 50 else math.inf,
+    "every 200th lasts": lambda number, _: 0 if number % 200 else math.inf,
+    "the first 500 last": lambda number, _: math.inf if number < 500 else 0,
+    "random": lambda _, random: random.expovariate(1 / 30),
+    "a few for very long": lambda _, random: random.paretovariate(0.7),
+    "all are short": lambda _, __: 0,
+    "all last": lambda _, __: math.inf,
+}
+"""Ticks for which the cascade of a number is engaged."""
+
+
+@pytest.mark.parametrize("name", LIFETIMES)
+def test_columns_are_at_most_twice_as_long_as_the_living_cascades_in_a_long_run(name: str) -> None:
+    random, cascades, number = Random(4), Cascades(), 0
+    ends: dict[int, float] = {}
+    for tick in range(2000):
+        for _ in range(5):
+            cascades.started(post(number, created=tick))
+            ends[number] = tick + LIFETIMES[name](number, random)
+            number += 1
+        ends = {root: end for root, end in ends.items() if end > tick}
+        if tick % 5 == 0:
+            for root in ends:
+                cascades.engaged(root, tick)
+        cascades.retire(tick - 10)
+        assert cascades.length <= 2 * len(cascades)
+    assert [cascades.number(root) for root in ends] == [*ends]
+    assert sum(cascades.sizes().values()) == number
 
 
 @pytest.mark.parametrize("kind", [PostKind.REPLY, PostKind.RESHARE])
