@@ -44,7 +44,8 @@ def _shares(sharing: SharingSummary, of: str) -> Chart:
         if corrected is not None:
             axes.plot([corrected.mean], [row], "o", color=BLUE, markersize=6)
         axes.plot([each.shared[option]], [row], "D", color=VERMILION, markersize=5)
-    ends = [each.corrected[option].high or 0.0 for each, option in shown if option in each.corrected]
+    corrected_ones = [each.corrected[option] for each, option in shown if option in each.corrected]
+    ends = [each.mean if each.high is None else each.high for each in corrected_ones]
     most = max([*ends, *(each.shared[option] for each, option in shown)])
     axes.set_xlim(-0.02 * most, 1.05 * most)
     axes.set_ylim(len(shown) - 0.55, -0.8)

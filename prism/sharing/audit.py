@@ -3,7 +3,7 @@
 The draw does not look at a question, so the audits are a random sample of all that shared, and their mean is the mean
 of all. The interval of a mean is that of Student's t after Hall's transformation, which removes most of the effect of
 a skewed distribution: divergences are never negative, and most are near 0. Source: Hall, "On the removal of skewness
-by transformation" (1992).
+by transformation" (1992). Equal values say nothing about a spread: their interval is that of the rule of three.
 
 The shares of options are corrected by the audits. Source: Angelopoulos et al., "Prediction-powered inference" (2023).
 """
@@ -27,9 +27,19 @@ NORMAL: Final = 1.959963984540054
 FEWEST: Final = 8
 """The fewest values whose mean gets an interval."""
 
+BITS: Final = (0.0, 1.0)
+"""The least and the most divergence of two distributions."""
+ERRORS: Final = (-1.0, 1.0)
+"""The least and the most error of a share."""
+
+_THREE: Final = -math.log(0.05)
+"""The three of the rule of three."""
+_EQUAL: Final = 1e-9
+"""Values that differ by no more are equal: 0.6 - 0.5 and 0.7 - 0.6 are not the same number."""
+
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean with the ends of its 95% interval; the ends are None where there are too few values for one."""
+    """A mean with the ends of its 95% interval; the ends are None where the values do not allow for one."""
 
     mean: float
     low: float | None = None
@@ -102,18 +112,24 @@ def _excess(audit: Audited) -> float:
     if not audit.samples:
         return 0.0
     # To second order, JS = sum (p - q)^2 / (8 ln2 m) around m = (p + q) / 2; the variance of a share is q (1 - q) / n.
-    total = sum(q * (1.0 - q) / max(q, 1e-12) for q in audit.shared if q > 0.0)
-    return total / (8.0 * math.log(2.0) * audit.samples)
+    # So each option with a share adds 1 - q, and all of them together their number less 1.
+    freedom = sum(q > 0.0 for q in audit.shared) - 1
+    return freedom / (8.0 * math.log(2.0) * audit.samples)
 
 
 def mean_with_interval(
-    values: Sequence[float] | NDArray[np.float64], weights: Sequence[float] | None = None
+    values: Sequence[float] | NDArray[np.float64],
+    weights: Sequence[float] | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> Estimate:
     """Return the mean of a random sample with its interval.
+
+    Too few values have no interval, and equal ones have none without bounds.
 
     Args:
         weights: of the values, where they were drawn with different probabilities: the inverse of each. The mean is
             then that of Hajek, and its interval that of its linear form. Source: Sarndal et al. (1992).
+        bounds: the least and the most that a value can be.
 
     Raises:
         ValueError: there is no value.
@@ -121,20 +137,30 @@ def mean_with_interval(
     array = np.asarray(values, dtype=np.float64)
     if not len(array):
         raise ValueError("expected at least one value, got none")
-    mean, count = math.fsum(array) / len(array), len(array)
-    if weights is not None:
-        each = np.asarray(weights, dtype=np.float64)
-        mean = math.fsum(array * each) / math.fsum(each)
-        array = mean + each * (array - mean) * (count / math.fsum(each))
+    count = len(array)
+    each = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
+    mean = math.fsum(array * each) / math.fsum(each)
     if count < FEWEST:
         return Estimate(mean=mean)
+    if np.ptp(array) <= _EQUAL:
+        return Estimate(mean=mean) if bounds is None else _of_equal(mean, each, bounds)
+    array = mean + each * (array - mean) * (count / math.fsum(each))
     spread = math.sqrt(math.fsum((array - mean) ** 2) / (count - 1))
-    if spread == 0.0:
-        return Estimate(mean=mean, low=mean, high=mean)
     skewness = math.fsum(((array - mean) / spread) ** 3) / count
     limit = _student(count - 1) / math.sqrt(count)
     below, above = (_inverse(side * limit, skewness, count) for side in (1.0, -1.0))
     return Estimate(mean=mean, low=mean - spread * below, high=mean - spread * above)
+
+
+def _of_equal(mean: float, weights: NDArray[np.float64], bounds: tuple[float, float]) -> Estimate:
+    """Return the interval of equal values: a few of those that were not drawn may be others, as far as the bounds.
+
+    That none of the others was drawn has a probability of 5% if they are 3 of n, or, with unequal chances, 3 times
+    the largest weight. Source: Hanley & Lippman-Hand, "If nothing goes wrong, is everything all right?" (1983).
+    """
+    others = min(1.0, _THREE * float(weights.max()) / math.fsum(weights))
+    below, above = max(0.0, mean - bounds[0]), max(0.0, bounds[1] - mean)
+    return Estimate(mean=mean, low=mean - others * below, high=mean + others * above)
 
 
 def _inverse(target: float, skewness: float, count: int) -> float:
@@ -167,7 +193,7 @@ def corrected_shares(shared: Sequence[float], audits: Sequence[Audited]) -> list
     estimates = []
     for option, share in enumerate(shared):
         errors = [audit.own[option] - audit.shared[option] for audit in audits]
-        error = mean_with_interval(errors, [audit.weight for audit in audits])
+        error = mean_with_interval(errors, [audit.weight for audit in audits], ERRORS)
         ends = (None if end is None else share + end for end in (error.low, error.high))
         low, high = (None if end is None else min(1.0, max(0.0, end)) for end in ends)
         estimates.append(Estimate(mean=min(1.0, max(0.0, share + error.mean)), low=low, high=high))

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from prism.errors import InputError
-from prism.sharing.audit import Estimate, divergence_from, mean_with_interval
+from prism.sharing.audit import BITS, Estimate, divergence_from, mean_with_interval
 from prism.sharing.fields import Fields
 from prism.sharing.records import Judged
 from prism.sharing.summary import rounded
@@ -164,7 +164,9 @@ def distil(judged: Iterable[Judged], fields: Fields, model: str, digest: str) ->
     for each in judged:
         groups[each.kind].append(each)
     questions = []
-    for (state, trigger, *options), own in sorted(groups.items(), key=str):
+    for kind in sorted(groups, key=str):
+        state, trigger, *options = kind
+        own = groups[kind]
         if len(own) < FEWEST:
             continue
         ordered = sorted(own, key=lambda each: each.name)
@@ -214,4 +216,4 @@ def _cross_validated(judged: Sequence[Judged], fields: Fields, options: Sequence
     found = [(each, divergence_from(each, of_it)) for each, of_it in zip(judged, said, strict=True)]
     audits = [(each, bits) for each, bits in found if each.is_audit] or found
     weights = [1.0 / each.chance for each, _ in audits]
-    return rounded(mean_with_interval([bits for _, bits in audits], weights), floor=0.0)
+    return rounded(mean_with_interval([bits for _, bits in audits], weights, BITS), floor=0.0)

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from prism.sharing.archetype import Archetypes
-from prism.sharing.audit import Audited, Estimate, corrected_shares, divergences, mean_with_interval
+from prism.sharing.audit import BITS, Audited, Estimate, corrected_shares, divergences, mean_with_interval
 from prism.sharing.records import Judged
 from prism.sharing.table import Role, words_of
 
@@ -132,7 +132,7 @@ def _of_bits(audits: Sequence[Judged]) -> Estimate:
     groups = [each for _, each in sorted(by_options.items())]
     found = np.concatenate([divergences(each) for each in groups])
     weights = [audit.weight for each in groups for audit in each]
-    return rounded(mean_with_interval(found, weights), floor=0.0)
+    return rounded(mean_with_interval(found, weights, BITS), floor=0.0)
 
 
 def rounded(estimate: Estimate, floor: float | None = None) -> Estimate:
