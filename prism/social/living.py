@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from prism.columns import Ints, looked_up
+from prism.errors import PostLimitError
 from prism.social.cascade import Cascades
 from prism.social.feed import lucks
 from prism.social.post import NO_POST, Post
@@ -16,6 +17,7 @@ FIRST_ROOM: Final = 1024
 MANY: Final = -2
 """The code of topics that are not exactly one."""
 NUMBERS_MAX: Final = 2**31 - 1
+"""The most posts of a run: their numbers are in columns of 32 bits."""
 
 
 class LivingPosts:
@@ -72,14 +74,14 @@ class LivingPosts:
         return looked_up(self._numbers, posts, NO_POST)
 
     def add(self, post: Post) -> int:
-        """Number a new post, whose cascade has one.
+        """Add a new post, and return its number. Its cascade has begun already.
 
         Raises:
-            OverflowError: the run has made 2**31 posts.
+            PostLimitError: the run has made `NUMBERS_MAX` posts.
         """
         number = self.end
         if number >= NUMBERS_MAX:
-            raise OverflowError(f"a run can make {NUMBERS_MAX:,} posts, and this one has")
+            raise PostLimitError(NUMBERS_MAX, post.created)
         post.topics = self.topics[self._code(post.topics)]  # equal topics are one object: there are a million posts
         self._posts.append(post)
         self._numbers[post.id] = number

@@ -5,8 +5,9 @@ from random import Random
 import numpy as np
 import pytest
 
+from prism.errors import PostLimitError
 from prism.social.cascade import Cascades
-from prism.social.living import LivingPosts
+from prism.social.living import NUMBERS_MAX, LivingPosts
 from prism.social.post import NO_POST, Post
 
 
@@ -54,3 +55,12 @@ def test_columns_are_whole_numbers_of_64_bits_so_that_sums_of_them_do_not_overfl
     columns = (living.authors, living.created, living.origins, living.cascades, living.topic_codes, living.places)
     assert {column(one).dtype for column in columns} == {np.dtype(np.int64)}
     assert cascades.engagements(one).dtype == np.int64
+
+
+def test_a_run_that_can_number_no_more_posts_says_what_to_change() -> None:
+    living = LivingPosts(Cascades())
+    living.first = NUMBERS_MAX - 1
+    assert living.add(original(0, 7, 1)) == NUMBERS_MAX - 1
+    with pytest.raises(PostLimitError, match=r"limit of 2,147,483,647 posts; .*population\.posts_per_session") as ended:
+        living.add(original(1, 8, 1))
+    assert (ended.value.limit, ended.value.tick) == (NUMBERS_MAX, 8)
