@@ -20,13 +20,13 @@ from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
 
-from actors.core.errors import BarrierError, MailboxClosedError
+from actors.core.errors import BarrierError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.runtime.answers import Answer, Answers
 from actors.runtime.columns import Columns
 from actors.runtime.supervisor import Supervisor
-from prism.agents import StatefulAgent, Trigger, turn
+from prism.agents import StatefulAgent, Trigger
 from prism.config import RunConfig
 from prism.domain import Domain, HasColumns
 
@@ -139,7 +139,6 @@ class OnDemand(Activation):
         self.unanswered = 0
         self._codec = codec
         self._supervisor = supervisor
-        self._domain, self._chart, self._ask = supervisor.domain, supervisor.domain.chart, supervisor.ask
         self._agents: dict[int, StatefulAgent[Any]] = {}
 
     def begin(self, tasks: TaskGroup) -> None:
@@ -150,9 +149,9 @@ class OnDemand(Activation):
         encoded: list[bytes] = []
         self.unanswered = len(triggers)
         await asyncio.sleep(0)  # also in a short wave: else a run without waits would never hear of a stop
-        begun, take = perf_counter(), self._take
+        begun, take, agents = perf_counter(), self._supervisor.take_turn, self._agents
         for trigger in triggers:
-            encoded.append(take(trigger))
+            encoded.append(take(trigger, agents))
             if perf_counter() - begun > SLICE_S:
                 self.unanswered = len(triggers) - len(encoded)
                 await asyncio.sleep(0)
@@ -162,22 +161,6 @@ class OnDemand(Activation):
 
     def end(self) -> None:
         """End nothing."""
-
-    def _take(self, trigger: Trigger[Any]) -> bytes:
-        """Return the encoded answer of an agent to a trigger, or the supervisor's answer for one that crashes."""
-        codec, number = self._codec, trigger.agent
-        if trigger.context is not None:  # as it is after it has crossed a mailbox: checked, and nobody else's
-            trigger = codec.trigger(codec.encode(trigger))
-        agent = self._agents.get(number)
-        if agent is None:
-            if self._supervisor.is_quarantined(number):
-                raise MailboxClosedError(f"agent {number}")
-            agent = self._agents[number] = self._domain.agent(number)
-        try:
-            return codec.encode(turn(self._chart, agent, trigger, ask=self._ask))
-        except Exception as error:  # noqa: BLE001  # any error of an agent is handled by the supervisor
-            del self._agents[number]
-            return codec.encode(self._supervisor.answer_for(trigger, agent.state, error))
 
 
 MANY = 10_000

@@ -16,12 +16,11 @@ import numpy as np
 from anyio.abc import TaskGroup
 from numpy.typing import NDArray
 
-from actors.core.errors import MailboxClosedError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.runtime.answers import Answers
 from actors.runtime.supervisor import Supervisor
-from prism.agents import Question, Source, Trigger, Update, turn
+from prism.agents import Question, Source, Trigger, Update
 from prism.agents.waves import DecidedWave, Kind, Updates, Wave
 from prism.columns import Ints
 from prism.domain import HasColumns
@@ -58,7 +57,7 @@ class Columns:
         self._columns = domain
         self._codec = codec
         self._supervisor = supervisor
-        self._domain, self._chart, self._ask = supervisor.domain, supervisor.domain.chart, supervisor.ask
+        self._chart, self._ask = supervisor.domain.chart, supervisor.ask
 
     def begin(self, tasks: TaskGroup) -> None:
         """Start nothing."""
@@ -74,21 +73,28 @@ class Columns:
             return Answers(None, [], [], 0)
         turns = _Turns(len(triggers))
         wave = triggers if isinstance(triggers, Wave) else self._columns.decided(tick, sorted(triggers, key=_agent))
+        states, of_agents = wave.states()
         for start in range(0, len(wave), AT_ONCE):
-            self._take_all(wave, start, turns)
+            self._take_all(wave, states, of_agents, start, turns)
             await asyncio.sleep(0)
         alone: dict[int, bytes] = {}
         for count, place in enumerate(np.flatnonzero(turns.codes == _ALONE).tolist()):
-            alone[place] = self._take(wave[place])
+            alone[place] = self._supervisor.take_turn(wave[place], {})
             if count % ONE_BY_ONE == ONE_BY_ONE - 1:
                 await asyncio.sleep(0)
         self.unanswered = 0
         return _answers(self._codec, tick, wave.agents, turns, alone)
 
-    def _take_all(self, wave: Wave[Any], start: int, turns: _Turns) -> None:
-        """Take the turns of a part of a wave that only move an agent, or leave it where it is."""
+    def _take_all(
+        self, wave: Wave[Any], states: Sequence[Any], of_agents: NDArray[np.int16], start: int, turns: _Turns
+    ) -> None:
+        """Take the turns of a part of a wave that only move an agent, or leave it where it is.
+
+        Args:
+            states, of_agents: as `Wave.states` returns them, of the whole wave.
+            start: the first turn of the part.
+        """
         stop = min(start + AT_ONCE, len(wave))
-        states, of_agents = wave.states()
         groups = of_agents[start:stop].astype(np.int64) * len(wave.names) + wave.codes[start:stop]
         order = np.argsort(groups, kind="stable")
         found, starts = np.unique(groups[order], return_index=True)
@@ -146,19 +152,6 @@ class Columns:
             question = Question(wave.tick, trigger.agent, trigger.name, state.value, targets, trigger.context)
             turns.questions[place] = question, self._codec.encode(question)
         turns.codes[places] = _ASKED
-
-    def _take(self, trigger: Trigger[Any]) -> bytes:
-        """Return the encoded answer of an agent to a trigger, or the supervisor's answer for one that crashes."""
-        codec, number = self._codec, trigger.agent
-        if trigger.context is not None:  # as it is after it has crossed a mailbox: checked, and nobody else's
-            trigger = codec.trigger(codec.encode(trigger))
-        if self._supervisor.is_quarantined(number):
-            raise MailboxClosedError(f"agent {number}")
-        agent = self._domain.agent(number)
-        try:
-            return codec.encode(turn(self._chart, agent, trigger, ask=self._ask))
-        except Exception as error:  # noqa: BLE001  # any error of an agent is handled by the supervisor
-            return codec.encode(self._supervisor.answer_for(trigger, agent.state, error))
 
 
 def _take_row(

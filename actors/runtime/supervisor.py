@@ -13,12 +13,12 @@ from typing import Any
 
 import structlog
 
-from actors.core.errors import JournalError, RestartLimitError, first_error
+from actors.core.errors import JournalError, MailboxClosedError, RestartLimitError, first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.state import SupervisorState
 from actors.runtime.agent import AgentActor
-from prism.agents import Source, StatefulAgent, Trigger, Update
+from prism.agents import Source, StatefulAgent, Trigger, Update, turn
 from prism.domain import Domain
 from prism.errors import OracleUnavailableError
 
@@ -98,6 +98,30 @@ class Supervisor:
         """Return the actor of an agent in its last committed state."""
         agent, chart = self.domain.agent(agent_id), self.domain.chart
         return AgentActor(agent, chart, self.codec, self.engine, self, ask=self.ask)
+
+    def take_turn(self, trigger: Trigger[Any], agents: dict[int, StatefulAgent[Any]]) -> bytes:
+        """Return the encoded answer of an agent without an actor, or the supervisor's if it crashes.
+
+        Args:
+            agents: `{agent id: agent}` of those that are made already. One that is made is added, and one that crashes
+                is removed, so its next turn is that of its last committed state.
+
+        Raises:
+            MailboxClosedError: the agent is quarantined.
+        """
+        codec, number = self.codec, trigger.agent
+        if trigger.context is not None:  # as it is after it has crossed a mailbox: checked, and nobody else's
+            trigger = codec.trigger(codec.encode(trigger))
+        agent = agents.get(number)
+        if agent is None:
+            if number in self._quarantined:
+                raise MailboxClosedError(f"agent {number}")
+            agent = agents[number] = self.domain.agent(number)
+        try:
+            return codec.encode(turn(self.domain.chart, agent, trigger, ask=self.ask))
+        except Exception as error:  # noqa: BLE001  # any error of an agent is handled right here
+            del agents[number]
+            return codec.encode(self.answer_for(trigger, agent.state, error))
 
     def crashed(
         self, agent: StatefulAgent[Any], trigger: Trigger[Any], error: Exception

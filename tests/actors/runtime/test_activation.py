@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise, permutations
 from pathlib import Path
@@ -17,8 +17,11 @@ from actors import read_config, resume, run
 from actors.core.errors import MailboxClosedError
 from actors.persistence.journal import JOURNAL
 from actors.runtime.activation import MANY, SLICE_S, way_of
-from prism.agents import Update
+from actors.runtime.columns import Columns as TurnsInColumns
+from prism.agents import Trigger, Update
+from prism.columns import Ints
 from prism.config import Config, RunConfig
+from prism.social.world import SocialWorld
 from prism.statechart import Oracle
 from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, digest_of, with_deliberation, with_oracle, with_simulation
@@ -256,3 +259,27 @@ def test_auto_chooses_by_the_number_of_agents_and_columns_need_a_world_that_has_
     chosen: Any, agents: int, expected: str
 ) -> None:
     assert way_of(RunConfig(activation=chosen), TrafficDomain(agents)) == expected
+
+
+def test_the_parts_of_a_long_wave_are_those_of_one_and_ask_for_its_states_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = with_simulation(SMALL, ticks=24)
+    expected, asked = digest_of(taken("columns", settings)), list[int]()
+    states_of = SocialWorld.states_of
+
+    def counted(world: SocialWorld, agents: Ints) -> Any:
+        asked.append(len(agents))
+        return states_of(world, agents)
+
+    exchanged: list[int] = []
+    exchange = TurnsInColumns.exchange
+
+    async def counting(turns: TurnsInColumns, tick: int, triggers: Sequence[Trigger[Any]]) -> Any:
+        exchanged.extend([len(triggers)] if len(triggers) else [])
+        return await exchange(turns, tick, triggers)
+
+    monkeypatch.setattr("actors.runtime.columns.AT_ONCE", 3)
+    monkeypatch.setattr(SocialWorld, "states_of", counted)
+    monkeypatch.setattr(TurnsInColumns, "exchange", counting)
+    assert digest_of(taken("columns", settings)) == expected
+    assert asked == exchanged
+    assert max(asked) > 3
