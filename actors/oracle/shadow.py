@@ -40,7 +40,7 @@ class ShadowActor:
         deadline_s: the time within which a call must start, and that it may take.
     """
 
-    def __init__(  # each of its neighbours once
+    def __init__(
         self,
         oracle: OracleActor,
         asker: Callable[[Question[Any]], StatefulAgent[Any]],
