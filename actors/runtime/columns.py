@@ -7,13 +7,14 @@ action or asks the oracle is taken by an agent made for it from the world's stat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
 from anyio.abc import TaskGroup
+from msgspec import structs
 from numpy.typing import NDArray
 
 from actors.core.mailbox import Mailbox
@@ -33,10 +34,16 @@ AT_ONCE: Final = 16_384
 ONE_BY_ONE: Final = 64
 """Turns that are taken one after the other before the event loop gets a turn: about 2 ms."""
 
+TAILS: Final = 1024
+"""Kinds of updates, each with an effect, whose encoding is kept: a chart of feeds has some tens."""
+
 _ALONE: Final = -1
 """The code of a turn that is taken by itself."""
 _ASKED: Final = -2
 """The code of a turn that is a question."""
+
+Tail = Callable[[Kind, Any], bytes]
+"""Returns what follows the agent's number in an encoded update of a kind, with an effect."""
 
 _agent = attrgetter("agent")
 
@@ -58,6 +65,7 @@ class Columns:
         self._codec = codec
         self._supervisor = supervisor
         self._chart, self._ask = supervisor.domain.chart, supervisor.ask
+        self._tail: Tail = lru_cache(TAILS, typed=True)(partial(_tail, codec))
 
     def begin(self, tasks: TaskGroup) -> None:
         """Start nothing."""
@@ -83,7 +91,7 @@ class Columns:
             if count % ONE_BY_ONE == ONE_BY_ONE - 1:
                 await asyncio.sleep(0)
         self.unanswered = 0
-        return _answers(self._codec, tick, wave.agents, turns, alone)
+        return _answers(self._codec, self._tail, tick, wave.agents, turns, alone)
 
     def _take_all(
         self, wave: Wave[Any], states: Sequence[Any], of_agents: NDArray[np.int16], start: int, turns: _Turns
@@ -194,7 +202,7 @@ class _Turns:
         return self.forms.setdefault((kind, effect), len(self.forms))
 
 
-def _answers(codec: Codec, tick: int, agents: Ints, turns: _Turns, alone: dict[int, bytes]) -> Answers:
+def _answers(codec: Codec, tail: Tail, tick: int, agents: Ints, turns: _Turns, alone: dict[int, bytes]) -> Answers:
     """Return the answers of a wave: those of a kind in columns, the others as they were encoded."""
     forms, codes = turns.forms, turns.codes
     effects, reasons, questions = dict[int, Any](), dict[int, str](), turns.questions
@@ -212,7 +220,7 @@ def _answers(codec: Codec, tick: int, agents: Ints, turns: _Turns, alone: dict[i
         if answer.reason:
             reasons[answer.agent] = answer.reason
     given = {**alone, **{place: encoded for place, (_, encoded) in questions.items()}}
-    payload = _encoded(codec, tick, agents, tuple(forms), codes, given)
+    payload = _encoded(codec, tick, agents, [tail(*form) for form in forms], codes, given)
     moved = codes >= 0
     updates = Updates(tick, agents[moved], [kind for kind, _ in forms], codes[moved], effects, reasons)
     asked = [questions[place] for place in sorted(questions)]
@@ -223,32 +231,34 @@ def _encoded(
     codec: Codec,
     tick: int,
     agents: Ints,
-    forms: Sequence[tuple[Kind, str | None]],
+    tails: Sequence[bytes],
     codes: NDArray[np.intp],
     alone: Mapping[int, bytes],
 ) -> bytes:
     """Return the answers as their agents would have encoded them, one after the other.
 
     Args:
-        forms: kinds and effects; `codes`: the number of each answer's.
+        tails: what follows the agent's number in an answer; `codes`: the number of each answer's.
         alone: `{place: answer}` of those that are encoded already.
     """
-    encode, head = codec.encode, b""
-    tails = []
-    for kind, effect in forms:
-        head, tail = _parts(codec, tick, kind, effect)
-        tails.append(tail)
-    tails += [b"", b""]  # of the codes below 0
+    head, _ = _parts(codec, Update(tick, 0, "", "", "", ""))
+    tails = [*tails, b"", b""]  # of the codes below 0
     pieces = [head] * (3 * len(agents))  # three of each answer: to join two of them first takes half as long again
-    pieces[1::3] = [*map(encode, agents.tolist())]
+    pieces[1::3] = [*map(codec.encode, agents.tolist())]
     pieces[2::3] = [*map(tails.__getitem__, codes.tolist())]
     for place, encoded in alone.items():
         pieces[3 * place : 3 * place + 3] = encoded, b"", b""
     return b"".join(pieces)
 
 
-def _parts(codec: Codec, tick: int, kind: Kind, effect: str | None) -> tuple[bytes, bytes]:
-    """Return what comes before and after the agent's number in an encoded update."""
-    zero, one = (codec.encode(Update[Any](tick, agent, *kind, effect)) for agent in (0, 1))
+def _tail(codec: Codec, kind: Kind, effect: Any) -> bytes:
+    """Return what follows the agent's number in an encoded update of a kind: it is the same in every tick."""
+    _, tail = _parts(codec, Update(0, 0, *kind, effect))
+    return tail
+
+
+def _parts(codec: Codec, update: Update[Any]) -> tuple[bytes, bytes]:
+    """Return what comes before and after the agent's number in an encoded update of agent 0."""
+    zero, one = codec.encode(update), codec.encode(structs.replace(update, agent=1))
     place = next(place for place, (byte, other) in enumerate(zip(zero, one, strict=True)) if byte != other)
     return zero[:place], zero[place + 1 :]
