@@ -23,7 +23,7 @@ from actors.runtime.answers import Answers
 from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Source, Trigger, Update
 from prism.agents.waves import DecidedWave, Kind, Updates, Wave
-from prism.columns import Ints
+from prism.columns import Ints, distinct
 from prism.domain import HasColumns
 from prism.statechart.columns import select_all
 from prism.statechart.transitions import Choice, Transition
@@ -105,8 +105,9 @@ class Columns:
         stop = min(start + AT_ONCE, len(wave))
         groups = of_agents[start:stop].astype(np.int64) * len(wave.names) + wave.codes[start:stop]
         order = np.argsort(groups, kind="stable")
-        found, starts = np.unique(groups[order], return_index=True)
-        for group, places in zip(found.tolist(), np.split(order + start, starts[1:]), strict=True):
+        ordered = groups[order]
+        starts = np.flatnonzero(np.append(-1, ordered[:-1]) != ordered)
+        for group, places in zip(ordered[starts].tolist(), np.split(order + start, starts[1:]), strict=True):
             state, name = divmod(group, len(wave.names))
             if isinstance(wave, DecidedWave):
                 self._settle_group(wave, states[state], wave.names[name], places, turns)
@@ -145,7 +146,7 @@ class Columns:
             if not isinstance(choice, Choice):
                 continue
             those = places[selected.numbers == number]
-            for code in np.unique(wave.chosen[those]).tolist():
+            for code in distinct(wave.chosen[those]).tolist():
                 target, source = wave.answers[code]
                 row = choice.option(target)
                 if row is not None and row.target in self._chart.states:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class SeenPosts:
         """
         if name not in _FIELDS:
             raise AttributeError(name)
-        values = [getattr(view, name) for view in self._views]
+        values = [*map(attrgetter(name), self._views)]
         if name == "topics":
             column = np.empty(len(values), dtype=object)
             column[:] = values

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.columns import distinct
 from prism.expressions.vectors import truth
 from prism.statechart.statechart import Statechart
 from prism.statechart.transitions import Choice, Transition
@@ -56,5 +57,6 @@ def select_all(chart: Statechart[Any], state: Any, trigger: str, count: int, rea
     if count == 1 or (patterns == patterns[0]).all():
         only = chart.selected(rows, [bool(patterns[0] >> place & 1) for place in guards])
         return Selected([only], np.zeros(count, dtype=np.intp))
-    kinds, numbers = np.unique(patterns, return_inverse=True)
-    return Selected([chart.selected(rows, [bool(kind >> place & 1) for place in guards]) for kind in kinds], numbers)
+    kinds = distinct(patterns)
+    found = [chart.selected(rows, [bool(kind >> place & 1) for place in guards]) for kind in kinds.tolist()]
+    return Selected(found, np.searchsorted(kinds, patterns))
