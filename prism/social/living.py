@@ -33,7 +33,7 @@ class LivingPosts:
         self.first = 0
         """The number of the oldest post that is not forgotten."""
         self._base = 0
-        """The number of the post in the first place of the columns."""
+        """The number of the post at index 0 of the columns."""
         self._posts: list[Post] = []
         self._numbers: dict[int, int] = {}
         """`{id: number}`."""
@@ -62,8 +62,8 @@ class LivingPosts:
 
     def get(self, number: int) -> Post | None:
         """Return a post by its number; None if it is forgotten, or there is none."""
-        place = number - self.first
-        return self._posts[place] if 0 <= place < len(self._posts) else None
+        index = number - self.first
+        return self._posts[index] if 0 <= index < len(self._posts) else None
 
     def number(self, post: int) -> int:
         """Return the number of a post, by its id; NO_POST if it is forgotten."""
@@ -102,13 +102,13 @@ class LivingPosts:
             self._room.move(self.first - self._base, kept, size + size // 4)
             self._base = self.first
         new, room = self._posts[self._filled - self.first :], self._room
-        places = slice(self._filled - self._base, self.end - self._base)
-        room.id[places] = [post.id for post in new]
-        room.author[places] = [post.author for post in new]
-        room.created[places] = [post.created for post in new]
-        room.origin[places] = [post.origin for post in new]
-        room.cascade[places] = [self._cascades.number(post.root) for post in new]
-        room.topics[places] = [self._code(post.topics) for post in new]
+        indices = slice(self._filled - self._base, self.end - self._base)
+        room.id[indices] = [post.id for post in new]
+        room.author[indices] = [post.author for post in new]
+        room.created[indices] = [post.created for post in new]
+        room.origin[indices] = [post.origin for post in new]
+        room.cascade[indices] = [self._cascades.number(post.root) for post in new]
+        room.topics[indices] = [self._code(post.topics) for post in new]
         self._filled = self.end
 
     def _code(self, topics: tuple[str, ...]) -> int:
@@ -167,19 +167,19 @@ class LivingPosts:
         return self._columns.author[numbers - self._base].astype(np.int64)
 
     def created(self, numbers: Ints) -> Ints:
-        """Return the ticks of such posts."""
+        """Return the ticks of posts that are not forgotten."""
         return self._columns.created[numbers - self._base]
 
     def origins(self, numbers: Ints) -> Ints:
-        """Return the origins of such posts."""
+        """Return the origins of posts that are not forgotten."""
         return self._columns.origin[numbers - self._base]
 
     def cascades(self, numbers: Ints) -> Ints:
-        """Return the numbers of the cascades of such posts."""
+        """Return the numbers of the cascades of posts that are not forgotten."""
         return self._columns.cascade[numbers - self._base].astype(np.int64)
 
     def topic_codes(self, numbers: Ints) -> Ints:
-        """Return the codes of the topics of such posts."""
+        """Return the codes of the topics of posts that are not forgotten."""
         return self._columns.topics[numbers - self._base].astype(np.int64)
 
 
@@ -191,7 +191,7 @@ class _Room:
         self.author, self.cascade, self.topics, self.place = np.zeros((4, size), dtype=np.int32)
 
     def move(self, first: int, kept: int, size: int) -> None:
-        """Begin with the kept places, and have room for so many. It holds one column twice at a time."""
+        """Begin with the kept values, and have room for so many. It holds one column twice at a time."""
         for name, column in vars(self).items():
             if size > len(column):
                 larger = np.zeros(size + size // 4, dtype=column.dtype)
