@@ -54,7 +54,7 @@ class AgentActor:
         """Answer triggers until the mailbox closes, or the agent takes no more of them: then it closes the mailbox.
 
         A crash is handled right here, and not around this coroutine: each coroutine around it would make every wake-up
-        about 25 ns longer, and each agent 230 bytes larger.
+        about 20 ns longer, and each agent 230 bytes larger.
         """
         agent, chart, ask, engine = self._agent, self._chart, self._ask, self._engine
         decode, encode = self._codec.trigger, self._codec.encode
