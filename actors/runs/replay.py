@@ -255,11 +255,10 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     """
     simulation: Simulation | None = None
     for part in parts:
-        # What shadow questions had for an outcome is no part of the journal, so a replay asks none.
         # Another oracle's answers are no part of what the run has shared.
-        sharing = part.config.oracle.sharing if own_oracle is None else "none"
-        oracle_config = msgspec.structs.replace(part.config.oracle, shadow=0.0, sharing=sharing)
-        unshadowed = msgspec.structs.replace(part.config, oracle=oracle_config)
+        settings = part.config.oracle if own_oracle is None else part.config.oracle.unshared
+        # What shadow questions had for an outcome is no part of the journal, so a replay asks none.
+        unshadowed = msgspec.structs.replace(part.config, oracle=msgspec.structs.replace(settings, shadow=0.0))
         oracle = own_oracle
         if oracle is None and part.config.oracle.backend != "choice":
             oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from msgspec import Meta
@@ -655,6 +655,11 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `choice`"),
     ] = None
     choice: ChoiceConfig = ChoiceConfig()
+
+    @property
+    def unshared(self) -> Self:
+        """These settings, with each question asked by itself: without sharing, and all that needs it."""
+        return msgspec.structs.replace(self, sharing="none", archetype={}, surrogate=False, budget=BudgetConfig())
 
 
 class PricesConfig(Section, frozen=True, kw_only=True):

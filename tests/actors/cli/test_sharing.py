@@ -121,6 +121,23 @@ def test_an_explanation_says_where_an_answer_without_a_call_came_from(prism: Pri
     assert "no call of its own" not in answer("embedded")
 
 
+@pytest.mark.parametrize("more", [(), ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60")])
+def test_another_answer_is_tried_in_a_run_whose_people_share(more: tuple[str, ...], prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *more)
+    asked = next(row for row in questions("shared", prism) if row["decided_tick"] and row["answer"] != "scrolling")
+    place = ("--agent", asked["agent"], "--tick", asked["tick"])
+    ended = prism("explain", "shared", *place, "--what-if", "answer=scrolling")
+    assert ended.code == 0, ended.err
+    assert f"scrolling instead of {asked['answer']}" in ended.out
+
+
+def questions(run: str, prism: Prism) -> list[dict[str, str]]:
+    """Return the rows of the questions of a run."""
+    assert prism("export", run, "--to", "csv", "--tables", "questions", "--out", "asked", "--force").code == 0
+    with Path("asked/questions.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
     ended = prism("distil", "shared", "--out", "oracle.yaml")
