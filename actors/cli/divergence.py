@@ -13,21 +13,20 @@ from actors.runs.summary import ShadowSummary
 from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence
 
 NAMES = {FIRST_OPTION: "first option", RULE: "rule", EMBEDDED: "embedded choice"}
-ONLY_CHANCE = "the oracle is the embedded choice itself: its distance from it is chance"
 
 
-def divergence_table(divergences: Iterable[Divergence], *, is_embedded: bool) -> RenderableType | None:
+def divergence_table(divergences: Iterable[Divergence], note: str = "") -> RenderableType | None:
     """Return the distances in bits with their 95% intervals; None where the oracle has chosen nothing.
 
     Args:
-        is_embedded: whether the embedded choice was the oracle.
+        note: what to know of the distance from the embedded choice; empty for nothing.
     """
     told = [each for each in divergences if each.questions]
     if not told:
         return None
     table = _table("distance of the oracle's choices, in bits (0 same, 1 nothing in common)", told, FIRST_OPTION)
-    note = [Text(f"  {ONLY_CHANCE}", style="dim")] if is_embedded and _has_embedded(told) else []
-    return Group(table, *note)
+    notes = [Text(f"  {note}", style="dim")] if note and _has_embedded(told) else []
+    return Group(table, *notes)
 
 
 def shadow_table(shadow: ShadowSummary) -> RenderableType:

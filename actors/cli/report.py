@@ -69,7 +69,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
 
 def _oracle_parts(summary: Summary) -> Iterator[RenderableType]:
     """Yield the part on the oracle's choices, and on the model that made them, if one did."""
-    distances = divergence_table(summary.divergence, is_embedded=summary.oracle_is_embedded)
+    distances = divergence_table(summary.divergence, summary.embedded_note)
     if distances is not None:
         yield distances
     if summary.shadow is not None:

@@ -273,11 +273,11 @@ def _divergence(told: Sequence[tuple[RunRecord, Divergence]], groups: Sequence[R
     label(axes, "bits: 0 the same choices, 1 none in common", grid="x")
     name, against, distance, questions = lines[0]
     first = told[0][0]
-    embedded = first.summary is not None and first.summary.oracle_is_embedded
+    note = "" if first.summary is None else first.summary.embedded_note
     reading = (
         f"On {plural(questions, 'question')} of {name}, the choices are {distance.bits:.3f} bits "
         f"({distance.low:.3f} to {distance.high:.3f}) from {_AGAINST.get(against, against)}."
-        + (" The oracle is the embedded choice here, so its distance from that is chance." if embedded else "")
+        + (f" {note[0].upper()}{note[1:]}." if note else "")
     )
     rows = [
         (name, _AGAINST.get(against, against), f"{each.bits:.4f}", f"{each.low:.4f}", f"{each.high:.4f}", count(asked))

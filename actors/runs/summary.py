@@ -61,8 +61,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             They are of the whole run, but for the percentiles of latencies, which are of its last process.
         divergence: for every trigger on which the oracle chose, its distance from the first option and from the
             embedded choice.
-        oracle_is_embedded: True if the oracle computed its answers here. It is the embedded choice then, so its
-            distance from that is chance.
+        oracle_is_embedded: True if the oracle computed its answers here; `oracle_is_distilled`: by a distilled file.
         sharing: the judgements that questions have shared; None without `oracle.sharing`.
         shadow: what the oracle would have chosen where rules did; None without `oracle.shadow`.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
@@ -101,6 +100,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     interventions: int = 0  # summaries of older versions have none
     divergence: list[Divergence] = []  # summaries of older versions have none of these
     oracle_is_embedded: bool = False
+    oracle_is_distilled: bool = False
     shadow: ShadowSummary | None = None
     sharing: SharingSummary | None = None
     latency_s_p50: float
@@ -116,6 +116,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def is_done(self) -> bool:
         """True if the run has all its ticks."""
         return self.status != STOPPED
+
+    @property
+    def embedded_note(self) -> str:
+        """What to know of the distance from the embedded choice; empty where a model was asked."""
+        if not self.oracle_is_embedded:
+            return ""
+        if self.oracle_is_distilled:
+            return "the oracle is a distilled file, compared with itself: its distance is chance"
+        if self.sharing is not None:
+            return "people draw from shared judgements of the embedded choice, not from their own"
+        return "the oracle is the embedded choice itself: its distance from it is chance"
 
     @property
     def fallbacks(self) -> int:
@@ -197,6 +208,7 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
     return {
         "divergence": simulation.engine.open_questions.choices.divergences(),
         "oracle_is_embedded": not simulation.oracle.oracle.waits,
+        "oracle_is_distilled": simulation.config.oracle.distilled is not None,
         "shadow": _shadow(simulation.shadows) if simulation.shadows.share else None,
         "sharing": _sharing(simulation),
     }

@@ -40,6 +40,8 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert "shared judgements" in ended.out
     assert "asked for all" in ended.out
     assert "divergence from individual judgements: 0." in ended.out
+    assert "people draw from shared judgements of the embedded choice, not from their own" in ended.out
+    assert "is chance" not in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
     assert prism("verify", "shared").code == 0
     silent = prism("run", "small.yaml", "--out", "silent", *SHARED, "--set", "oracle.audit=0")
@@ -70,6 +72,7 @@ def test_a_report_shows_what_was_shared(prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
     assert prism("report", "shared", "--out", "page.html").code == 0
     page = Path("page.html").read_text()
+    assert "People draw from shared judgements of the embedded choice, not from their own." in page
     for words in ("What was shared", "Archetypes with the most error", "if all were asked (95%)", "a shared judgement"):
         assert words in page
     prism("run", "small.yaml", "-q", "--out", "silent", *SHARED, "--set", "oracle.audit=0")
@@ -149,7 +152,10 @@ def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
     made = yaml.safe_load(Path("oracle.yaml").read_text())
     made["questions"][0]["constants"][0] += 50.0  # so everybody scrolls on
     Path("oracle.yaml").write_text(yaml.safe_dump(made))
-    assert prism("run", "small.yaml", "-q", "--out", "distilled", "--set", "oracle.distilled=oracle.yaml").code == 0
+    ended = prism("run", "small.yaml", "--out", "distilled", "--set", "oracle.distilled=oracle.yaml")
+    assert ended.code == 0, ended.err
+    assert "the oracle is a distilled file, compared with itself: its distance is chance" in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
     assert prism("run", "small.yaml", "-q", "--out", "plain").code == 0
     assert summary(Path("distilled"))["digest"] != summary(Path("plain"))["digest"]
     assert prism("verify", "distilled").code == 0
