@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actors.display.words import plain
 from prism.config import Config
 
 
@@ -17,7 +18,7 @@ def deliberation(config: Config) -> str | None:
     if config.oracle.backend == "choice":
         return f"{told}; the embedded oracle answers at once"
     late = "a later answer is a fallback" if config.oracle.mode == "realtime" else "the clock waits for a longer one"
-    hides = f"calls of up to {ticks * tick_s:.3g} s" if tick_s else "no more of a call than they take"
+    hides = f"calls of up to {plain(ticks * tick_s, 3)} s" if tick_s else "no more of a call than they take"
     return f"{told}, which hide {hides} (run.tick_s {tick_s:g}); {late} (llm.timeout_s {config.llm.timeout_s:g})"
 
 
@@ -33,10 +34,11 @@ def hidden_row(config: Config, tick_s: float, latency_s: float) -> tuple[str, st
         return None
     paced = max(tick_s, config.run.tick_s)
     hidden_s = ticks * paced
-    told = f"{ticks:,} {_ticks(ticks)} of about {paced:.2g} s hide calls of up to {hidden_s:.2g} s"
+    told = f"{ticks:,} {_ticks(ticks)} of about {plain(paced)} s hide calls of up to {plain(hidden_s)} s"
+    a_call = f"{plain(latency_s, 3)} s"
     if latency_s <= hidden_s:
-        return "deliberation", f"{told}; one of {latency_s:.3g} s does not hold up the clock"
-    needed = f"run.tick_s {latency_s / ticks:.2g} would hide one of {latency_s:.3g} s"
+        return "deliberation", f"{told}; one of {a_call} does not hold up the clock"
+    needed = f"run.tick_s {plain(latency_s / ticks)} would hide one of {a_call}"
     return "deliberation", f"{told}; the clock waits for longer ones, and {needed}"
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from actors.cli.deliberation import hidden_row
-from actors.display.words import duration, usd
+from actors.display.words import duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
 from actors.runs.needs import Needs
 from prism.config import Config
 from prism.sharing.settings import calls_a_judgement
 
 
-def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
-    """Return the calls, tokens, dollars and hours of a run, and what deliberation hides, as names and texts."""
+def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list[tuple[str, str]]:
+    """Return the calls, tokens, dollars and hours of a run, and what deliberation hides, as names and texts.
+
+    Args:
+        needs: what the run takes of this machine, if that is known: better than the forecast, which has few agents
+            and knows only by their number what a tick of all takes.
+    """
     oracle, llm = config.oracle, config.llm
     read, written = forecast.prompt_tokens, forecast.completion_tokens
     calls = f"about {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
@@ -20,7 +25,7 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
     tokens = (
         f"about {_rounded(read)} in, {_rounded(written)} out{_cap(oracle.max_tokens, read + written, 'max_tokens')}"
     )
-    at_once = f"{forecast.latency_s:.3g} s a call and up to {oracle.max_concurrency} at once"
+    at_once = f"{plain(forecast.latency_s, 3)} s a call and up to {oracle.max_concurrency} at once"
     rehearsal = f"{forecast.ticks:,} ticks of {forecast.agents:,} agents without a model"
     found = [
         ("calls", calls),
@@ -29,7 +34,8 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
         ("time", f"at least {duration(forecast.hours * 3600)}, at {at_once}"),
         ("forecast from", f"{rehearsal}; calls and tokens are usually right within a factor of {FACTOR}"),
     ]
-    if (hidden := hidden_row(config, forecast.tick_s, forecast.latency_s)) is not None:
+    tick_s = forecast.tick_s if needs is None else needs.run_s / config.simulation.length
+    if (hidden := hidden_row(config, tick_s, forecast.latency_s)) is not None:
         found.insert(-1, hidden)
     if oracle.backend == "ollama" and forecast.window_tokens > llm.num_ctx:
         window = f"prompt and answer may take {forecast.window_tokens:,} tokens"

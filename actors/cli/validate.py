@@ -69,11 +69,12 @@ def _print_forecast(config: Config) -> None:
     from actors.runs.forecast import forecast  # noqa: PLC0415
     from actors.runs.needs import needs  # noqa: PLC0415
 
-    for name, text in needed_rows(config, needs(config)):
+    needed = needs(config)
+    for name, text in needed_rows(config, needed):
         click.echo(f"{name}: {text}")
     if config.oracle.backend == "choice":
         click.echo("oracle.backend is choice, which asks no model; a model would be asked as follows")
-    for name, text in rows(config, forecast(config)):
+    for name, text in rows(config, forecast(config), needed):
         click.echo(f"{name}: {text}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 
 def share(part: float, whole: float) -> str:
@@ -13,6 +14,11 @@ def share(part: float, whole: float) -> str:
 def usd(amount: float) -> str:
     """Return an amount in US dollars: to the cent, and below a dollar to the hundredth of a cent."""
     return f"${amount:,.2f}" if amount >= 1.0 else f"${amount:.4f}"
+
+
+def plain(number: float, digits: int = 2) -> str:
+    """Return a number with so many digits that count, and never an exponent: `0.25`, `170`, `0.00005`."""
+    return f"{Decimal(f'{number:.{digits}g}'):f}"
 
 
 def duration(seconds: float | None) -> str:

@@ -59,6 +59,15 @@ def test_nobody_waits_for_the_embedded_oracle_and_an_economy_has_no_line() -> No
                 "0.25 would hide one of 1 s"
             ),
         ),
+        (
+            0.0,
+            42.5,
+            1200.0,
+            (
+                "4 ticks of about 42 s hide calls of up to 170 s; the clock waits for longer ones, and run.tick_s "
+                "300 would hide one of 1200 s"
+            ),
+        ),
     ],
 )
 def test_a_forecast_says_what_would_hide_a_call(run_tick_s: float, tick_s: float, latency_s: float, text: str) -> None:
