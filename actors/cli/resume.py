@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
 import anyio
 import click
 
+from actors.cli.building import build_with_progress
 from actors.cli.options import QUIET, RUN, TICKS, set_option, with_log_options
 from actors.cli.run_command import run_and_report, with_progress
+from actors.display.starting import step_shown
 from actors.logs.output import say
 from actors.metrics.observation import observation
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
 from actors.runs.resume import Accepted, Proof, ResumePlan, plan_resume, resume_run
 from actors.runs.upgrade import proof_begins, proof_ended, prove
+
+READING = "reading the journal"
+"""The step in which a run is taken up where its files end."""
 
 
 def _refuse_force(_: click.Context, __: click.Parameter, is_given: bool) -> None:  # click's
@@ -67,8 +72,11 @@ def resume(  # noqa: PLR0913  # one for each option
     RunDirectory(path).manifest()
     accepted = Accepted(code=accept_code, settings=accept_settings, damage=cut_damage)
     with ExitStack() as served, locked(path):
-        plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted)
-        run, notes = resume_run(plan, _prove(plan, quiet=quiet))
+        build = partial(build_with_progress, quiet=quiet)
+        plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted, build=build)
+        proof = _prove(plan, quiet=quiet)
+        with nullcontext() if quiet else step_shown(READING):
+            run, notes = resume_run(plan, proof)
         for note in notes:
             say(note)
         if run.is_done:

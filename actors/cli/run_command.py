@@ -14,6 +14,7 @@ import anyio
 import click
 from rich.console import Console
 
+from actors.cli.building import build_with_progress
 from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.report import render
 from actors.core.ends import FALLBACK_SHARE, SPEND_CAP
@@ -110,7 +111,7 @@ def branch_and_report(
         if prepare:
             click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
             return
-        run, _ = resume_run(plan_resume(child.path))
+        run, _ = resume_run(plan_resume(child.path, build=partial(build_with_progress, quiet=quiet)))
         try:
             run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet)
         except OracleUnavailableError:

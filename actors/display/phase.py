@@ -13,12 +13,14 @@ STYLES = {Phase.RUNNING: "bold green", Phase.STARTING: "bold cyan", Phase.RECOVE
 def phase_words(phase: Phase | str, since_s: float | None, reason: str = "", to_redo: int = 0) -> str:
     """Return the phase, since when, what is to be done again, and why the run waits.
 
+    Of a phase that runs it is not said since when: beside the time of the whole run it would be taken for that.
+
     Args:
         phase: one that this version does not know, too.
         since_s: the time for which it has lasted; None if that is not known.
         to_redo: ticks; named while the run recovers.
     """
-    words = str(phase) if since_s is None else f"{phase} for {duration(since_s)}"
+    words = str(phase) if since_s is None or phase == Phase.RUNNING else f"{phase} for {duration(since_s)}"
     if phase == Phase.RECOVERING and to_redo:
         words += f", {to_redo:,} recorded ticks to be done again"
     return f"{words} ({reason})" if reason else words

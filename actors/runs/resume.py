@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import msgspec
 from actors.core.ends import SPEND_CAP
 from actors.core.errors import DamagedError, ForeignCheckpointError, ResumeRefusedError, RunDirectoryError
 from actors.core.files import read_regular
-from actors.factory.domains import build_domain
+from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
@@ -105,7 +105,12 @@ class ResumedRun(NamedTuple):
 
 
 def plan_resume(
-    path: Path, *, ticks: int | None = None, overrides: Sequence[str] = (), accepted: Accepted = NOTHING
+    path: Path,
+    *,
+    ticks: int | None = None,
+    overrides: Sequence[str] = (),
+    accepted: Accepted = NOTHING,
+    build: Callable[[Config], BuiltDomain] = build_domain,
 ) -> ResumePlan:
     """Return the plan of a resume from where the run's files end, and change nothing. The caller holds its lock.
 
@@ -113,6 +118,7 @@ def plan_resume(
         ticks: its length from now on; None keeps it.
         overrides: `a.b=value` each: settings from now on.
         accepted: the differences despite which it is resumed.
+        build: builds the domain; it may show that.
 
     Raises:
         RunDirectoryError: it is no run, or may not be resumed, or nothing needs to be accepted.
@@ -125,7 +131,7 @@ def plan_resume(
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
     config = read_resolved(path / CONFIG, [*overrides, *length])
     disk = RealDisk(path, syncs=config.run.sync)
-    built = build_domain(config)
+    built = build(config)
     header, _ = read_header(disk)
     manifest = refuse_unless_compatible(path, header, before, config, built, accept_settings=accepted.settings)
     if accepted.settings:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.cli import building
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import CONFIG, MANIFEST, SUMMARY
 from tests.command import Prism
@@ -51,6 +52,13 @@ def test_more_ticks_make_a_run_the_same_as_a_longer_one(begun: Path, prism: Pris
 def test_the_start_says_from_which_tick_it_goes_on(begun: Path, prism: Prism) -> None:
     ended = prism("resume", "begun", "--ticks", "72")
     assert ended.err.startswith("prism: 60 agents, 72 ticks, from tick 60, seed 5; oracle: ")
+
+
+def test_the_building_of_very_many_people_is_shown(begun: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "SHOWN_FROM", 60)
+    ended = prism("resume", "begun", "--ticks", "62")
+    assert ended.err.startswith("prism: drawing who of 60 people follows whom\n")
+    assert prism("resume", "begun", "-q", "--ticks", "64").err == ""
 
 
 def test_a_run_that_is_done_is_left_as_it_is(begun: Path, prism: Prism, tmp_path: Path) -> None:
