@@ -44,7 +44,8 @@ def distil_command(path: Path, *, out: Path, force: bool) -> None:
     temporary.replace(out)
     for question in found.questions:
         click.echo(_line(question))
-    click.echo(f"written to {printable(str(out))}; use it with --set oracle.distilled={printable(str(out))}")
+    name = printable(str(out))
+    click.echo(f"written to {name}; use it with --set oracle.distilled={name} --set oracle.backend=choice")
 
 
 def _line(question: DistilledQuestion) -> str:

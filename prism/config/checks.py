@@ -77,6 +77,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _exposure_conflicts(population, feed, oracle),
             _hour_conflicts(population, simulation),
             _oracle_conflicts(oracle, population, run),
+            _distilled_conflicts(oracle, simulation),
             _archetype_conflicts(oracle),
             _budget_conflicts(oracle, llm.prices),
             _sharing_conflicts(oracle, llm, whole_ticks(population.deliberation_minutes, simulation.tick_seconds)),
@@ -261,7 +262,7 @@ def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: R
         )
     if oracle.tape != "off" and oracle.backend == "choice":
         yield Conflict(
-            keys=("oracle.tape", "oracle.backend"),
+            keys=("oracle.tape",),
             problem=f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice",
         )
     if oracle.tape != "off" and oracle.mode == "realtime":
@@ -276,20 +277,39 @@ def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: R
         )
 
 
+def _distilled_conflicts(oracle: OracleConfig, simulation: SimulationConfig) -> Iterator[Conflict]:
+    """Yield the settings with which a distilled oracle would never be asked."""
+    if oracle.distilled is None:
+        return
+    if oracle.backend != "choice":
+        yield Conflict(
+            keys=("oracle.distilled", "oracle.backend"),
+            problem=f"the model of oracle.backend would be asked, and {oracle.distilled} of oracle.distilled not: "
+            f"expected oracle.backend choice, or oracle.distilled null, got {oracle.backend}",
+        )
+    if simulation.domain != "social":
+        yield Conflict(
+            keys=("oracle.distilled", "simulation.domain"),
+            problem=f"{oracle.distilled} answers questions about posts, which the domain {simulation.domain} does not "
+            "ask: expected the domain social, or oracle.distilled null",
+        )
+
+
 def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
+    """Yield the settings that do nothing unless archetypes share."""
+    budget = "a budget is spent on judgements of archetypes, and there are none"
     needs = {
-        "oracle.surrogate=false": oracle.surrogate,
-        "oracle.budget.calls=null": oracle.budget.calls is not None,
-        "oracle.budget.usd=null": oracle.budget.usd is not None,
-        "oracle.archetype={}": oracle.archetype,
+        "oracle.surrogate=false": (oracle.surrogate, "a surrogate decides for archetypes, and there are none"),
+        "oracle.budget.calls=null": (oracle.budget.calls is not None, budget),
+        "oracle.budget.usd=null": (oracle.budget.usd is not None, budget),
+        "oracle.archetype={}": (oracle.archetype, "the fields say which questions are an archetype, and none is used"),
     }
-    for without, is_set in needs.items():
+    for without, (is_set, problem) in needs.items():
         key = without.partition("=")[0]
         if is_set and oracle.sharing != "archetype":
             yield Conflict(
                 keys=(key, "oracle.sharing"),
-                problem=f"only questions that share have one: expected sharing archetype, or {without}, got "
-                f"{oracle.sharing}",
+                problem=f"{problem}: expected sharing archetype, or {without}, got {oracle.sharing}",
             )
 
 

@@ -14,7 +14,7 @@ from prism.sharing.distilled import Distilled
 from prism.sharing.surrogate import Surrogate
 from prism.social.choice import ChoiceOracle
 from prism.social.sharing import question_fields
-from prism.statechart import AgentState, Behaviour
+from prism.statechart import AgentState, Behaviour, Statechart
 
 
 class DistilledOracle(ChoiceOracle):
@@ -26,11 +26,13 @@ class DistilledOracle(ChoiceOracle):
         distilled: the file's content; `name`: the file, for messages.
 
     Raises:
-        InputError: the logit has a field that questions do not have, or is none.
+        InputError: the logit has a field that questions do not have, or is none, or no question of this chart is as
+            the file has it.
     """
 
     def __init__(self, config: Config, behaviour: Behaviour[Any], distilled: Distilled, name: str) -> None:
         super().__init__(config.oracle.choice, config.simulation.seed, behaviour)
+        _refuse_foreign(distilled, behaviour.chart, name)
         self._fields = Archetypes((), question_fields(config))
         try:
             self._logits: Mapping[tuple[str, ...], Surrogate] = {
@@ -54,3 +56,28 @@ class DistilledOracle(ChoiceOracle):
         if logit is None:
             return super().distribution(agent, current_state, trigger, options, context)
         return list(logit.predict(self._fields.values(agent, context)))
+
+
+def _refuse_foreign(distilled: Distilled, chart: Statechart[AgentState], name: str) -> None:
+    """Refuse a file with questions that nobody of this chart can ask: it was made from a run of another one.
+
+    Raises:
+        InputError: there is such a question, or none at all.
+    """
+    if not distilled.questions:
+        raise InputError(name, "has no questions: expected one at least", key="oracle.distilled")
+    states = {state.value: state for state in chart.states}
+    for each in distilled.questions:
+        state = states.get(each.state)
+        triggers = [] if state is None else chart.valid_triggers(state)
+        targets = [] if state is None else [target.value for target in chart.valid_targets(state, each.trigger)]
+        if state is None:
+            problem, known = f"the state {each.state}", sorted(states)
+        elif each.trigger not in triggers:
+            problem, known = f"the trigger {each.trigger} in {state}", triggers
+        elif (foreign := next((option for option in each.options if option not in targets), None)) is not None:
+            problem, known = f"the option {foreign} of {each.trigger} in {state}", targets
+        else:
+            continue
+        problem = f"has {problem}, which the chart has not: expected one of {', '.join(known) or 'none'}"
+        raise InputError(name, problem, key="oracle.distilled")

@@ -165,6 +165,37 @@ def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
     assert "oracle.yaml" in changed.err
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (("evaluating", "pondering"), "has the state pondering, which the chart has not: expected one of composing, "),
+        (("decides", "sees_post"), "has the trigger sees_post in evaluating, which the chart has not: expected one "),
+        (
+            ("engaging_reshare", "resting"),
+            "has the option resting of decides in evaluating, which the chart has not: expected one of scrolling, ",
+        ),
+        (None, "has no questions: expected one at least"),
+    ],
+    ids=str,
+)
+def test_a_distilled_oracle_of_another_chart_is_refused(
+    change: tuple[str, str] | None, problem: str, prism: Prism
+) -> None:
+    assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED).code == 0
+    ended = prism("distil", "shared", "--out", "oracle.yaml")
+    assert "use it with --set oracle.distilled=oracle.yaml --set oracle.backend=choice" in ended.out
+    made = yaml.safe_load(Path("oracle.yaml").read_text())
+    if change is None:
+        made["questions"] = []
+    text = yaml.safe_dump(made)
+    Path("oracle.yaml").write_text(text if change is None else text.replace(*change))
+    for command in ("validate", "run"):
+        ended = prism(command, "small.yaml", "--set", "oracle.distilled=oracle.yaml")
+        assert ended.code == 3
+        assert f"oracle.yaml: oracle.distilled: {problem}" in ended.err
+        assert len(ended.err.strip().splitlines()) == 1
+
+
 def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "plain")
     ended = prism("distil", "plain", "--out", "oracle.yaml")
@@ -203,6 +234,21 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
         (("oracle.sharing=archetype", "oracle.audit=1.5"), "oracle.audit"),
         (("oracle.sharing=archetype", "simulation.domain=economy"), "questions of the domain economy have no fields"),
         (("oracle.distilled=nothing.yaml",), "nothing.yaml: no such file"),
+        (
+            ("oracle.distilled=small.yaml", "oracle.backend=ollama"),
+            (
+                "oracle.backend: the model of oracle.backend would be asked, and small.yaml of oracle.distilled not: "
+                "expected oracle.backend choice, or oracle.distilled null, got ollama"
+            ),
+        ),
+        (
+            ("oracle.distilled=small.yaml", "simulation.domain=economy"),
+            (
+                "small.yaml answers questions about posts, which the domain economy does not ask: expected the domain "
+                "social, or oracle.distilled null"
+            ),
+        ),
+        (("oracle.tape=record", "oracle.backend=choice"), "--set: oracle.tape: record needs a backend"),
         (("oracle.distilled=small.yaml",), "small.yaml: expected a distilled oracle"),
     ],
     ids=str,
