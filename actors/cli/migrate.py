@@ -13,6 +13,7 @@ from actors.display.words import printable
 from actors.logs.output import say
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header
+from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
 from actors.runs.migrate import migrate
 from prism.config.model import RunConfig
@@ -34,6 +35,7 @@ def migrate_command(path: Path, *, segment_mb: float, quiet: bool) -> None:
     For runs of earlier versions, and for runs with run.segment_mb: 0. Nothing is lost: the ticks and the digest stay
     the same, they are compared before the old journal is replaced, and a run that is killed meanwhile keeps it.
     """
+    RunDirectory(path).manifest()
     read_header(RealDisk(path))  # so that nothing is created where no run is
     progress = _Progress(quiet=quiet)
     with locked(path):

@@ -56,6 +56,20 @@ def test_a_run_of_the_format_before_is_sealed_and_goes_on_with_the_same_digest(o
     assert segments(whole) == []  # it goes on as it began
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("nope", "nope: no such directory"), ("empty", "empty: is no run's directory: it has no manifest.json")],
+)
+def test_what_is_no_run_is_refused_as_by_every_other_command(
+    name: str, problem: str, prism: Prism, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    for command in ("migrate", "verify"):
+        ended = prism(command, name)
+        assert (ended.code, ended.err) == (2, f"prism: {problem}\n")
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
 def test_segments_can_be_taken_apart_and_made_again(old: Path, prism: Prism) -> None:
     plain = (old / JOURNAL).read_bytes()
     assert prism("migrate", str(old), "--segment-mb", "0.02").code == 0
@@ -91,13 +105,6 @@ def test_a_run_that_somebody_works_on_is_refused(old: Path, prism: Prism) -> Non
         ended = prism("migrate", str(old))
     assert (ended.code, segments(old)) == (2, [])
     assert "is in use by process" in ended.err or "process" in ended.err
-
-
-def test_no_run_is_refused_and_nothing_is_created(tmp_path: Path, prism: Prism) -> None:
-    ended = prism("migrate", str(tmp_path))
-    assert ended.code == 1
-    assert ended.err == "prism: journal.prism: there is none, so nothing was run here; use `prism run`\n"
-    assert not (tmp_path / "run.lock").exists()
 
 
 def migrating(run: Path) -> subprocess.Popen[str]:
