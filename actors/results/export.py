@@ -85,7 +85,7 @@ def export(  # one for each option of the command
         replaces: replace an export that is there.
 
     Raises:
-        RunDirectoryError: a run cannot be read, or the directory is not to be written.
+        RunDirectoryError: a run cannot be read, or has none of the tables, or the directory is not to be written.
         JournalError: a journal is damaged, or the disk is full.
         ConfigError: a configuration cannot be read, or an input file of a run is not there any more.
         LookupError: there is no such table.
@@ -97,6 +97,8 @@ def export(  # one for each option of the command
         files = _files(form, draft)
         try:
             rows = _write(runs, wanted, files, draft, on_progress)
+            if not rows:
+                raise RunDirectoryError(_without_tables(paths, wanted))
             files.close(_facts(runs))
         finally:
             files.discard()
@@ -104,6 +106,12 @@ def export(  # one for each option of the command
     left_out = {name: TABLES[name].absent for name in wanted if name not in rows}
     notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
     return Exported(out, rows, left_out, size, notes)
+
+
+def _without_tables(paths: Sequence[Path], wanted: Iterable[str]) -> str:
+    """Return why nothing is written."""
+    reasons = [f"no table {name}: {TABLES[name].absent}" for name in wanted]
+    return f"{', '.join(map(str, paths))}: {'; '.join(reasons)}"
 
 
 def _refuse_inside(paths: Sequence[Path], out: Path) -> None:

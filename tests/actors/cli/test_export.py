@@ -76,6 +76,11 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
         (["run", "--to", "xlsx"], 2, "'xlsx' is not one of 'parquet', 'csv', 'sqlite'"),
         (["run"], 2, "Missing option '--to'"),
         (["--to", "csv"], 2, "Missing argument 'RUN...'"),
+        (
+            ["run", "--to", "csv", "--tables", "judgements"],
+            2,
+            "prism: run: no table judgements: no judgements were shared: set oracle.sharing\n",
+        ),
         (["nowhere", "--to", "csv"], 2, "prism: nowhere: no such directory\n"),
         ([".", "--to", "csv"], 2, "prism: .: is no run's directory: it has no manifest.json\n"),
         (["run", "./run", "--to", "csv"], 2, "prism: run: is named twice\n"),
