@@ -18,6 +18,8 @@ from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_interventions, load_placed_config
 from prism.errors import ConfigError, InputError
+from prism.sharing.settings import declared_groupings
+from prism.social.sharing import question_fields
 
 CONFIG_BYTES_MAX = 4 * LENGTH_MAX
 """The most bytes that are read of a configuration: a character takes 4 at most."""
@@ -42,13 +44,15 @@ def read_config(
         environment: variables such as PRISM_SIMULATION__SEED; by default those of this process.
 
     Raises:
-        ConfigError: there is no such file, or a setting is wrong.
+        ConfigError: there is no such file, or a setting is wrong; also a field of an archetype of people's questions,
+            which a run would refuse later, where nobody knows any more which line names it.
         InputError: a file that a setting names is missing.
     """
     file = Path(path)
     variables = os.environ if environment is None else environment
     placed = _load(_read(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
+    _check_archetype(placed)
     for key, name in input_paths(config).items():
         leaf = placed.leaves.get(key)
         if leaf is not None and not locate_input(name).exists():
@@ -98,6 +102,17 @@ def _load(
         raise leaf.refuse(error.problem, str(error.key)) from error.__cause__
     placed = load(own=own.settings)
     return replace(placed, config=located(placed.config, own))
+
+
+def _check_archetype(placed: PlacedConfig) -> None:
+    """Refuse fields and groups of an archetype that people's questions do not have. Other domains must be built."""
+    config, leaf = placed.config, placed.leaves.get("oracle.archetype")
+    if leaf is None or config.oracle.sharing != "archetype" or config.simulation.domain != "social":
+        return
+    try:
+        declared_groupings(config.oracle.archetype, question_fields(config))
+    except ConfigError as error:
+        raise leaf.refuse(error.problem, str(error.key)) from None
 
 
 def _read(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:

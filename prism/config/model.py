@@ -19,6 +19,7 @@ from prism.config.document import join
 from prism.config.requests import REQUEST_SETTINGS, as_texts, refusal_of, untaken
 from prism.config.section import Section
 from prism.errors import SettingError
+from prism.expectations import found
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Price = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
@@ -655,6 +656,20 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `choice`"),
     ] = None
     choice: ChoiceConfig = ChoiceConfig()
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        if name == "archetype" and isinstance(value, Mapping):
+            for field, groups in value.items():
+                if not isinstance(groups, str):
+                    problem = f"expected groups: exact, log2, or bins such as `4 bins`, got {found(groups)}"
+                    raise cls.refused(f"archetype.{field}", problem)
+        return super().taken(name, value)
 
     @property
     def unshared(self) -> Self:

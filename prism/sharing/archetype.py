@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 from prism.errors import ExpressionError
 from prism.expressions import Field
-from prism.expressions.fields import guesses
 from prism.sharing.fields import Fields, Value
 from prism.statechart.behaviour import Reader
 
@@ -23,6 +22,9 @@ EXACT: Final = "exact"
 LOG2: Final = "log2"
 BINS_MAX: Final = 1000
 _BINS: Final = re.compile(r"([1-9][0-9]*) bins?")
+
+NEAR: Final = 0.7
+"""The likeness from which another name is taken to be meant: below it there are names that mean something else."""
 
 NOTHING: Final = ""
 """The value of a field of the context, for a question without one."""
@@ -63,7 +65,7 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
     full = _full_name(name, known)
     field, read = known[full]
     if text == EXACT and field.kind != "texts":
-        return Grouping(full, text, read, _same)
+        return Grouping(full, text, read, _same, _yes_or_no if field.kind == "bool" else str)
     if text == LOG2 and field.is_number and field.low >= 0.0:
         return Grouping(full, text, read, _log2, _log2_words)
     bins = _BINS.fullmatch(text)
@@ -133,7 +135,7 @@ class Archetypes:
         )
 
     def words(self, key: Sequence[Value]) -> str:
-        """Return a key in words: `post.topic_match: 0.5 to 0.75, post.followed: True`."""
+        """Return a key in words: `post.topic_match: 0.5 to 0.75, post.followed: yes`."""
         return ", ".join(
             f"{each.name}: {'none' if group == NOTHING else each.words(group)}"
             for each, group in zip(self.groupings, key, strict=True)
@@ -156,8 +158,8 @@ def _full_name(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
     if ends:
         raise ExpressionError(name, 1, f"stands for {' and '.join(ends)}")
     by_last = {each.rpartition(".")[2]: each for each in sorted(known)}
-    close = get_close_matches(name.rpartition(".")[2], by_last, n=1)
-    meant = f"did you mean {by_last[close[0]]}?" if close else guesses(name, sorted(known))
+    close = get_close_matches(name.rpartition(".")[2], by_last, n=1, cutoff=NEAR)
+    meant = f"did you mean {by_last[close[0]]}?" if close else f"there are: {', '.join(sorted(known))}"
     raise ExpressionError(name, 1, f"no such field: {meant}")
 
 
@@ -178,6 +180,10 @@ def _ways(field: Field) -> str:
 
 def _same(value: Value) -> Value:
     return value
+
+
+def _yes_or_no(value: Value) -> str:
+    return "yes" if value else "no"
 
 
 def _log2(value: float) -> int:

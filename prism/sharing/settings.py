@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -10,10 +11,12 @@ from prism.agents import Question
 from prism.config import Config
 from prism.domain import Domain, HasFields, QuestionFields
 from prism.errors import ConfigError, ExpressionError
-from prism.sharing.archetype import Archetypes, default_groupings, grouping
+from prism.expressions import Field
+from prism.sharing.archetype import Archetypes, Grouping, default_groupings, grouping
 from prism.sharing.budget import Budget, Price, price_in_usd
 from prism.sharing.table import Key, Rules, SharingTable
 from prism.statechart import Oracle
+from prism.statechart.behaviour import Reader
 
 _NEVER = 2.0
 """A divergence that no two distributions have."""
@@ -46,13 +49,31 @@ def archetypes_of(config: Config, fields: QuestionFields) -> Archetypes:
         return Archetypes((), known, stated)
     if not config.oracle.archetype:
         return Archetypes(default_groupings(fields.default_fields(), known), known, stated)
-    groupings = []
-    for name, text in config.oracle.archetype.items():
+    return Archetypes(declared_groupings(config.oracle.archetype, known), known, stated)
+
+
+def declared_groupings(declared: Mapping[str, str], known: Mapping[str, tuple[Field, Reader]]) -> list[Grouping]:
+    """Return the groups of the fields that a configuration declares.
+
+    Args:
+        declared: `{field: groups}`, as `oracle.archetype` has them.
+        known: the fields that questions have, and their readers.
+
+    Raises:
+        ConfigError: a field, or its groups, cannot be used, or it is declared twice.
+    """
+    found: dict[str, tuple[str, Grouping]] = {}
+    for name, text in declared.items():
+        key = f"oracle.archetype.{name}"
         try:
-            groupings.append(grouping(name, text, known))
+            each = grouping(name, text, known)
         except ExpressionError as error:
-            raise ConfigError("configuration", error.problem, key=f"oracle.archetype.{name}") from None
-    return Archetypes(groupings, known, stated)
+            raise ConfigError("configuration", error.problem, key=key) from None
+        if each.name in found:
+            problem = f"the field has groups already, as {found[each.name][0]}: expected one entry for each field"
+            raise ConfigError("configuration", problem, key=key)
+        found[each.name] = name, each
+    return [each for _, each in found.values()]
 
 
 def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> SharingTable | None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from prism.errors import ExpressionError
+from prism.errors import ConfigError, ExpressionError
 from prism.expressions import Field
 from prism.sharing import Archetypes, default_groupings, grouping
+from prism.sharing.settings import declared_groupings
 
 KNOWN: dict[str, tuple[Field, Any]] = {
     "post.match": (Field(name="post.match", kind="float", low=0.0, high=1.0), lambda _, post: post.match),
@@ -45,7 +46,7 @@ def test_counts_are_grouped_by_their_logarithm(count: int, group: int) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("shoe", "exact", "no such field"),
+        ("shoe", "exact", "no such field: there are: agent.age, agent.heat, agent.mood, post.age, post.likes, post."),
         ("mach", "exact", "no such field: did you mean post.match?"),
         ("age", "exact", "stands for agent.age and post.age"),
         ("post.likes", "4 bins", "exact or log2, got '4 bins'"),
@@ -78,6 +79,19 @@ def test_questions_alike_in_every_group_have_one_key() -> None:
     assert archetypes.key(PERSON, post(match=0.6)) == archetypes.key(PERSON, post(match=0.9, likes=7)) == (1, "cross")
     assert archetypes.key(PERSON, post(match=0.4)) == (0, "cross")
     assert archetypes.words((1, "cross")) == "post.match: 0.5 to 1, agent.mood: cross"
+
+
+def test_a_truth_value_is_yes_or_no_in_words() -> None:
+    known: dict[str, tuple[Field, Any]] = {
+        "post.followed": (Field(name="post.followed", kind="bool"), lambda _, post: post.followed)
+    }
+    archetypes = Archetypes([grouping("followed", "exact", known)], known)
+    assert [archetypes.words((value,)) for value in (True, False)] == ["post.followed: yes", "post.followed: no"]
+
+
+def test_a_field_that_is_declared_twice_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^configuration: oracle\.archetype\.post\.match: .* already, as match"):
+        declared_groupings({"match": "4 bins", "mood": "exact", "post.match": "exact"}, KNOWN)
 
 
 @pytest.mark.parametrize(

@@ -260,6 +260,24 @@ def test_what_cannot_be_shared_is_refused_in_a_line(settings: tuple[str, ...], p
     assert len(ended.err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ("age: exact", "archetype.age: no such field: there are: agent.activity, "),
+        ("folowed: exact", "archetype.folowed: no such field: did you mean post.followed?"),
+        ("topic_match: 4", "archetype.topic_match: expected groups: exact, log2, or bins such as `4 bins`, got 4"),
+        ("post.likes: exact", "archetype.post.likes: the field has groups already, as likes: expected one entry for "),
+    ],
+)
+def test_a_wrong_field_of_an_archetype_is_named_with_its_line(entry: str, problem: str, prism: Prism) -> None:
+    Path("f.yaml").write_text(f"oracle:\n  sharing: archetype\n  archetype:\n    likes: log2\n    {entry}\n")
+    for command in ("validate", "run"):
+        ended = prism(command, "f.yaml")
+        assert (ended.code, ended.out) == (3, "")
+        assert ended.err.startswith(f"prism: f.yaml:5: oracle.{problem}")
+    assert not Path("runs").exists()
+
+
 @pytest.mark.process
 def test_validate_foretells_the_calls_of_a_run_that_shares(prism: Prism) -> None:
     asked = (*SHARED, "--set", "oracle.backend=ollama", "--forecast")

@@ -64,10 +64,8 @@ def test_without_audits_the_warning_says_that_nobody_knows() -> None:
 
 
 def test_archetypes_in_short_are_what_they_differ_by() -> None:
-    first = "decides in evaluating, post.likes: 0, agent.personality: outgoing, rude and calm, post.followed: True"
-    second = (
-        "decides in evaluating, post.likes: 4 to 7, agent.personality: outgoing, rude and calm, post.followed: True"
-    )
+    first = "decides in evaluating, post.likes: 0, agent.personality: outgoing, rude and calm, post.followed: yes"
+    second = "decides in evaluating, post.likes: 4 to 7, agent.personality: outgoing, rude and calm, post.followed: yes"
     assert in_short([first, second]) == ["likes: 0", "likes: 4 to 7"]
     third = first.replace("rude and calm", "kind and calm")
     assert in_short([first, third]) == [
