@@ -14,7 +14,7 @@ from actors.cli.divergence import divergence_table, shadow_table
 from actors.cli.sharing import sharing_table
 from actors.cli.sparkline import Sparklines, read_paths
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
-from actors.display.words import duration, usd
+from actors.display.words import counted, duration, usd
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
 from prism.llm import OracleStatistics
@@ -35,13 +35,13 @@ def render(summary: Summary, directory: str) -> RenderableType:
     status = Text(DONE if summary.is_done else summary.status)
     status.stylize("bold green" if summary.status == DONE else "bold yellow")
     if summary.status == DONE_WITH_FALLBACKS:
-        status.append(f", {_plural(summary.fallbacks, 'fallback')}")
-    length = f"{_plural(summary.rounds, 'round')}, {_plural(summary.ticks, 'tick')}"
+        status.append(f", {counted(summary.fallbacks, 'fallback')}")
+    length = f"{counted(summary.rounds, 'round')}, {counted(summary.ticks, 'tick')}"
     if summary.stopped_by is not None:
         status.append(f" by {summary.stopped_by} after tick {summary.ticks:,}")
-        length = _plural(summary.rounds, "round")
+        length = counted(summary.rounds, "round")
     parts: list[RenderableType] = [
-        Text.assemble(status, f": {_plural(summary.agents, 'agent')}, {length}"),
+        Text.assemble(status, f": {counted(summary.agents, 'agent')}, {length}"),
         Text(_work(summary)),
         Text(),
         _counts("agents by state", summary.agents_by_state),
@@ -55,7 +55,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
     parts.extend(_oracle_parts(summary))
     if summary.crashes:
         parts.append(
-            Text(f"{summary.crashes:,} crashes, {summary.agents_quarantined:,} agents quarantined", style="bold red")
+            Text(f"{_crashes(summary)}, {counted(summary.agents_quarantined, 'agent')} quarantined", style="bold red")
         )
     parts.extend(_realised(summary.world))
     levels = [name for name, value in summary.world.items() if isinstance(value, float)]
@@ -86,14 +86,10 @@ def _work(summary: Summary) -> str:
     """Return what was done, and in which time. After a resume the time is of the last process only."""
     took = f"in {duration(summary.wall_s)}"
     if not summary.resumes:
-        return f"{_plural(summary.activations, 'activation')} {took}"
-    done = _plural(summary.wall_activations or 0, "activation")
-    again = f"\n{_plural(summary.ticks_replayed, 'tick')} done again" if summary.ticks_replayed else ""
-    return f"{_plural(summary.activations, 'activation')}\nsince resume {summary.resumes:,}: {done} {took}{again}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+        return f"{counted(summary.activations, 'activation')} {took}"
+    done = counted(summary.wall_activations or 0, "activation")
+    again = f"\n{counted(summary.ticks_replayed, 'tick')} done again" if summary.ticks_replayed else ""
+    return f"{counted(summary.activations, 'activation')}\nsince resume {summary.resumes:,}: {done} {took}{again}"
 
 
 def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:
@@ -175,6 +171,10 @@ def _cost(llm: OracleStatistics) -> str:
     return f"  cost: {usd(llm.cost_usd)}{of_it}\n"
 
 
+def _crashes(summary: Summary) -> str:
+    return "1 crash" if summary.crashes == 1 else f"{summary.crashes:,} crashes"
+
+
 def _retries(summary: Summary) -> str:
     """Return the questions that were asked again, and why; empty if there are none."""
     if not summary.oracle_retries:
@@ -186,7 +186,7 @@ def _retries(summary: Summary) -> str:
 def _footer(summary: Summary, directory: str) -> Text:
     return Text(
         f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f}\n"
-        f"{summary.oracle_questions:,} questions, {summary.oracle_calls:,} calls, {_retries(summary)}"
+        f"{counted(summary.oracle_questions, 'question')}, {counted(summary.oracle_calls, 'call')}, {_retries(summary)}"
         f"{summary.fallback_share:.1%} fallbacks\n"
         f"digest {summary.digest}\n"
         f"files in {directory}"

@@ -21,6 +21,7 @@ from actors.core.ends import FALLBACK_SHARE, SPEND_CAP
 from actors.core.errors import ungrouped
 from actors.display.progress import show_progress
 from actors.display.starting import GREETING, step_shown
+from actors.display.words import counted
 from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
@@ -56,7 +57,7 @@ class Terminal(Display):
             way_of(run.config.run, run.domain), ""
         )
         say(
-            f"{run.domain.size:,} agents{way}, {run.config.simulation.length:,} ticks{where}, "
+            f"{counted(run.domain.size, 'agent')}{way}, {counted(run.config.simulation.length, 'tick')}{where}, "
             f"seed {run.config.simulation.seed}; oracle: {oracle}"
         )
 
@@ -130,7 +131,7 @@ def _print_fallbacks(summary: Summary, path: Path) -> None:
     if not summary.fallbacks_by_reason:
         return
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in summary.fallbacks_by_reason.items())
-    text = f"{summary.fallbacks:,} fallbacks, {100 * summary.fallback_share:.2g}% of the choices: {reasons}"
+    text = f"{counted(summary.fallbacks, 'fallback')}, {100 * summary.fallback_share:.2g}% of the choices: {reasons}"
     if summary.is_done:
         text += f"; to ask for them again: prism repair {path}"
     if summary.stopped_by == FALLBACK_SHARE:

@@ -12,7 +12,7 @@ from rich.table import Table
 from actors.cli.question import show_question
 from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
-from actors.display.words import duration
+from actors.display.words import counted, duration
 from actors.runs.listing import ListedRun, RunStatus, run_paths, runs_in
 from actors.runs.phase_file import PhaseNote
 
@@ -84,7 +84,7 @@ def _block(line: ListedRun) -> str:
     rows = [
         str(line.path),
         f"  {_state(line)}, {RESUMABLE[_resumable(line)]}",
-        f"  {line.ticks:,} of {line.length:,} ticks, {line.agents:,} agents",
+        f"  {line.ticks:,} of {counted(line.length, 'tick')}, {counted(line.agents, 'agent')}",
         f"  digest {line.digest}" if line.digest else "",
         f"  {_note(line)}" if _note(line) else "",
     ]
@@ -116,7 +116,7 @@ def _note(line: ListedRun) -> str:
         None if line.phase is None else _since(line.phase),
         line.holder,
         f"by {line.stopped_by}" if line.stopped_by else None,
-        f"{line.fallbacks:,} fallbacks" if line.fallbacks else None,
+        counted(line.fallbacks, "fallback") if line.fallbacks else None,
         f"{'repair' if line.is_repair else 'fork'} of {line.parent}" if line.parent else None,
     ]
     return ", ".join(filter(None, notes))

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from actors.display.words import counted
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharingSummary
 
@@ -29,7 +30,8 @@ def sharing_table(sharing: SharingSummary) -> RenderableType:
 
 
 def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
-    yield "asked for all", f"{sharing.asked_for_all:,}", f"{sharing.archetypes:,} archetypes, {sharing.splits:,} splits"
+    made = f"{counted(sharing.archetypes, 'archetype')}, {counted(sharing.splits, 'split')}"
+    yield "asked for all", f"{sharing.asked_for_all:,}", made
     yield "shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"
     if sharing.modelled:
         yield "by the surrogate", f"{sharing.modelled:,}", ""
@@ -41,7 +43,11 @@ def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
 def _error(sharing: SharingSummary) -> Iterator[str]:
     """Yield the error of sharing, and the options whose share is another than it should be."""
     if sharing.divergence is None:
-        yield "  no audits: the error of sharing is not known (oracle.audit)"
+        yield "  " + (
+            "no audits: questions share only with equal prompts, so without an error"
+            if sharing.by == "exact"
+            else "no audits: the error of sharing is not known (oracle.audit)"
+        )
         return
     yield f"  divergence from individual judgements: {_interval(sharing.divergence, 4)} bits"
     for shares in sharing.shares:

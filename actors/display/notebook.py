@@ -9,7 +9,7 @@ import anyio
 
 from actors.display.phase import phase_words
 from actors.display.progress import REFRESH_S, Pace, line
-from actors.display.words import duration, share
+from actors.display.words import counted, duration, share
 from actors.runtime.simulation import Progress
 
 
@@ -32,7 +32,7 @@ class ProgressView:
             f"tick {progress.tick:,} of {progress.ticks:,} ({share(progress.tick, progress.ticks)}), "
             f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go<br>{escape(phase)}<br>"
             f"{states}; oracle: {progress.oracle_queue:,} waiting, {progress.oracle_in_flight:,} being asked, "
-            f"{progress.fallbacks:,} fallbacks"
+            f"{counted(progress.fallbacks, 'fallback')}"
         )
 
 

@@ -81,7 +81,9 @@ def _reading(sharing: SharingSummary) -> str:
     parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {each}."]
     if sharing.modelled:
         parts.append(f"{count(sharing.modelled)} of them drew from the surrogate.")
-    if sharing.divergence is None:
+    if sharing.divergence is None and sharing.by == "exact":
+        parts.append("Only equal prompts share, so there is no error.")
+    elif sharing.divergence is None:
         parts.append("There were no audits, so the error is not known.")
     else:
         parts.append(

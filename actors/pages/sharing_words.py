@@ -40,6 +40,8 @@ def interval(estimate: Estimate, digits: int) -> str:
 def sharing_notice(sharing: SharingSummary) -> str | None:
     """Return a warning if nobody knows the error of sharing, or if it changes what all together chose."""
     if sharing.divergence is None:
+        if sharing.by == "exact":
+            return None
         return "Judgements were shared without audits, so the error of sharing is not known (oracle.audit)."
     wrong = [(each, option) for each in sharing.shares for option in each.corrected if _is_off(each, option)]
     if not wrong:

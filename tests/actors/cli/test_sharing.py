@@ -38,7 +38,7 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     ended = prism("run", "small.yaml", "--out", "shared", *SHARED)
     assert ended.code == 0
     assert "shared judgements" in ended.out
-    assert "asked for all" in ended.out
+    assert re.search(r"asked for all +\d+ +\d+ archetypes, (1 split|0 splits|[2-9] splits) *\n", ended.out)
     assert "divergence from individual judgements: 0." in ended.out
     assert "people draw from shared judgements of the embedded choice, not from their own" in ended.out
     assert "is chance" not in ended.out
@@ -46,6 +46,16 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert prism("verify", "shared").code == 0
     silent = prism("run", "small.yaml", "--out", "silent", *SHARED, "--set", "oracle.audit=0")
     assert "no audits: the error of sharing is not known" in silent.out
+
+
+def test_equal_prompts_share_without_an_error(prism: Prism) -> None:
+    exact = ("--set", "oracle.sharing=exact", "--set", "oracle.audit=0.05", "--set", "population.size=30")
+    ended = prism("run", "small.yaml", "--out", "shared", *exact)
+    assert ended.code == 0
+    assert "no audits: questions share only with equal prompts, so without an error" in ended.out
+    assert "not known" not in ended.out
+    assert prism("report", "shared", "--out", "page.html").code == 0
+    assert "is not known" not in Path("page.html").read_text()
 
 
 @pytest.mark.parametrize("more", [(), ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60")])

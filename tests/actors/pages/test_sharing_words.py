@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from actors.pages.sharing_words import SHORT_MAX, in_short, sharing_notice
 from prism.sharing.audit import Estimate
@@ -61,6 +62,10 @@ def test_without_audits_the_warning_says_that_nobody_knows() -> None:
     notice = sharing_notice(summary(0.5, 0.4, 0.6, audited=0))
     assert notice is not None
     assert "without audits" in notice
+
+
+def test_equal_prompts_without_audits_are_no_warning() -> None:
+    assert sharing_notice(replace(summary(0.5, 0.4, 0.6, audited=0), by="exact")) is None
 
 
 def test_archetypes_in_short_are_what_they_differ_by() -> None:
