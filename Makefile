@@ -65,6 +65,7 @@ $(READY): $(RUNS) requirements-dev.lock
 	@touch $@
 
 extras: $(READY) ## install what `prism report`, `view`, `experiment` and Parquet need besides, with the tools for development
+	@echo "prism: ready: report, view, experiment, calibrate, distil, surrogates, Parquet, and the tools for development"
 
 run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
 	@echo "prism: running $(CONFIG)"

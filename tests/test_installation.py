@@ -195,5 +195,6 @@ def test_a_run_installs_what_a_run_needs_and_a_test_adds_the_rest(tmp_path: Path
         planned = run("make", "--dry-run", *targets, cwd=tmp_path).stdout
         return [lock for lock in ("requirements.lock", "requirements-dev.lock") if f"' {lock}" in planned]
 
+    assert run("make", "--dry-run", "extras", cwd=tmp_path).stdout.splitlines()[-1].startswith('echo "prism: ready: ')
     assert steps("run") == ["requirements.lock"]
     assert steps("test") == ["requirements.lock", "requirements-dev.lock"]
