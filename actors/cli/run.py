@@ -40,7 +40,8 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
       journal.prism     every answer of every agent, a frame for each tick
       journal-*.seg     its older ticks, compressed, once there are 8 MB of them
       oracle.log        the oracle's answers as they arrived
-      checkpoint-*.bin  the state that a resume starts from; the latest two
+      checkpoint-*.bin  the state that a resume starts from; the latest two,
+                        and some from further back
       metrics.json      while it runs, the address of its metrics, with metrics.enabled
       log.jsonl         warnings and errors, a JSON object a line
       rounds.csv        the course of the run: a row for each round

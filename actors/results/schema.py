@@ -208,9 +208,19 @@ _QUESTIONS = (
     _column("answer", NAME, "option taken; empty while it is open, or if the decision came to nothing"),
     _column("source", NAME, "who decided: oracle, llm, fallback or timeout"),
     _column("reason", NAME, "reason of a fallback; stale if the agent had moved meanwhile"),
-    _column("method", NAME, "how the answer was found: systemone, logprobs or json"),
+    _column(
+        "method",
+        NAME,
+        "how the answer was found: systemone, logprobs or json by a model, embedded without one; shared or surrogate: "
+        "drawn from judgements of others. Empty where no log has it",
+    ),
     _column("decided_tick", INTEGER, "tick in which the decision took effect", "ticks"),
-    _column("probabilities", JSON, "probability of each option, where the embedded oracle answers"),
+    _column(
+        "probabilities",
+        JSON,
+        "probability of each option for this agent by the embedded oracle, where it answers. An answer by shared or "
+        "surrogate was drawn from others",
+    ),
     _column("content", JSON, "what the model said beyond the option"),
     _column("latency_s", NUMBER, "time from the question to its answer, by a clock", "s"),
     _column("calls", INTEGER, "calls to the model, failed ones included"),
