@@ -21,6 +21,7 @@ from actors.results.explanation import (
     ExplainedQuarter,
     ExplainedQuestion,
     ExplainedRow,
+    ExplainedSharing,
     ExplainedTurn,
     Explanation,
     ModelReply,
@@ -124,11 +125,24 @@ def question_lines(question: ExplainedQuestion) -> Iterator[str]:
         yield from _labelled("answer", _answer_words(answer))
         if answer.content is not None:
             yield from _labelled("content", compact(_without_chain(answer.content)))
+    if question.sharing is not None:
+        yield from _sharing_lines(question.sharing)
     if question.embedded is not None:
         words = shares(question.embedded)
         seen = "" if question.relevance is None else f"; relevance {number(question.relevance)}"
         is_own = answer is not None and answer.method == "embedded"
-        yield from _labelled("embedded", f"{words}{seen}" if is_own else f"the embedded choice: {words}{seen}")
+        whose = " for this agent alone" if question.sharing is not None else ""
+        yield from _labelled("embedded", f"{words}{seen}" if is_own else f"the embedded choice{whose}: {words}{seen}")
+
+
+def _sharing_lines(sharing: ExplainedSharing) -> Iterator[str]:
+    """Yield the archetype of a question, and what was shared: with it, or by it."""
+    if sharing.archetype:
+        yield from _labelled("archetype", sharing.archetype)
+    told = "" if sharing.shared is None else f": {shares(sharing.shared)}"
+    yield from _labelled("shared", f"{PARTS.get(sharing.part, sharing.part)}{told}")
+    if sharing.part == "audited" and sharing.judged is not None:
+        yield from _labelled("judged", f"what it was told itself, and drew from: {shares(sharing.judged)}")
 
 
 @_harmless
@@ -324,6 +338,13 @@ def _text_lines(name: str, text: str) -> Iterator[str]:
         yield from _wrapped("    | ", line)
 
 
+PARTS: Final = {
+    "asked for all": "this question was asked for all of its archetype, which shares",
+    "audited": "this question is an audit: it was asked by itself, though its archetype shares",
+    "shared": "what its archetype shared, and it drew from",
+    "surrogate": "what the surrogate said of it, and it drew from",
+}
+"""`{part of a question among those that share: what comes before the probabilities}`."""
 IDENTICAL: Final = "an identical question was under way, or a tape had the answer"
 NO_CALL: Final = {
     "shared": "drawn from a judgement that it shares with questions like it",

@@ -12,6 +12,7 @@ from actors.core.messages import LATE, Codec, QuestionName, Retried
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_records
 from actors.results.agent_path import QUESTION, event_of, name_of
+from actors.results.explained_sharing import MODELLED, SHARED, sharing_of
 from actors.results.explanation import ExplainedAnswer, ExplainedQuestion, ExplainedRow, ExplainedTurn, ModelCalls
 from actors.results.plain import plain
 from actors.results.requests import Requests, requests_of
@@ -45,7 +46,16 @@ async def explained_turns(run: OpenRun, traced: Sequence[TracedTurn], decisions:
             name: await _question(run, each, answers.get(name, []), requests, decisions.get(name))
             for name, each in asked.items()
         }
+    drawn = [(name, method) for name, each in found.items() if (method := _drawn_by(each))]
+    sharing = sharing_of(run, asked, drawn)
+    found |= {name: msgspec.structs.replace(found[name], sharing=each) for name, each in sharing.items()}
     return [_turn(each, None if each.question is None else found[name_of_question(each.question)]) for each in traced]
+
+
+def _drawn_by(question: ExplainedQuestion) -> str:
+    """Return the method of an answer that was drawn from judgements of others; empty for any other."""
+    method = "" if question.answer is None else question.answer.method
+    return method if method in (SHARED, MODELLED) else ""
 
 
 def name_of_question(question: Question[Any]) -> QuestionName:

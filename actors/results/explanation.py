@@ -178,6 +178,22 @@ class ExplainedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     decided_in: int | None = None
 
 
+class ExplainedSharing(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of a question among those that share a judgement.
+
+    Args:
+        part: `asked for all`, `audited`, `shared` or `surrogate`.
+        archetype: in words; empty where questions share by their prompts.
+        shared: `{option: probability}` that its archetype shares, or that the surrogate said; None if not known.
+        judged: `{option: probability}` of its own judgement; None for a question that was not asked by itself.
+    """
+
+    part: str
+    archetype: str = ""
+    shared: dict[str, float] | None = None
+    judged: dict[str, float] | None = None
+
+
 class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question that an agent asked.
 
@@ -187,8 +203,9 @@ class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
         options: the states to choose from; the first one is the fallback.
         requests: what the model was asked, in order; empty for an oracle that asks none.
         answer: what came back; None if there is none yet.
-        embedded: `{option: probability}` by the embedded choice; None if the domain has none.
+        embedded: `{option: probability}` for this agent by the embedded choice; None if the domain has none.
         relevance: of what the question is about, from 0 to 1, as the embedded choice sees it; None if there is none.
+        sharing: its place among questions that share a judgement; None if it shares none.
     """
 
     id: str
@@ -201,6 +218,7 @@ class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     answer: ExplainedAnswer | None = None
     embedded: dict[str, float] | None = None
     relevance: float | None = None
+    sharing: ExplainedSharing | None = None
 
 
 class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):

@@ -129,9 +129,38 @@ def test_an_explanation_says_where_an_answer_without_a_call_came_from(prism: Pri
         return " ".join(ended.out.split())
 
     assert "by shared; after" in answer("shared")
+    told = answer("shared")
+    shared = re.search(r"shared what its archetype shared, and it drew from: ((?:[a-z_]+ 0\.\d+,? ){2,4})", told)
+    own = re.search(r"embedded the embedded choice for this agent alone: ((?:[a-z_]+ 0\.\d+[,;]? ){2,4})", told)
+    assert shared is not None, told
+    assert own is not None, told
+    assert shared[1] != own[1]
+    assert re.search(r"archetype decides in evaluating, post.topic_match: 0\S* to \S+, post.followed: (yes|no)", told)
     assert "no call of its own: drawn from a judgement that it shares with questions like it; " in answer("shared")
     assert "by embedded; after" in answer("embedded")
     assert "no call of its own" not in answer("embedded")
+
+
+def test_an_explanation_says_for_whom_a_question_was_asked(prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+    prism("export", "shared", "--to", "csv", "--tables", "judgements", "--out", "tables")
+    with Path("tables/judgements.csv").open(newline="") as file:
+        rows = {row["is_audit"]: row for row in csv.DictReader(file)}
+
+    def told(row: dict[str, str]) -> str:
+        ended = prism("explain", "shared", "--agent", row["agent"], "--tick", row["tick"])
+        assert ended.code == 0, ended.err
+        return " ".join(ended.out.split())
+
+    def in_words(shares: str) -> str:
+        ordered = sorted(json.loads(shares).items(), key=lambda each: -float(each[1]))
+        return ", ".join(f"{option} {share:.3f}" for option, share in ordered)
+
+    owner, audit = rows["false"], rows["true"]
+    asked = f"this question was asked for all of its archetype, which shares: {in_words(owner['probabilities'])}"
+    assert asked in told(owner)
+    assert f"asked by itself, though its archetype shares: {in_words(audit['shared'])}" in told(audit)
+    assert f"and drew from: {in_words(audit['probabilities'])}" in told(audit)
 
 
 @pytest.mark.parametrize("more", [(), ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60")])
