@@ -16,6 +16,7 @@ from prism.agents import Question
 from prism.domain import Domain
 from prism.sharing import Judged, SharingTable
 from prism.sharing.settings import sharing_table
+from prism.sharing.table import words_of
 
 OWNED, AUDITED, SHARED, MODELLED = "asked for all", "audited", "shared", "surrogate"
 """The parts of a question. The last two are the methods of answers, too."""
@@ -66,9 +67,10 @@ def _sharing(table: SharingTable | None, traced: TracedTurn, own: Judged | None,
     shared: Sequence[float] = () if own is None else own.shared or own.probabilities
     archetype = ""
     if table is not None and traced.asker is not None:
-        basis = table.place(traced.asker, question).basis
-        archetype = basis.leaf.words
-        shared = shared or basis.probabilities
+        place = table.place(traced.asker, question)
+        leaf = place.basis.leaf
+        archetype = words_of(table.archetypes, place.key) if leaf is None else leaf.words
+        shared = shared or place.basis.probabilities
     return ExplainedSharing(
         part=part,
         archetype=archetype,
