@@ -119,7 +119,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def embedded_note(self) -> str:
-        """What to know of the distance from the embedded choice; empty where a model was asked."""
+        """A sentence on the distance from the embedded choice; empty where a model was asked."""
         if not self.oracle_is_embedded:
             return ""
         if self.oracle_is_distilled:

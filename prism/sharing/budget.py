@@ -88,7 +88,7 @@ class Budget:
         self._agents = float(max(1, agents))
         self._counted = 0
         self._spent = 0.0
-        """What the judgements that count have cost."""
+        """The cost of the judgements that count."""
         self._rate = 0.0
         self._granted: deque[float] = deque(maxlen=deliberation)
         """The part of the budget granted in each of the latest ticks, whose judgements do not count yet."""
@@ -104,7 +104,7 @@ class Budget:
 
     @property
     def _each(self) -> float:
-        """What a judgement costs, in the mean of those that count."""
+        """The mean cost of the judgements that count."""
         return self._spent / self._counted if self._counted else self._price.expected
 
     def count(self, judged: Sequence[Judged], divergences: Sequence[float]) -> None:

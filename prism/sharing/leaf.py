@@ -48,7 +48,7 @@ class Leaf:
         self.is_new = True
         """False once a question has been asked for all: if it gets no answer, the next one is asked for all."""
         self.opening: Opening | None = None
-        """That question."""
+        """The first question that was asked for it since it was new."""
         self.look_at = 0
         """The number of judgements from which a split is looked for again."""
         self.basis: Basis | None = None

@@ -340,7 +340,7 @@ class SharingTable:
 
 
 def words_of(archetypes: Archetypes, key: Key) -> str:
-    """Return an archetype in words: `decides in evaluating, post.followed: True`."""
+    """Return an archetype in words: `decides in evaluating, post.followed: yes`."""
     fields = archetypes.words(key[len(key) - len(archetypes.groupings) :])
     return f"{key[1]} in {key[0]}{', ' if fields else ''}{fields}"
 

@@ -158,9 +158,7 @@ class Scene:
         """
         config = activated(self.config, process)
         domain = SocialDomain(config, self._population)
-        if oracle is None:
-            oracle = FickleOracle(process) if self.is_live else domain.oracle()
-            oracle = FailingOracle(oracle, self._fails) if self._fails else oracle
+        oracle = self._oracle(domain, process) if oracle is None else oracle
         directory = RunDirectory(Path("simulated"))
         if JOURNAL not in disk.visible_names():
             self._create(disk, directory, domain.size)
@@ -188,6 +186,10 @@ class Scene:
             if disk.is_dead:
                 raise CrashedError from None
             raise
+
+    def _oracle(self, domain: SocialDomain, process: int) -> Oracle[Any]:
+        oracle = FickleOracle(process) if self.is_live else domain.oracle()
+        return FailingOracle(oracle, self._fails) if self._fails else oracle
 
     def _create(self, disk: SimulatedDisk, directory: RunDirectory, agents: int) -> None:
         with directory.writing():
