@@ -30,8 +30,9 @@ PEOPLE: Final = 1000
 TOPICS: Final = 8
 
 
-def _values(seconds: float, activations: int, seen: int) -> Values:
+def _values(seconds: float, person_rounds: int, activations: int, seen: int) -> Values:
     return {
+        "us a person and round": seconds / person_rounds * 1e6,
         "us an activation": seconds / activations * 1e6,
         "us a post seen": seconds / seen * 1e6,
         "activations": activations,
@@ -42,13 +43,22 @@ def _values(seconds: float, activations: int, seen: int) -> Values:
 
 def measure_prism(way: str, sizes: Sizes) -> Values:
     """Return the values of a run of the default configuration without a journal; building people does not count."""
-    config = read_settings([f"run.activation={way}", f"simulation.rounds={sizes.rounds}"])
+    return _run(way, PEOPLE, sizes.rounds)
+
+
+def measure_crowd(way: str, sizes: Sizes) -> Values:
+    """Return the values of a run of very many people."""
+    return _run(way, sizes.crowd, sizes.crowd_rounds)
+
+
+def _run(way: str, people: int, rounds: int) -> Values:
+    config = read_settings([f"run.activation={way}", f"population.size={people}", f"simulation.rounds={rounds}"])
     simulation = Simulation(config, build_domain(config).domain)
     begun = process_time()
     anyio.run(simulation.run)
     seconds, counters = process_time() - begun, simulation.counters
     seen = sum(count for (_, _, trigger, _), count in counters.rows.items() if trigger == "sees_post")
-    return _values(seconds, counters.activations, seen)
+    return _values(seconds, people * rounds, counters.activations, seen)
 
 
 class PlainLoop:
@@ -124,7 +134,7 @@ def measure_plain_loop(sizes: Sizes) -> Values:
     loop = PlainLoop(build_domain(config).domain, config)
     begun = process_time()
     anyio.run(loop.run)
-    return _values(process_time() - begun, loop.activations, loop.seen)
+    return _values(process_time() - begun, PEOPLE * sizes.rounds, loop.activations, loop.seen)
 
 
 class Post:
@@ -220,11 +230,20 @@ def mesa_model(mesa: Any, feed_size: int, people: int = PEOPLE) -> Any:
 
 def measure_mesa(feed_size: int, sizes: Sizes) -> Values:
     """Return the values of as many rounds with Mesa; an activation is one `step` of one person."""
-    model = mesa_model(peer("mesa"), feed_size)
+    return _run_mesa(feed_size, PEOPLE, sizes.rounds)
+
+
+def measure_mesa_crowd(feed_size: int, sizes: Sizes) -> Values:
+    """Return the values of rounds of very many people with Mesa."""
+    return _run_mesa(feed_size, sizes.crowd, sizes.crowd_rounds)
+
+
+def _run_mesa(feed_size: int, people: int, rounds: int) -> Values:
+    model = mesa_model(peer("mesa"), feed_size, people)
     begun = process_time()
-    for _ in range(sizes.rounds):
+    for _ in range(rounds):
         model.step()
-    return _values(process_time() - begun, sizes.rounds * PEOPLE, model.seen)
+    return _values(process_time() - begun, rounds * people, rounds * people, model.seen)
 
 
 def _prism(way: str) -> Callable[[Sizes], Values]:
@@ -238,4 +257,12 @@ SYSTEMS: Final = {
     "plain loop, same world": System(measure_plain_loop),
     "Mesa, feed of 5": System(partial(measure_mesa, 5), "mesa"),
     "Mesa, feed of 20": System(partial(measure_mesa, 20), "mesa"),
+}
+
+CROWD: Final = {
+    "PRISM, columns": System(partial(measure_crowd, "columns")),
+    "PRISM, on demand": System(partial(measure_crowd, "on_demand")),
+    "PRISM, resident": System(partial(measure_crowd, "resident")),
+    "Mesa, feed of 5": System(partial(measure_mesa_crowd, 5), "mesa"),
+    "Mesa, feed of 20": System(partial(measure_mesa_crowd, 20), "mesa"),
 }

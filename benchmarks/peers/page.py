@@ -11,9 +11,17 @@ WIDTH: Final = 120
 
 FIGURES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "feed": (
+        ("us a person and round", "{:.1f}"),
         ("us an activation", "{:.1f}"),
         ("us a post seen", "{:.0f}"),
         ("activations", "{:,.0f}"),
+        ("posts seen", "{:,.0f}"),
+        ("s in all", "{:.2f}"),
+    ),
+    "crowd": (
+        ("us a person and round", "{:.1f}"),
+        ("us an activation", "{:.1f}"),
+        ("us a post seen", "{:.0f}"),
         ("posts seen", "{:,.0f}"),
         ("s in all", "{:.2f}"),
     ),
@@ -30,6 +38,7 @@ FIGURES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
 
 RATIOS: Final[Mapping[str, tuple[str, str]]] = {
     "feed": ("us a post seen", "time a post, PRISM resident = 1"),
+    "crowd": ("us a person and round", "time, PRISM in columns = 1"),
     "mailboxes": ("ping-pong, messages a s", "ping-pong, PRISM = 1"),
     "channels": ("1 asker, us", "time of 1 asker, PRISM = 1"),
 }
@@ -37,6 +46,7 @@ RATIOS: Final[Mapping[str, tuple[str, str]]] = {
 
 TITLES: Final[Mapping[str, str]] = {
     "feed": "A round of the social feed",
+    "crowd": "The same with 100,000 people",
     "mailboxes": "Mailboxes",
     "channels": "A question and its answer",
     "charts": "Statecharts",
@@ -52,6 +62,8 @@ written by hand, and is a smaller model: each person comes online with a probabi
 reshares what is above a threshold, and sometimes posts. It has no ticks within a round, no deliberation, no
 cascades, and no record. So an activation is a trigger in PRISM, and one `step()` of one person in Mesa, most of
 whom are not online; a post seen is nearer to the same work in both. Seconds are of the processor.""",
+    "crowd": """Five rounds of the default configuration with 100,000 people, without a journal. With Mesa it is
+the same smaller model as above, so a person and round is the whole of what each does for one person in one round.""",
     "mailboxes": """In the ping-pong one message is under way at a time, and there and back count as two. In the
 fan-in 1,000 senders send to one reader. PRISM, asyncio and anyio have all tasks on one event loop, with room for
 1,024 messages. pykka has a thread for its actor, and its mailboxes have no limit; xoscar's actor is in the process

@@ -18,6 +18,7 @@ from benchmarks.peers.systems import System, Values, versions
 
 COMPARISONS: Final[Mapping[str, Mapping[str, System]]] = {
     "feed": feed.SYSTEMS,
+    "crowd": feed.CROWD,
     "mailboxes": mailboxes.SYSTEMS,
     "channels": mailboxes.CHANNELS,
     "charts": charts.SYSTEMS,

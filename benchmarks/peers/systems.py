@@ -15,12 +15,16 @@ class Sizes(NamedTuple):
     """The amount of work of one measurement.
 
     Args:
-        rounds: rounds of the feed; `trips`: round trips of a message; `fan_in`: messages of each of 1,000 senders.
+        rounds: rounds of the feed.
+        crowd: people of the feed of very many, and `crowd_rounds`: its rounds.
+        trips: round trips of a message; `fan_in`: messages of each of 1,000 senders.
         steps: transitions of a chart; `people`: the most people of those whose growth is measured.
         ticks: the most ticks of the runs whose growth is measured.
     """
 
     rounds: int
+    crowd: int
+    crowd_rounds: int
     trips: int
     fan_in: int
     steps: int
@@ -29,8 +33,8 @@ class Sizes(NamedTuple):
 
 
 SIZES: Final = {
-    "full": Sizes(rounds=50, trips=20_000, fan_in=20, steps=10_000, people=16_000, ticks=960),
-    "small": Sizes(rounds=10, trips=2_000, fan_in=3, steps=4_000, people=4_000, ticks=480),
+    "full": Sizes(50, 100_000, 5, trips=20_000, fan_in=20, steps=10_000, people=16_000, ticks=960),
+    "small": Sizes(10, 8_000, 2, trips=2_000, fan_in=3, steps=4_000, people=4_000, ticks=480),
 }
 
 Values = dict[str, float]
