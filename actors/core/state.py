@@ -75,7 +75,7 @@ class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharingState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts of questions that share judgements.
+    """The counts of questions that share judgements, and what their table needs besides the log.
 
     Args:
         roles: `{part of a question: questions}`.

@@ -1,6 +1,7 @@
 """The place of a question among those that share judgements: its archetype, and the probabilities that it drew from.
 
-They are worked out as a resume does it: from the judgements of the oracle's log, which decide alone what is shared.
+They are worked out as a resume does it: from the judgements of the oracle's log. Questions for all that got no answer
+are not in it, so in a run where they fail, a budget may seem to have been left later than it was.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from actors.results.explanation import ExplainedSharing
 from actors.results.retrace import OpenRun, TracedTurn
 from prism.agents import Question
 from prism.domain import Domain
+from prism.errors import ConfigError
 from prism.sharing import Judged, SharingTable
 from prism.sharing.settings import sharing_table
 from prism.sharing.table import words_of
@@ -54,7 +56,10 @@ def _table(run: OpenRun, domain: Domain, judgements: Sequence[Judged], last: int
     """
     if run.config.oracle.sharing != "archetype":
         return None
-    table = sharing_table(run.config, domain, domain.oracle())
+    try:
+        table = sharing_table(run.config, domain, domain.oracle())
+    except ConfigError:  # the embedded oracle of a domain of one's own may have no judgements
+        return None
     if table is not None:
         table.load(judgements, last + 1)
     return table

@@ -158,7 +158,9 @@ def _shortened(config: Config, size: int | None) -> Config:
     ticks = min(simulation.length, ROUNDS * simulation.ticks_per_round)
     asked = config.oracle
     oracle = OracleConfig(choice=asked.choice, shadow=asked.shadow)
-    if asked.sharing == "archetype":  # a table of archetypes takes time and memory; a surrogate is not rehearsed
+    if (
+        asked.sharing == "archetype" and asked.backend == "choice"
+    ):  # the embedded oracle has judgements, or none may share
         oracle = replace(oracle, sharing=asked.sharing, archetype=asked.archetype, audit=asked.audit)
     return replace(
         config,

@@ -111,8 +111,14 @@ class _Compared(NamedTuple):
 
 
 def _divergence_from_leaf(judged: Judged, leaf: Leaf) -> float | None:
-    shared = () if leaf.basis is None else leaf.basis.probabilities
-    return divergence_from(judged, shared) if shared else None
+    """Return the divergence from what an archetype shares; None for nothing, and for what was asked after the audit.
+
+    The clock has waited for every answer to a question that was asked before, and for no later one.
+    """
+    basis = leaf.basis
+    if basis is None or not basis.probabilities or (basis.owner is not None and basis.owner[1] > judged.asked):
+        return None
+    return divergence_from(judged, basis.probabilities)
 
 
 def _is_nearer(pairs: Sequence[tuple[float | None, float | None]], weights: Sequence[float]) -> bool:

@@ -40,7 +40,7 @@ class Leaf:
         begun: the tick of the first question whose judgement counts: earlier ones are too old.
     """
 
-    __slots__ = ("_parts", "_split", "basis", "begun", "is_new", "look_at", "opening", "records", "words")
+    __slots__ = ("_parts", "_split", "basis", "begun", "counted", "is_new", "look_at", "opening", "records", "words")
 
     def __init__(self, words: str, begun: int = 0) -> None:
         self.words = words
@@ -49,6 +49,8 @@ class Leaf:
         """False once a question has been asked for all: if it gets no answer, the next one is asked for all."""
         self.opening: Opening | None = None
         """The first question that was asked for it since it was new."""
+        self.counted = 0
+        """The judgements that have counted, those that are kept no longer included."""
         self.look_at = 0
         """The number of judgements from which a split is looked for again."""
         self.basis: Basis | None = None
@@ -84,13 +86,15 @@ class Leaf:
 
     def forget(self, tick: int) -> None:
         """Forget its judgements, which are too old at this tick, and be new."""
-        self.begun, self.records, self.look_at, self.basis, self.is_new = tick, [], 0, None, True
+        self.begun, self.records, self.basis, self.is_new = tick, [], None, True
+        self.counted = self.look_at = 0
 
     def add(self, judged: Judged) -> bool:
         """Count a judgement; return False for one that is too old."""
         if judged.asked < self.begun:
             return False
         self.records.append(judged)
+        self.counted += 1
         if len(self.records) > KEPT:
             del self.records[0]
         return True
@@ -109,7 +113,9 @@ class Leaf:
         )
         self._parts = parts
         for judged in self.records:
-            parts[split.side(judged.values)].records.append(judged)
+            part = parts[split.side(judged.values)]
+            part.records.append(judged)
+            part.counted += 1
         self.records, self.basis = [], None
         return parts
 

@@ -25,6 +25,8 @@ EXPLAINED: Final = 0.05
 """The share of what the judgements differ by that a split must explain, at least."""
 CHANCE: Final = 0.05
 """The probability with which one of all splits that are tried may explain so much by chance."""
+TWO: Final = 2
+"""Values either of which makes the same split."""
 MOST_VALUES: Final = 16
 """The most values of a text at which it may be split: the most common ones."""
 QUANTILES: Final = (0.25, 0.5, 0.75)
@@ -54,7 +56,8 @@ class Split(NamedTuple):
         """Return a part in words: `agent.openness <= 0.25`."""
         if _is_number(self.at):
             return f"{self.name} {'<=' if side == 0 else '>'} {self.at:.6g}"
-        return f"{self.name} {'is' if side == 0 else 'is not'} {self.at}"
+        value = {True: "yes", False: "no"}[self.at] if isinstance(self.at, bool) else self.at
+        return f"{self.name} {'is' if side == 0 else 'is not'} {value}"
 
 
 def find_split(records: Sequence[Judged], fields: Fields, tolerance: float) -> Split | None:
@@ -107,7 +110,7 @@ def _candidates(records: Sequence[Judged], fields: Fields) -> Iterator[Split]:
         else:
             counts = Counter(values)
             found = sorted(counts, key=lambda value: (-counts[value], str(value)))
-            for value in found[: 1 if len(found) == len((True, False)) else MOST_VALUES]:  # of two, one is enough
+            for value in found[: 1 if len(found) == TWO else MOST_VALUES]:
                 yield Split(place, name, value)
 
 

@@ -12,7 +12,7 @@ With a budget, archetypes are asked until a part of it is spent. From then on au
 an archetype shares the mean of all with its state, trigger and options.
 
 After a resume the questions of earlier ticks do not come again, but for those that still wait. So the table as it was
-is made from the judgements, and from the openings that led to none.
+is made from the judgements, the openings that led to none, and the number of questions in the latest ticks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from prism.sharing.surrogate import Surrogate
 Key = tuple[Value, ...]
 """The state, trigger and options of a question, and the group of each field."""
 
-GROWTH: Final = 1.25
+SPLIT_GROWTH: Final = 1.25
 """The growth of an archetype's judgements after which a split is looked for again."""
 
 
@@ -124,7 +124,7 @@ class SharingTable:
         self._opened = 0
         """Archetypes that a question was asked for, each time that they were new."""
         self._leaves_new = False
-        """True once the budget leaves it to audits to make archetypes."""
+        """True while the budget leaves it to audits to make archetypes."""
         self._roots: dict[Key, Leaf] = {}
         self._expiring: dict[int, list[Leaf]] = {}
         """`{tick: archetypes that may be too old then}`, with a horizon."""
@@ -168,11 +168,14 @@ class SharingTable:
         key, values = self._key(agent, question), self.archetypes.values(agent, question.context)
         group, leaf = self._group(key, len(question.options)), self._leaf(key, values)
         is_new, is_whole = leaf is None or leaf.is_new, False
+        name = question.agent, question.tick, question.trigger
+        for owned in (leaf, group.whole):  # after a resume it may have its judgement already
+            if owned is not None and owned.basis is not None and owned.basis.owner == name:
+                return Place(Role.OWNER, owned.basis, key, values, is_whole=owned is group.whole)
         if group.surrogate is not None and self._is_modelled(group, is_new=is_new):
             basis, role = Basis(None, None, group.surrogate.predict(values)), Role.MODELLED
         else:
             is_whole = is_new and self._leaves_new
-            name = question.agent, question.tick, question.trigger
             opening = Opening(name, key, values, len(question.options), is_whole)
             basis, role = self._basis(group.whole if is_whole else self._made(key).leaf(values), opening), Role.SHARED
             if basis.owner == name:
@@ -207,9 +210,8 @@ class SharingTable:
         self._limit_asked()
 
     def _limit_asked(self) -> None:
-        """Leave new archetypes to audits once a part of the budget is spent on them."""
-        if self._budget is not None and self._opened >= self._budget.owners:
-            self._leaves_new = True
+        """Leave new archetypes to audits while their part of the budget is spent, by what a judgement costs now."""
+        self._leaves_new = self._budget is not None and self._opened >= self._budget.owners
 
     def _begin(self, leaf: Leaf, tick: int) -> None:
         """Let the judgements of an archetype count from a tick on, up to the horizon."""
@@ -310,6 +312,7 @@ class SharingTable:
         for judged in counted:
             group = self._group(judged.key, len(judged.probabilities))
             leaf = self._made(judged.key).leaf(judged.values)
+            self._recorded.pop(judged.name, None)  # its question has been decided, and does not come again
             group.compare(judged, leaf)
             group.add(judged)
             touched[id(group)] = group
@@ -327,8 +330,8 @@ class SharingTable:
     def _split(self, leaf: Leaf) -> int:
         """Split an archetype and its parts as long as their audits ask for it; return the number of splits."""
         split = None
-        if len(leaf.records) >= leaf.look_at:
-            leaf.look_at = math.ceil(GROWTH * len(leaf.records))
+        if leaf.counted >= leaf.look_at:
+            leaf.look_at = math.ceil(SPLIT_GROWTH * leaf.counted)
             split = find_split(leaf.records, self.archetypes.fields, self._rules.tolerance)
         if split is None:
             leaf.settle()

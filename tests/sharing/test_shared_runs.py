@@ -47,6 +47,9 @@ SHARED = with_oracle(
 MODELLED = with_oracle(SHARED, surrogate=True, sharing_tolerance=1.0, sharing_horizon=None)
 """A surrogate that decides as soon as there are enough audits to compare it on."""
 
+FORGETTING = with_oracle(MODELLED, sharing_horizon=8)
+"""The same with archetypes that are asked again, also while audits of them are compared."""
+
 BUDGETED = with_oracle(MODELLED, budget=BudgetConfig(calls=90))
 
 PRINT_DIGEST = (
@@ -117,7 +120,7 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
     assert done.oracle.statistics.fallbacks["invalid_response"] >= 5
 
 
-@pytest.mark.parametrize("config", [MODELLED, BUDGETED], ids=["modelled", "budgeted"])
+@pytest.mark.parametrize("config", [MODELLED, FORGETTING, BUDGETED], ids=["modelled", "forgetting", "budgeted"])
 def test_every_schedule_gives_the_same_result_with_a_surrogate(config: Config, size: Size) -> None:
     first = shared_run(config, 0)
     assert first.oracle.sharing is not None
