@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from prism.errors import ExpressionError
 from prism.expressions import Field
-from prism.sharing.fields import Fields, Value
+from prism.sharing.fields import Fields, Value, in_words
 from prism.statechart.behaviour import Reader
 
 EXACT: Final = "exact"
@@ -65,7 +65,7 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
     full = _full_name(name, known)
     field, read = known[full]
     if text == EXACT and field.kind != "texts":
-        return Grouping(full, text, read, _same, _yes_or_no if field.kind == "bool" else str)
+        return Grouping(full, text, read, _same, in_words)
     if text == LOG2 and field.is_number and field.low >= 0.0:
         return Grouping(full, text, read, _log2, _log2_words)
     bins = _BINS.fullmatch(text)
@@ -180,10 +180,6 @@ def _ways(field: Field) -> str:
 
 def _same(value: Value) -> Value:
     return value
-
-
-def _yes_or_no(value: Value) -> str:
-    return "yes" if value else "no"
 
 
 def _log2(value: float) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from prism.config.model import PricesConfig
+from prism.llm.spending import Spent, cost_usd
 from prism.sharing.records import Judged
 
 WINDOW: Final = 24
@@ -32,8 +33,6 @@ DRAWN_IN: Final = 5.0
 PROMPT_TOKENS: Final = 400
 COMPLETION_TOKENS: Final = 20
 """The tokens that a call is taken to read and write where none has been counted."""
-_PER: Final = 1_000_000
-"""The tokens that a price is for."""
 
 Key = tuple[object, ...]
 
@@ -61,7 +60,7 @@ def price_in_usd(prices: PricesConfig, calls: int) -> Price:
     """
 
     def usd(prompt_tokens: int, completion_tokens: int) -> float:
-        return (prompt_tokens * (prices.input or 0.0) + completion_tokens * (prices.output or 0.0)) / _PER
+        return cost_usd((Spent("ok", 1, 0.0, prompt_tokens, 0, completion_tokens),), prices) or 0.0
 
     a_call = usd(PROMPT_TOKENS, COMPLETION_TOKENS)
     return Price(

@@ -9,6 +9,13 @@ Value = float | int | bool | str
 """The value of a field: a number, a truth value or a text."""
 
 
+def in_words(value: Value) -> str:
+    """Return a value in words: a truth value is `yes` or `no`."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
 class Fields(NamedTuple):
     """The fields of questions, as a surrogate uses them.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from prism.sharing.audit import Audited, divergences, mean_and_error
-from prism.sharing.fields import Fields, Value
+from prism.sharing.fields import Fields, Value, in_words
 from prism.sharing.records import Judged
 
 FEWEST: Final = 10
@@ -56,8 +56,7 @@ class Split(NamedTuple):
         """Return a part in words: `agent.openness <= 0.25`."""
         if _is_number(self.at):
             return f"{self.name} {'<=' if side == 0 else '>'} {self.at:.6g}"
-        value = {True: "yes", False: "no"}[self.at] if isinstance(self.at, bool) else self.at
-        return f"{self.name} {'is' if side == 0 else 'is not'} {value}"
+        return f"{self.name} {'is' if side == 0 else 'is not'} {in_words(self.at)}"
 
 
 def find_split(records: Sequence[Judged], fields: Fields, tolerance: float) -> Split | None:
