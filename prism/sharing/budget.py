@@ -6,8 +6,11 @@ All of it follows from the questions of earlier ticks and the judgements that co
 from __future__ import annotations
 
 import math
+import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import dropwhile
+from statistics import fmean
 from typing import Final, NamedTuple
 
 from prism.config.model import PricesConfig
@@ -16,12 +19,14 @@ from prism.sharing.records import Judged
 
 WINDOW: Final = 24
 """The latest ticks by whose questions the number of those of the next is estimated."""
-BACKLOG: Final = 0.2
-"""The share of the budget that earlier ticks have left which one tick may spend: a burst must not take all of them."""
-AT_ONCE: Final = 0.2
-"""The share of the budget that may be spent from the first tick on: all later questions gain by it."""
-OWNED: Final = 0.5
-"""The part of that which asks archetypes, before audits count."""
+BURST: Final = 4.0
+"""A tick may have so many times the questions that were expected before its chances become smaller."""
+EARLY: Final = 0.1
+"""The share of the budget that is spent on audits in the first ticks with questions: all later questions gain by it."""
+EARLY_EACH: Final = 0.2
+"""The part of it that is left which each of them may spend."""
+OWNED: Final = 0.1
+"""The share of the budget that asks archetypes, before audits make them."""
 EVEN: Final = 0.5
 """The share of the budget that is spent evenly; the rest goes where the divergence is."""
 LEAST: Final = 0.1
@@ -69,6 +74,21 @@ def price_in_usd(prices: PricesConfig, calls: int) -> Price:
     )
 
 
+class _Grant(NamedTuple):
+    """What a tick may spend in the mean, and the number of questions expected in it: 0 if none was seen before."""
+
+    granted: float
+    expected: float
+
+    def each(self, number: int) -> float:
+        """Return what this question of the tick may spend: `number` is how many it has so far, this one included.
+
+        Where more come than were expected, each has a smaller chance, so that all together spend no more than grows
+        with the logarithm of their number.
+        """
+        return self.granted / (max(self.expected, number / BURST) if self.expected else number)
+
+
 class Budget:
     """The chances with which questions are asked by themselves.
 
@@ -76,21 +96,22 @@ class Budget:
         amount: of the whole run, in the unit of the price.
         price: of a judgement.
         ticks: of the whole run.
-        agents: the most questions in a tick, before any has been seen.
         deliberation: ticks from a question to its decision.
     """
 
-    def __init__(self, amount: float, price: Price, *, ticks: int, agents: int, deliberation: int) -> None:
+    def __init__(self, amount: float, price: Price, *, ticks: int, deliberation: int) -> None:
         self._amount = amount
         self._price = price
         self._ticks = max(1, ticks)
-        self._agents = float(max(1, agents))
         self._counted = 0
-        self._spent = 0.0
-        """The cost of the judgements that count."""
-        self._rate = 0.0
+        self._spent = self._owned = 0.0
+        """The cost of the judgements that count, and of those for all among them."""
+        self._first = 0
+        """The tick of the first of them."""
+        self._grant = _Grant(0.0, 0.0)
+        """That of this tick."""
         self._granted: deque[float] = deque(maxlen=deliberation)
-        """The part of the budget granted in each of the latest ticks, whose judgements do not count yet."""
+        """What was granted in each of the latest ticks, whose judgements do not count yet."""
         self._errors: dict[Key, tuple[float, int]] = {}
         """`{archetype: (sum of its audits' divergences, its audits)}`."""
         self._sum = self._questions = 0.0
@@ -99,7 +120,7 @@ class Budget:
     @property
     def owners(self) -> float:
         """The questions asked for all after which archetypes are left to audits."""
-        return self._amount * AT_ONCE * OWNED / self._each
+        return self._amount * OWNED / self._each
 
     @property
     def _each(self) -> float:
@@ -108,8 +129,11 @@ class Budget:
 
     def count(self, judged: Sequence[Judged], divergences: Sequence[float]) -> None:
         """Count the judgements of a tick, with the divergence of each audit among them in bits."""
+        if judged and not self._counted:
+            self._first = judged[0].asked
         self._counted += len(judged)
         self._spent += math.fsum(map(self._price.of, judged))
+        self._owned += math.fsum(self._price.of(each) for each in judged if not each.is_audit)
         audits = [each for each in judged if each.is_audit]
         for each, bits in zip(audits, divergences, strict=True):
             total, number = self._errors.get(each.key, (0.0, 0))
@@ -119,25 +143,27 @@ class Budget:
 
     def begin(self, tick: int, questions: Mapping[int, int]) -> None:
         """Grant what a tick may spend; `questions` is `{tick: its questions}` of earlier ticks."""
-        even = self._amount / self._ticks
-        allowed = self._amount * (AT_ONCE + (1.0 - AT_ONCE) * (tick + 1) / self._ticks)
-        left = max(0.0, allowed - self._spent - math.fsum(self._granted))
-        granted = max(LEAST * even, min(left, even) + BACKLOG * max(0.0, left - even))
+        even, ticks = self._amount * (1.0 - OWNED - EARLY) / self._ticks, max(1, self._ticks - tick)
+        early = EARLY * self._amount * (1.0 - EARLY_EACH) ** (tick - self._first if self._counted else 0)
+        owned = max(0.0, OWNED * self._amount - self._owned) * min(1.0, ticks / self._ticks)
+        left = self._amount - self._spent - math.fsum(self._granted) - early - owned
+        even += (left - ticks * even) / (ticks + len(self._granted))
+        counts = (questions.get(each, 0) for each in range(max(0, tick - WINDOW), tick))
+        seen = list(dropwhile(operator.not_, counts))
+        granted = max(LEAST * self._amount / self._ticks, even + EARLY_EACH * early)
         self._granted.append(granted)
-        self._rate = granted / self._each / self._in_next(tick, questions)
+        self._grant = _Grant(granted, fmean(seen) if seen else 0.0)
 
-    def _in_next(self, tick: int, questions: Mapping[int, int]) -> float:
-        """Return the questions to expect in a tick: as in the latest ticks, or as in the last if it had more."""
-        seen = [questions.get(each, 0) for each in range(max(0, tick - WINDOW), tick)]
-        if not any(seen):
-            return self._agents
-        return max(1.0, sum(seen) / len(seen), float(seen[-1]))
+    def chance(self, key: Key, number: int) -> float:
+        """Return the probability with which a question of this archetype is asked by itself.
 
-    def chance(self, key: Key) -> float:
-        """Return the probability with which a question of this archetype is asked by itself."""
+        Args:
+            number: of the questions of this tick so far, this one included.
+        """
+        rate = self._grant.each(number) / self._each
         if not self._sum:
-            return min(1.0, self._rate)
+            return min(1.0, rate)
         mean = self._sum / self._questions
         total, audits = self._errors.get(key, (0.0, 0))
         own = (total + DRAWN_IN * mean) / (audits + DRAWN_IN)
-        return min(1.0, self._rate * (EVEN + (1.0 - EVEN) * own / mean))
+        return min(1.0, rate * (EVEN + (1.0 - EVEN) * own / mean))

@@ -105,7 +105,7 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
         archetypes,
         rules,
         key=_by_text(oracle) if is_exact else None,
-        budget=_budget(config, domain.size),
+        budget=_budget(config),
     )
 
 
@@ -117,7 +117,7 @@ def calls_a_judgement(config: Config) -> int:
     return 1 if llm.method == "probabilities" or llm.temperature == 0.0 else oracle.sharing_samples
 
 
-def _budget(config: Config, agents: int) -> Budget | None:
+def _budget(config: Config) -> Budget | None:
     of, calls = config.oracle.budget, calls_a_judgement(config)
     if of.calls is not None:
         amount, price = float(of.calls), Price(lambda judged: judged.calls_at_least, calls)
@@ -126,7 +126,7 @@ def _budget(config: Config, agents: int) -> Budget | None:
     else:
         return None
     length, deliberation = config.simulation.length, config.deliberation_ticks
-    return Budget(amount, price, ticks=length, agents=agents, deliberation=deliberation)
+    return Budget(amount, price, ticks=length, deliberation=deliberation)
 
 
 def _by_text(oracle: Oracle[Any]) -> Any:

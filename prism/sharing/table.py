@@ -180,7 +180,7 @@ class SharingTable:
             basis, role = self._basis(group.whole if is_whole else self._made(key).leaf(values), opening), Role.SHARED
             if basis.owner == name:
                 return Place(Role.OWNER, basis, key, values, is_whole=is_whole)
-        chance = self._rules.audit if self._budget is None else self._budget.chance(key)
+        chance = self._rules.audit if self._budget is None else self._budget.chance(key, self.questions[question.tick])
         is_audit = uniform(self._rules.seed, question.agent, question.tick, Draw.AUDIT) < chance
         return Place(Role.AUDITED if is_audit else role, basis, key, values, chance, is_whole)
 

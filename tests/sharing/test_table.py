@@ -15,7 +15,7 @@ from prism.agents import Question
 from prism.expressions import Field
 from prism.rng import uniform
 from prism.sharing import Archetypes, Judged, Place, Role, SharingTable, grouping
-from prism.sharing.budget import AT_ONCE, OWNED, Budget, Price
+from prism.sharing.budget import OWNED, Budget, Price
 from prism.sharing.fields import Fields
 from prism.sharing.records import Opening
 from prism.sharing.splits import MOST_VALUES, find_split
@@ -68,11 +68,11 @@ def answered(table: SharingTable, place: Place, tick: int, agent: int) -> Judged
 
 @pytest.mark.parametrize("calls", [100, 330])
 def test_new_archetypes_take_a_tenth_of_a_budget_also_in_one_tick(calls: int) -> None:
-    budget = Budget(calls, Price(lambda _: 1.0, 1.0), ticks=100, agents=1000, deliberation=DELIBERATION)
+    budget = Budget(calls, Price(lambda _: 1.0, 1.0), ticks=100, deliberation=DELIBERATION)
     table = table_of(budget=budget)
     places = [placed(table, 0, agent, likes=agent) for agent in range(1000)]
     of_all = [place for place in places if place.role is Role.OWNER]
-    assert len(of_all) == AT_ONCE * OWNED * calls + 1, "one more is asked for all that are left"
+    assert len(of_all) == OWNED * calls + 1, "one more is asked for all that are left"
     assert [place.is_whole for place in of_all] == [False] * (len(of_all) - 1) + [True]
     assert {place.basis for place in places[len(of_all) :]} == {of_all[-1].basis}
 
@@ -171,7 +171,7 @@ def shown(place: Place) -> tuple[object, ...]:
 def test_the_table_of_a_resume_is_that_of_the_run_that_went_on(fails: float, calls: int | None, horizon: float) -> None:
     def made() -> SharingTable:
         price = Price(lambda _: 1.0, 1.0)
-        budget = None if calls is None else Budget(calls, price, ticks=TICKS, agents=PEOPLE, deliberation=DELIBERATION)
+        budget = None if calls is None else Budget(calls, price, ticks=TICKS, deliberation=DELIBERATION)
         return table_of(horizon, budget, audit=0.3)
 
     whole = Desk(made(), fails)
