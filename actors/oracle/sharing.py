@@ -127,7 +127,7 @@ class Sharing:
             self._add(judged)
 
     def begin(self) -> None:
-        """Forget what waited: after a crash of the actor it arrives again."""
+        """Forget what waited: after a crash of the actor it arrives again, in the same order."""
         self._followers = {}
 
     def placed(self, waiting: WaitingQuestion) -> WaitingQuestion:
@@ -219,11 +219,12 @@ class Sharing:
         )
 
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
-        """Note the outcome of a question, and return the questions that waited for it.
+        """Note the outcome of a question, and return those that waited for it and have something to do now.
 
         Args:
             judged: its record, if it is a new one.
-            failed: whether it got no judgement: of those that waited, the first is asked for all in its place.
+            failed: whether it got no judgement: of those that waited, the first is asked for all in its place. The
+                others wait for that one.
         """
         place = waiting.place
         if place is None:
@@ -233,14 +234,17 @@ class Sharing:
             self._add(judged)
         if place.role is not Role.OWNER:
             return []
+        found = None if failed else judged or self.table.recorded(waiting.name)
+        if found is not None:
+            place.basis.probabilities = found.probabilities
+            return self._followers.pop(place.basis, [])
         followers = self._followers.pop(place.basis, [])
-        if not failed:
-            found = judged or self.table.recorded(waiting.name)
-            if found is not None:
-                place.basis.probabilities = found.probabilities
-                return followers
-        self.table.promote(place.basis, followers[0].name if followers else None)
-        return [*_promoted(followers[:1]), *followers[1:]]
+        if not followers:
+            self.table.promote(place.basis, None)
+            return []
+        first, *self._followers[place.basis] = followers
+        self.table.promote(place.basis, first.name)
+        return [_promoted(first)]
 
     def summary(self, by: str, tick: int) -> SharingSummary:
         """Return what the run has shared until this tick, its end; `by` is the setting `oracle.sharing`."""
@@ -264,5 +268,6 @@ class Sharing:
         self.counts.add(waiting.name, _Counted(place.role, group, units))
 
 
-def _promoted(waiting: Sequence[WaitingQuestion]) -> list[WaitingQuestion]:
-    return [each._replace(place=each.place._replace(role=Role.OWNER)) for each in waiting if each.place is not None]
+def _promoted(waiting: WaitingQuestion) -> WaitingQuestion:
+    place = waiting.place
+    return waiting if place is None else waiting._replace(place=place._replace(role=Role.OWNER))

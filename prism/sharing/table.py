@@ -163,9 +163,9 @@ class SharingTable:
 
     def place(self, agent: Any, question: Question[Any]) -> Place:
         """Return the place of the next question. It is called once for each, in the order of questions."""
+        key, values = self._key(agent, question), self.archetypes.values(agent, question.context)
         self.advance(question.tick)
         self.questions[question.tick] += 1
-        key, values = self._key(agent, question), self.archetypes.values(agent, question.context)
         group, leaf = self._group(key, len(question.options)), self._leaf(key, values)
         is_new, is_whole = leaf is None or leaf.is_new, False
         name = question.agent, question.tick, question.trigger
