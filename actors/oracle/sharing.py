@@ -165,12 +165,13 @@ class Sharing:
             self.counts.state(is_open),
             questions={tick: count for tick, count in questions.items() if count},
             lost=tuple(opening for name, opening in self.table.lost.items() if not is_open(name)),
+            forgotten=self.table.forgotten,
         )
 
     def restore(self, state: SharingState) -> None:
         """Set the counts to those of a checkpoint."""
         self.counts.restore(state)
-        self.table.restore(state.questions, state.lost)
+        self.table.restore(state.questions, state.lost, state.forgotten)
 
     def must_wait(self, waiting: WaitingQuestion) -> bool:
         """Return whether a question waits for the one that is asked for all, and if so, let it wait."""
@@ -215,7 +216,7 @@ class Sharing:
             sum(each.prompt_tokens for each in answer.spent),
             sum(each.completion_tokens for each in answer.spent),
             place.is_whole and place.role is Role.OWNER,
-            place.basis.opened if place.role is Role.OWNER else -1,
+            place.opened,
         )
 
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
@@ -230,7 +231,7 @@ class Sharing:
         if place is None:
             return []
         if judged is not None:
-            self.table.judged(judged)
+            self.table.judged(judged, place.basis)
             self._add(judged)
         if place.role is not Role.OWNER:
             return []
