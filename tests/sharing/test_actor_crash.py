@@ -20,9 +20,10 @@ from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from prism.statechart import Judgement, Oracle
+from tests.actors.oracles import SlowJudge
 from tests.actors.social_runs import with_run, with_simulation
 from tests.schedules import run_scheduled
-from tests.sharing.test_shared_runs import BUDGETED, FORGETTING, MODELLED, SHARED, SlowJudge, outcome
+from tests.sharing.test_shared_runs import BUDGETED, FORGETTING, MODELLED, SHARED, outcome
 from tests.tiers import Size
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("logged")]

@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import anyio
 import pytest
 from msgspec.structs import replace
 
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.config.model import BudgetConfig
-from prism.errors import OracleResponseError
-from prism.rng import uniform
-from prism.statechart import Judgement, Oracle
+from prism.statechart import Oracle
+from tests.actors.oracles import SlowJudge
 from tests.actors.social_runs import SMALL, digest_of, run, with_deliberation, with_oracle, with_simulation
 from tests.paths import ROOT
 from tests.schedules import run_scheduled
@@ -55,42 +52,6 @@ BUDGETED = with_oracle(MODELLED, budget=BudgetConfig(calls=90))
 PRINT_DIGEST = (
     "from tests.sharing.test_shared_runs import SHARED, slow; from tests.actors.social_runs import digest_of; "
 )
-
-
-class SlowJudge(Oracle[Any]):
-    """An oracle that gives another one's judgements, each after a random virtual time, and fails on some questions.
-
-    To people without openness it gives the judgement back to front, so that an archetype without that field is none.
-
-    Args:
-        seed: of the durations; which questions fail does not depend on it.
-        fails: the share of questions that get no answer.
-    """
-
-    judges = True
-
-    def __init__(self, oracle: Oracle[Any], seed: int, fails: float) -> None:
-        self._oracle = oracle
-        self._seed = seed
-        self._fails = fails
-        self.asked: list[tuple[int, int]] = []
-
-    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        raise AssertionError("every question of these runs shares")
-
-    async def judge(
-        self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None, samples: int = 1
-    ) -> Judgement:
-        self.asked.append((agent.tick, agent.agent_id))
-        await anyio.sleep(20.0 * uniform(self._seed, agent.agent_id, agent.tick, 1_000_000))
-        if uniform(7, agent.agent_id, agent.tick, 1_000_001) < self._fails:
-            raise OracleResponseError("what?", options, "scripted")
-        judgement = await self._oracle.judge(agent, current_state, trigger, options, context, samples)
-        shares = judgement.probabilities if agent.persona.traits.openness > 0 else judgement.probabilities[::-1]
-        return Judgement(shares)
-
-    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
-        return self._oracle.drawn(probabilities, agent, tick, context)
 
 
 def slow(oracle: Oracle[Any], seed: int = 0, fails: float = 0.2) -> Oracle[Any]:
