@@ -13,6 +13,7 @@ import yaml
 
 from actors.runs.directory import SUMMARY
 from actors.testing import ModelServer
+from prism.social.chart import social_chart_text
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -405,4 +406,24 @@ def test_a_fork_goes_on_with_its_parents_judgements(prism: Prism, tmp_path: Path
     assert ended.code == 0, ended.err
     parent, child = summary(tmp_path / "shared"), summary(tmp_path / "child")
     assert child["digest"] == parent["digest"]
+    assert child["sharing"] == parent["sharing"]
+
+
+@pytest.mark.network
+def test_a_fork_of_a_run_in_which_equal_prompts_share_counts_as_its_parent_does(prism: Prism, tmp_path: Path) -> None:
+    wants = "{trigger: wants_to_post, target: %s, when: agent.ticks_in_state >= 0, oracle: true%s}"
+    alone = social_chart_text().replace(
+        "- {trigger: wants_to_post, target: composing, do: draft_post}",
+        f"- {wants % ('idle', '')}\n      - {wants % ('composing', ', do: draft_post')}",
+    )
+    Path("chart.yaml").write_text(alone)  # who wants to post is asked about no post, so always with the same prompt
+    with ModelServer() as server:
+        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.sharing=exact")
+        more = ("--set", "statechart.file=chart.yaml", "--set", "population.posts_per_session=1", "--ticks", "72")
+        ended = prism("run", "small.yaml", "-q", "--out", "asked", *asked, *more)
+        assert ended.code == 0, ended.err
+        assert prism("fork", "asked", "--at", "54", "-q", "--out", "child").code == 0
+        assert prism("resume", "child", "-q").out == ended.out
+    parent, child = summary(tmp_path / "asked"), summary(tmp_path / "child")
+    assert parent["sharing"]["shared"] >= 5  # type: ignore[index]
     assert child["sharing"] == parent["sharing"]
