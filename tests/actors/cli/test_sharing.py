@@ -205,6 +205,37 @@ def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
     assert "oracle.yaml" in changed.err
 
 
+def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+    prism("distil", "shared", "--out", "oracle.yaml")
+    made = yaml.safe_load(Path("oracle.yaml").read_text())
+    made["questions"][0]["constants"][1] += 3.0  # so that the embedded choice is another one
+    Path("oracle.yaml").write_text(yaml.safe_dump(made))
+    distilled = ("--set", "oracle.distilled=oracle.yaml")
+    first = prism("run", "small.yaml", "-q", "--out", "first", *distilled)
+    (question,) = made["questions"]
+    for row in (question["options"], question["constants"], *(each["coefficients"] for each in question["columns"])):
+        row.reverse()
+    for product in question["products"]:
+        product["coefficients"].reverse()
+    Path("oracle.yaml").write_text(yaml.safe_dump(made))
+    again = prism("run", "small.yaml", "-q", "--out", "again", *distilled)
+    assert (again.code, again.out) == (0, first.out), again.err
+    made["questions"].append({**question, "options": question["options"][::-1]})
+    Path("oracle.yaml").write_text(yaml.safe_dump(made))
+    twice = prism("validate", "small.yaml", *distilled)
+    assert twice.code == 3
+    assert twice.err.strip() == (
+        "prism: oracle.yaml: oracle.distilled: has decides in evaluating with the options composing, engaging_like, "
+        "engaging_reshare, scrolling twice: expected each question once"
+    )
+    question["options"][0] = question["options"][1]
+    Path("oracle.yaml").write_text(yaml.safe_dump({**made, "questions": [question]}))
+    double = prism("validate", "small.yaml", *distilled)
+    assert double.code == 3
+    assert f"has the option {question['options'][1]} of decides in evaluating twice" in double.err
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
