@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from prism.errors import OracleResponseError
+from prism.errors import NotAnOptionError
 from prism.rng import uniform
 from prism.statechart import Judgement, Oracle
 
@@ -120,7 +120,7 @@ class SlowJudge(Oracle[Any]):
         self.asked.append((agent.tick, agent.agent_id))
         await anyio.sleep(self._longest_s * uniform(self._seed, agent.agent_id, agent.tick, 1_000_000))
         if uniform(7, agent.agent_id, agent.tick, 1_000_001) < self._fails:
-            raise OracleResponseError("what?", options, "scripted")
+            raise NotAnOptionError("what?", options)  # a breaker does not count it, so it stays closed
         judgement = await self._oracle.judge(agent, current_state, trigger, options, context, samples)
         shares = judgement.probabilities if agent.persona.traits.openness > 0 else judgement.probabilities[::-1]
         return Judgement(shares)

@@ -78,7 +78,7 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
     assert sharing.counts.roles["owner"] >= 4
     assert sharing.counts.roles["audited"] >= 20
     assert sharing.counts.roles["shared"] >= 30
-    assert done.oracle.statistics.fallbacks["invalid_response"] >= 5
+    assert done.oracle.statistics.fallbacks["not_an_option"] >= 5
 
 
 @pytest.mark.parametrize("config", [MODELLED, FORGETTING, BUDGETED], ids=["modelled", "forgetting", "budgeted"])
@@ -137,7 +137,7 @@ def test_where_the_one_that_is_asked_for_all_fails_the_next_is_asked() -> None:
     oracle = done.oracle.oracle
     assert isinstance(oracle, SlowJudge)
     roles = done.oracle.sharing.counts.roles if done.oracle.sharing else {}
-    fallbacks = done.oracle.statistics.fallbacks["invalid_response"]
+    fallbacks = done.oracle.statistics.fallbacks["not_an_option"]
     assert roles["owner"] == 2
     assert len(oracle.asked) == 2 + fallbacks
     assert fallbacks >= 2
